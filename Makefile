@@ -1,0 +1,52 @@
+# Everything is set up on first use, in .venv, and only once.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: help demo test lint types unit slow bench clean
+
+help:  ## Show this help
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 10
+
+demo: $(VENV)/.runtime  ## Estimate a known relative prevalence from simulated visits
+	$(BIN)/relprev demo --out demo-output
+
+test: lint types unit  ## Lint, types and tests
+
+lint: $(VENV)/.dev  ## Style and the direction of imports
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports
+
+types: $(VENV)/.dev  ## Static types
+	$(BIN)/mypy
+
+unit: $(VENV)/.dev  ## Tests
+	$(BIN)/pytest -n auto
+
+slow: $(VENV)/.dev  ## Simulations that take minutes
+	$(BIN)/pytest -m slow
+
+bench: $(VENV)/.bench  ## Benchmarks; results in benchmarks/results
+	$(BIN)/python -m benchmarks
+
+clean:  ## Remove the environment and caches
+	rm -rf $(VENV) demo-output .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
+
+$(VENV)/.pip:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "relprev needs Python 3.11 or newer; set PYTHON=/path/to/python3.11")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
+	touch $@
+
+$(VENV)/.runtime: $(VENV)/.pip pyproject.toml
+	$(BIN)/pip install --quiet --editable .
+	touch $@
+
+$(VENV)/.dev: $(VENV)/.runtime
+	$(BIN)/pip install --quiet --group dev
+	touch $@
+
+$(VENV)/.bench: $(VENV)/.dev
+	$(BIN)/pip install --quiet --group bench
+	touch $@

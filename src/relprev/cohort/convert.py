@@ -1,0 +1,164 @@
+"""From plain arrays and frames to a `Cohort`: the one place where input is checked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from relprev.cohort.cohort import Cohort
+from relprev.design import as_design
+from relprev.design.convert import listed
+from relprev.errors import InvalidInputError
+
+MAX_GROUPS = 1000
+
+
+def as_cohort(
+    X: Any,
+    s: Any = None,
+    *,
+    groups: Any = None,
+    sample_weight: Any = None,
+    clusters: Any = None,
+    strata: Any = None,
+    psus: Any = None,
+    feature_names: Any = None,
+    ids: Any = None,
+) -> Cohort:
+    """Check the input and make a `Cohort` of it.
+
+    Parameters
+    ----------
+    X : array, sparse matrix, pandas or polars frame, `Design` or `Cohort`, shape (n, p)
+        A `Cohort` is returned as it is; nothing else may be given then.
+    s : array of shape (n,)
+        Recorded diagnosis, 0/1 or boolean.
+    groups : array of shape (n,)
+        Group of every row: text, numbers or a categorical. At least two groups.
+    sample_weight : array of shape (n,), optional
+        Positive weights.
+    clusters, strata, psus : arrays of shape (n,), optional
+        Patient, stratum and primary sampling unit of every row.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> as_cohort(np.eye(4), [1, 0, 0, 1], groups=["a", "a", "b", "b"])
+    <Cohort of 4 visits x 4 features, groups a, b>
+    """
+    given = {"s": s, "groups": groups, "sample_weight": sample_weight, "clusters": clusters,
+             "strata": strata, "psus": psus, "ids": ids}  # fmt: skip
+    if isinstance(X, Cohort):
+        extra = [name for name, value in given.items() if value is not None]
+        if extra:
+            raise InvalidInputError(f"a Cohort was given: {', '.join(extra)} must not be given too")
+        return X
+    design, names = as_design(X)
+    if feature_names is not None:
+        names = tuple(str(name) for name in feature_names)
+    n = design.n_rows
+    if s is None or groups is None:
+        missing = "s (recorded diagnosis)" if s is None else "groups"
+        raise InvalidInputError(f"{missing} is required")
+    for name, value in given.items():
+        if value is not None and len(value) != n:
+            raise InvalidInputError(f"{name} has {len(value):,} values, X has {n:,} rows")
+    numbers, group_names = _group_numbers(groups)
+    return Cohort(
+        X=design,
+        diagnosed=_diagnosed(s),
+        groups=numbers,
+        group_names=group_names,
+        weights=_weights(sample_weight),
+        clusters=_codes(clusters, "clusters"),
+        strata=_codes(strata, "strata"),
+        psus=_codes(psus, "psus"),
+        feature_names=names,
+        ids=None if ids is None else np.asarray(ids),
+    )
+
+
+def _vector(values: Any, name: str) -> pd.Series:
+    """Any one-dimensional input as a pandas series (which knows missing values)."""
+    if hasattr(values, "to_pandas"):
+        values = values.to_pandas()
+    array = values if isinstance(values, pd.Series | pd.Categorical) else np.asarray(values)
+    if np.ndim(array) != 1:
+        raise InvalidInputError(f"{name} must have one dimension, got {np.ndim(array)}")
+    series = pd.Series(array).reset_index(drop=True)
+    missing = series.isna()
+    if missing.any():
+        raise InvalidInputError(
+            f"{name} is missing in {int(missing.sum()):,} rows, first in row "
+            f"{int(missing.to_numpy().argmax())}; drop those rows or give them a value of their own"
+        )
+    return series
+
+
+def _diagnosed(s: Any) -> NDArray[np.uint8]:
+    series = _vector(s, "s")
+    values = series.to_numpy()
+    valid = np.isin(values, (0, 1)) if values.dtype.kind in "buif" else np.zeros(len(values), bool)
+    if not valid.all():
+        row = int((~valid).argmax())
+        raise InvalidInputError(
+            f"s must be 0 or 1 (recorded diagnosis no or yes), but {int((~valid).sum()):,} rows "
+            f"hold something else, first in row {row}; recode it, for example s == 'yes'"
+        )
+    if not values.any():
+        raise InvalidInputError("s has no 1: nobody is diagnosed, so nothing can be estimated")
+    if values.all():
+        raise InvalidInputError("s has no 0: everybody is diagnosed; is s really the diagnosis?")
+    return values.astype(np.uint8)
+
+
+def _group_numbers(groups: Any) -> tuple[NDArray[Any], tuple[str, ...]]:
+    series = _vector(groups, "groups")
+    if isinstance(series.dtype, pd.CategoricalDtype):
+        series = series.cat.remove_unused_categories()
+        numbers, labels = series.cat.codes.to_numpy(), list(series.cat.categories)
+    else:
+        numbers, uniques = pd.factorize(series, sort=True)
+        labels = list(uniques)
+    names = tuple(str(label) for label in labels)
+    if len(names) < 2:
+        raise InvalidInputError(
+            f"groups holds only one group ({names[0]!r}); a relative prevalence needs two or more"
+        )
+    if len(names) > MAX_GROUPS:
+        raise InvalidInputError(
+            f"groups holds {len(names):,} different values, more than {MAX_GROUPS}; is it an "
+            "identifier or a measurement? Cut it into a few groups first"
+        )
+    if len(set(names)) < len(names):
+        twice = sorted({name for name in names if names.count(name) > 1})
+        raise InvalidInputError(f"groups holds values that print alike: {listed(twice)}")
+    return numbers.astype(np.uint8 if len(names) <= 256 else np.uint16), names
+
+
+def _weights(sample_weight: Any) -> NDArray[np.float64] | None:
+    if sample_weight is None:
+        return None
+    series = _vector(sample_weight, "sample_weight")
+    values = series.to_numpy()
+    if values.dtype.kind not in "buif":
+        raise InvalidInputError(f"sample_weight must be numeric, got {series.dtype}")
+    values = values.astype(np.float64)
+    bad = ~(np.isfinite(values) & (values > 0))
+    if bad.any():
+        raise InvalidInputError(
+            f"sample_weight must be positive and finite, but {int(bad.sum()):,} rows are not, first "
+            f"in row {int(bad.argmax())}; drop rows of weight zero, they carry no information"
+        )
+    return values
+
+
+def _codes(values: Any, name: str) -> NDArray[Any] | None:
+    """Whole numbers standing for the given labels (the labels themselves are not kept)."""
+    if values is None:
+        return None
+    numbers = pd.factorize(_vector(values, name))[0]
+    return numbers.astype(np.int32 if len(numbers) < 2**31 else np.int64)

@@ -1,0 +1,129 @@
+"""The interface every design matrix offers to the model.
+
+Three products are all the model needs. With rows i, columns j:
+
+    dot            out_i  = sum_j X_ij w_j          for start <= i < stop
+    add_tdot       out_j += sum_i X_ij r_i          over start <= i < stop
+    add_tdot_sq    out_j += sum_i X_ij^2 h_i        over start <= i < stop
+
+plus rows by index (splits) and the columns of a few rows (coordinate descent).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from relprev.parallel import blocks, map_chunks
+
+FloatArray = NDArray[np.float64]
+IndexArray = NDArray[np.integer[Any]]
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Compressed columns: column j holds entries ``indptr[j]:indptr[j + 1]``.
+
+    ``values`` is ``None`` when every stored entry is one.
+    """
+
+    indptr: NDArray[np.int64]
+    rows: NDArray[np.int32]
+    values: FloatArray | None
+
+
+class Design(ABC):
+    """A design matrix X of shape (n_rows, n_cols)."""
+
+    shape: tuple[int, int]
+
+    @property
+    def n_rows(self) -> int:
+        return self.shape[0]
+
+    @property
+    def n_cols(self) -> int:
+        return self.shape[1]
+
+    def __len__(self) -> int:
+        return self.n_rows
+
+    @property
+    @abstractmethod
+    def nbytes(self) -> int:
+        """Bytes held by the matrix."""
+
+    @property
+    @abstractmethod
+    def nnz(self) -> int:
+        """Stored entries."""
+
+    @abstractmethod
+    def dot(self, w: FloatArray, start: int, stop: int, out: FloatArray) -> None:
+        """Write ``X[start:stop] @ w`` into ``out`` (length ``stop - start``)."""
+
+    @abstractmethod
+    def add_tdot(self, r: FloatArray, start: int, stop: int, out: FloatArray) -> None:
+        """Add ``X[start:stop].T @ r`` to ``out`` (length ``n_cols``)."""
+
+    @abstractmethod
+    def add_tdot_sq(self, h: FloatArray, start: int, stop: int, out: FloatArray) -> None:
+        """Add ``(X[start:stop] ** 2).T @ h`` to ``out`` (length ``n_cols``)."""
+
+    @abstractmethod
+    def take(self, rows: IndexArray) -> Design:
+        """The rows at the given positions, as a new design matrix of the same kind."""
+
+    @abstractmethod
+    def columns(self, rows: IndexArray | None = None) -> Columns:
+        """The matrix (or the given rows of it) by columns."""
+
+    @abstractmethod
+    def typical_size(self) -> FloatArray:
+        """Root mean square of every column's non-zero values (1 for a column of zeros)."""
+
+    @abstractmethod
+    def to_arrays(self) -> dict[str, np.ndarray]:
+        """Plain arrays that rebuild the matrix (see ``relprev.cohort.storage``)."""
+
+    @abstractmethod
+    def to_scipy(self) -> Any:
+        """A float64 ``scipy.sparse.csr_array``, or a dense array for dense designs."""
+
+    def matvec(self, w: FloatArray) -> FloatArray:
+        """``X @ w`` on all threads."""
+        out = np.empty(self.n_rows)
+        map_chunks(
+            lambda a, b: [self.dot(w, lo, hi, out[lo:hi]) for lo, hi in blocks(a, b)], self.n_rows
+        )
+        return out
+
+    def rmatvec(self, r: FloatArray) -> FloatArray:
+        """``X.T @ r`` on all threads."""
+        return self._sum_chunks(self.add_tdot, r)
+
+    def rmatvec_sq(self, h: FloatArray) -> FloatArray:
+        """``(X ** 2).T @ h`` on all threads."""
+        return self._sum_chunks(self.add_tdot_sq, h)
+
+    def _sum_chunks(self, product: Any, r: FloatArray) -> FloatArray:
+        def one(start: int, stop: int) -> FloatArray:
+            out = np.zeros(self.n_cols)
+            product(r[start:stop], start, stop, out)
+            return out
+
+        return np.sum(map_chunks(one, self.n_rows), axis=0) if self.n_rows else np.zeros(self.n_cols)
+
+    def __repr__(self) -> str:
+        n, p = self.shape
+        return f"<{type(self).__name__} {n:,} x {p:,}, {self.nnz:,} stored, {self.nbytes / 2**20:,.1f} MiB>"
+
+
+def root_mean_square(sum_of_squares: FloatArray, count: FloatArray) -> FloatArray:
+    """Columns' root mean squares; 1 where a column has no non-zero value."""
+    some = count > 0
+    return np.sqrt(np.where(some, sum_of_squares, 1.0) / np.where(some, count, 1.0))

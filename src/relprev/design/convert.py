@@ -1,0 +1,122 @@
+"""Turn what users have into a design matrix: numpy, scipy.sparse, pandas, polars."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from relprev.design.base import Design
+from relprev.design.csr import BinaryCSR, FloatCSR
+from relprev.design.dense import Dense
+from relprev.errors import InvalidInputError
+
+MAX_NAMED = 5  # names listed in a message before "and k more"
+
+
+def as_design(X: Any) -> tuple[Design, tuple[str, ...] | None]:
+    """Design matrix and feature names (None where the input has none).
+
+    Sparse input with only ones becomes `BinaryCSR`, other sparse input `FloatCSR`,
+    everything else `Dense`. Zeros stored in a sparse matrix are dropped, entries
+    stored twice are added up.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> as_design(sp.eye_array(3, format="csr"))[0]
+    <BinaryCSR 3 x 3, 3 stored, 0.0 MiB>
+    """
+    if isinstance(X, Design):
+        return X, None
+    if sp.issparse(X):
+        return _from_sparse(X), None
+    names = _column_names(X)
+    values = _frame_values(X) if names is not None else np.asarray(X)
+    if values.dtype.kind not in "buif":
+        raise InvalidInputError(
+            f"X must be numeric, got an array of type {values.dtype}; encode text and dates as "
+            "numbers (for categories: one 0/1 column each)"
+        )
+    if values.ndim != 2:
+        raise InvalidInputError(
+            f"X must have two dimensions (rows, features), got {values.ndim}; "
+            "for a single feature use X.reshape(-1, 1)"
+        )
+    values = values.astype(np.float64, copy=False)
+    _check_finite(values, values, names)
+    return Dense(values), names
+
+
+def _from_sparse(X: Any) -> Design:
+    if X.dtype.kind not in "buif":
+        raise InvalidInputError(f"X must be numeric, got a sparse matrix of type {X.dtype}")
+    if X.ndim != 2:
+        raise InvalidInputError(f"X must have two dimensions (rows, features), got {X.ndim}")
+    csr = sp.csr_array(X)
+    if csr.dtype.kind == "f":
+        _check_finite(csr.data, csr, None)
+    if not csr.has_canonical_format or not csr.data.all():
+        csr = csr.copy()
+        csr.sum_duplicates()
+        csr.eliminate_zeros()
+    if csr.data.dtype == bool or bool((csr.data == 1).all()):
+        return BinaryCSR(csr.indptr, csr.indices, csr.shape[1])
+    return FloatCSR(csr.indptr, csr.indices, csr.data.astype(np.float64), csr.shape[1])
+
+
+def _column_names(X: Any) -> tuple[str, ...] | None:
+    columns = getattr(X, "columns", None)
+    return None if columns is None else tuple(str(name) for name in columns)
+
+
+def _frame_values(X: Any) -> np.ndarray:
+    """Values of a pandas or polars frame; names the columns that are not numeric."""
+    bad = []
+    for name in X.columns:
+        column = X[name]
+        values = column.to_numpy()
+        if values.dtype.kind not in "buif":
+            try:
+                missing = bool(np.asarray(column.isna() if hasattr(column, "isna") else column.is_null()).any())
+                numeric = missing and np.asarray(column.to_numpy(), dtype=float) is not None
+            except (TypeError, ValueError):
+                numeric = False
+            if not numeric:
+                bad.append(f"{str(name)!r} ({column.dtype})")
+    if bad:
+        raise InvalidInputError(
+            f"X has columns that are not numeric: {listed(bad)}; drop them or encode them as "
+            "numbers (for categories: one 0/1 column each)"
+        )
+    return np.column_stack([np.asarray(X[name].to_numpy(), dtype=float) for name in X.columns]) if len(
+        X.columns
+    ) else np.empty((len(X), 0))
+
+
+def _check_finite(values: np.ndarray, X: Any, names: tuple[str, ...] | None) -> None:
+    if values.dtype.kind != "f" or np.isfinite(values).all():
+        return
+    if sp.issparse(X):
+        coo = X.tocoo()
+        bad = ~np.isfinite(coo.data)
+        columns, first_row = np.unique(coo.col[bad]), int(coo.row[bad].min())
+        count = int(bad.sum())
+    else:
+        bad = ~np.isfinite(values)
+        columns = np.flatnonzero(bad.any(axis=0))
+        first_row = int(np.flatnonzero(bad.any(axis=1))[0])
+        count = int(bad.sum())
+    labels = [repr(names[j]) if names else str(j) for j in columns]
+    raise InvalidInputError(
+        f"X has {count:,} missing or infinite values, first in row {first_row}, in columns "
+        f"{listed(labels)}; fill them in or drop those rows or columns"
+    )
+
+
+def listed(labels: list[str]) -> str:
+    """The first few labels, and how many more there are."""
+    shown = ", ".join(labels[:MAX_NAMED])
+    more = len(labels) - MAX_NAMED
+    return shown if more <= 0 else f"{shown} and {more} more"

@@ -1,0 +1,79 @@
+"""Dense design: a C-ordered float64 array.
+
+The loops are our own rather than BLAS so that results do not depend on the
+number of BLAS threads.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from relprev.design.base import Columns, Design, FloatArray, IndexArray, root_mean_square
+
+
+class Dense(Design):
+    """Dense design matrix.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Dense(np.eye(2)).rmatvec(np.array([3.0, 4.0]))
+    array([3., 4.])
+    """
+
+    def __init__(self, values: FloatArray) -> None:
+        self.values = np.ascontiguousarray(values, dtype=np.float64)
+        self.shape = self.values.shape
+
+    @property
+    def nbytes(self) -> int:
+        return self.values.nbytes
+
+    @property
+    def nnz(self) -> int:
+        return self.values.size
+
+    def dot(self, w: FloatArray, start: int, stop: int, out: FloatArray) -> None:
+        _dense_dot(self.values, w, start, stop, out)
+
+    def add_tdot(self, r: FloatArray, start: int, stop: int, out: FloatArray) -> None:
+        _dense_add_tdot(self.values, r, start, stop, out, 1)
+
+    def add_tdot_sq(self, h: FloatArray, start: int, stop: int, out: FloatArray) -> None:
+        _dense_add_tdot(self.values, h, start, stop, out, 2)
+
+    def take(self, rows: IndexArray) -> Dense:
+        return Dense(self.values[rows])
+
+    def columns(self, rows: IndexArray | None = None) -> Columns:
+        values = self.values if rows is None else self.values[rows]
+        n, p = values.shape
+        row_of = np.tile(np.arange(n, dtype=np.int32), p)
+        return Columns(np.arange(p + 1, dtype=np.int64) * n, row_of, values.T.ravel())
+
+    def typical_size(self) -> FloatArray:
+        return root_mean_square((self.values**2).sum(axis=0), (self.values != 0).sum(axis=0))
+
+    def to_arrays(self) -> dict[str, np.ndarray]:
+        return {"values": self.values}
+
+    def to_scipy(self) -> FloatArray:
+        return self.values
+
+
+@njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
+def _dense_dot(values, w, start, stop, out):
+    for i in range(start, stop):
+        total = 0.0
+        for j in range(values.shape[1]):
+            total += values[i, j] * w[j]
+        out[i - start] = total
+
+
+@njit(nogil=True, cache=True, fastmath={"contract"})
+def _dense_add_tdot(values, r, start, stop, out, power):
+    for i in range(start, stop):
+        for j in range(values.shape[1]):
+            entry = values[i, j] if power == 1 else values[i, j] * values[i, j]
+            out[j] += entry * r[i - start]

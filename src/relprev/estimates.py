@@ -1,0 +1,158 @@
+"""The result every estimator returns: relative prevalences of groups.
+
+A contrast compares one group with another, or with its complement (everybody
+else). From the mean p(y=1|x) of every group, m_g, with the groups' weights W_g,
+
+    versus a group h:     rho = m_g / m_h
+    versus complement:    rho = m_g / (sum_{h != g} W_h m_h / sum_{h != g} W_h)
+
+Only ratios of the m_g enter, so p(y=1|x) need only be known up to a constant.
+The recorded ratio is the same contrast of the diagnosed shares mu_g, and the
+diagnosis-rate ratio the same contrast of c_g, where a complement's rate is the
+share of its (estimated) cases that are diagnosed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from relprev.errors import InvalidInputError
+
+FloatArray = NDArray[np.float64]
+
+COMPLEMENT = "complement"
+PAIRWISE = "pairwise"
+COLUMNS = (
+    "group", "versus", "estimate", "ci_low", "ci_high",
+    "observed_ratio", "diagnosis_ratio", "n", "n_diagnosed",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class GroupSummary:
+    """What the data and a model say of every group; all arrays of shape (n_groups,).
+
+    Parameters
+    ----------
+    names : group names
+    weight : total weight
+    diagnosed_rate : weighted share diagnosed, mu_g
+    condition : mean p(y=1|x) up to one common factor, m_g
+    diagnosis_rate : c_g up to one common factor
+    n, n_diagnosed : unweighted counts
+    """
+
+    names: tuple[str, ...]
+    weight: FloatArray
+    diagnosed_rate: FloatArray
+    condition: FloatArray
+    diagnosis_rate: FloatArray
+    n: NDArray[np.int64]
+    n_diagnosed: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class RelativePrevalence:
+    """Relative prevalences, one row a contrast.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> groups = GroupSummary(
+    ...     names=("a", "b"), weight=np.array([1.0, 3.0]),
+    ...     diagnosed_rate=np.array([0.02, 0.02]), condition=np.array([0.4, 0.2]),
+    ...     diagnosis_rate=np.array([0.05, 0.1]), n=np.array([100, 300]),
+    ...     n_diagnosed=np.array([2, 6]))
+    >>> relative_prevalence(groups, versus="b").to_frame()[["group", "versus", "estimate"]]
+      group versus  estimate
+    0     a      b       2.0
+    """
+
+    rows: tuple[dict[str, Any], ...]
+    method: str
+    settings: dict[str, Any] = field(default_factory=dict)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Table with one row a contrast; NaN where a value is not available."""
+        return pd.DataFrame(list(self.rows), columns=list(COLUMNS))
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def _repr_html_(self) -> str:
+        return self.to_frame().to_html(index=False)
+
+
+def contrasts(names: Sequence[str], versus: str) -> list[tuple[int, int | None]]:
+    """Pairs (group, other group), the other being None for the complement.
+
+    Examples
+    --------
+    >>> contrasts(["a", "b", "c"], "c")
+    [(0, 2), (1, 2)]
+    """
+    names = list(names)
+    count = len(names)
+    if versus in names:
+        other = names.index(versus)
+        return [(g, other) for g in range(count) if g != other]
+    if versus == COMPLEMENT:
+        return [(g, None) for g in range(count)]
+    if versus == PAIRWISE:
+        return [(g, h) for g in range(count) for h in range(count) if g != h]
+    raise InvalidInputError(
+        f"versus={versus!r} is neither 'complement', 'pairwise' nor a group; groups: {names}"
+    )
+
+
+def ratio(value: ArrayLike, weight: ArrayLike, group: int, other: int | None) -> float:
+    """``value[group]`` over ``value[other]``, or over the weighted mean of all other groups."""
+    v = np.asarray(value, dtype=float)
+    if other is not None:
+        return _divide(v[group], v[other])
+    rest = np.arange(len(v)) != group
+    w = np.asarray(weight, dtype=float)[rest]
+    return _divide(v[group] * w.sum(), v[rest] @ w)
+
+
+def _divide(top: float, bottom: float) -> float:
+    return float(top / bottom) if bottom > 0 else float("nan")
+
+
+def relative_prevalence(
+    groups: GroupSummary, versus: str = COMPLEMENT, method: str = "", **settings: Any
+) -> RelativePrevalence:
+    """Build the result for the contrasts named by ``versus``.
+
+    Parameters
+    ----------
+    groups : GroupSummary
+    versus : str
+        ``"complement"``, ``"pairwise"`` or the name of a group.
+    method : str
+        Name of the estimator.
+    **settings
+        Whatever a reader needs to reproduce the result.
+    """
+    cases = groups.weight * groups.condition
+    rows = tuple(
+        {
+            "group": groups.names[g],
+            "versus": COMPLEMENT if h is None else groups.names[h],
+            "estimate": ratio(groups.condition, groups.weight, g, h),
+            "ci_low": float("nan"),
+            "ci_high": float("nan"),
+            "observed_ratio": ratio(groups.diagnosed_rate, groups.weight, g, h),
+            "diagnosis_ratio": ratio(groups.diagnosis_rate, cases, g, h),
+            "n": int(groups.n[g]),
+            "n_diagnosed": int(groups.n_diagnosed[g]),
+        }
+        for g, h in contrasts(groups.names, versus)
+    )
+    return RelativePrevalence(rows, method, dict(settings))

@@ -1,0 +1,236 @@
+"""Proximal Newton for the penalised PURPLE likelihood, with a certificate.
+
+Minimises
+
+    F(w, b, theta) = loss + l1 ||w||_1 + 1/2 sum_j l2_j w_j^2,    theta <= 0,
+
+by repeating: (1) a quadratic model of the loss, minimised together with the
+penalty by coordinate descent (`relprev.model.quadratic`); (2) a step along the
+direction found, halved until F falls enough. An accepted step costs one pass
+over the data, because the pass that checks F also gives the next gradient.
+
+Optimality (KKT) residual, the largest of
+
+    w_j != 0:  |grad_j + l2_j w_j + l1 sign(w_j)|    w_j = 0:  max(0, |grad_j| - l1)
+    b:         |grad_b|                              theta_g < 0:  |grad_g|
+    theta_g = 0 (c_g = 1):  max(0, grad_g)
+
+divided by the largest gradient entry of the model without features, so that it
+has no unit: 1 means "as far from optimal as no fit at all".
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections import deque
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from relprev.design.base import FloatArray
+from relprev.errors import ConvergenceWarning
+from relprev.model import quadratic
+from relprev.model.likelihood import Evaluation, Parameters, Problem, evaluate
+from relprev.model.quadratic import Penalty
+
+
+@dataclass(frozen=True)
+class SolverOptions:
+    """When to stop and how to work.
+
+    Parameters
+    ----------
+    tolerance : float
+        Largest KKT residual accepted.
+    ratio_tolerance : float
+        Largest change of any log relative prevalence in the last step accepted.
+    max_iterations : int
+    curvature_rows : int, optional
+        Rows used for curvature when there are more (the gradient uses all).
+        Default: 10,000 and five for every feature.
+    memory : int
+        Past steps used to correct the curvature.
+    """
+
+    tolerance: float = 1e-4
+    ratio_tolerance: float = 1e-4
+    max_iterations: int = 100
+    curvature_rows: int | None = None
+    memory: int = 5
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """Why and how well the solver stopped.
+
+    ``reason`` is "kkt" (tolerances met), "precision" (no further progress possible
+    in floating point) or "max_iterations".
+    """
+
+    converged: bool
+    reason: str
+    kkt: float
+    ratio_change: float
+    iterations: int
+    passes: int
+    objective: float
+
+
+@dataclass(frozen=True)
+class Solution:
+    """Parameters, the evaluation at them, the penalty and the certificate."""
+
+    parameters: Parameters
+    evaluation: Evaluation
+    penalty: Penalty
+    certificate: Certificate
+
+
+def null_parameters(problem: Problem, largest_rate: float = 1.0) -> Parameters:
+    """The model without features that matches every group's diagnosed share.
+
+    Its scale is free, c_g sigma(b) = diagnosed share of g; ``largest_rate`` sets the
+    largest c_g. Groups without a diagnosed row get c_g = 0.
+    """
+    rate = problem.diagnosed_rate
+    sick = min(rate.max() / largest_rate, 1.0 - 1e-6)
+    with np.errstate(divide="ignore"):
+        theta = np.minimum(np.log(rate / sick), 0.0)
+    return Parameters(np.zeros(problem.X.n_cols), float(np.log(sick / (1.0 - sick))), theta)
+
+
+def gradient_scale(problem: Problem) -> float:
+    """Largest absolute gradient entry of the model without features.
+
+    The gradient is proportional to sigma(-b), so it is largest where sigma(b) is
+    smallest: at the largest diagnosis rate's bound 1. This is therefore also the
+    smallest l1 at which all coefficients are zero (`relprev.model.path.lambda_max`).
+    """
+    null = evaluate(problem, null_parameters(problem))
+    return float(np.abs(null.grad_w).max(initial=0.0)) or 1.0
+
+
+def kkt_residual(
+    at: Parameters, evaluation: Evaluation, penalty: Penalty, free_theta: NDArray[np.bool_]
+) -> float:
+    """Largest violation of the optimality conditions (not divided by any scale)."""
+    grad = evaluation.grad_w + penalty.l2 * at.w
+    inside = np.maximum(np.abs(grad) - penalty.l1, 0.0)
+    on_w = np.where(at.w != 0, np.abs(grad + penalty.l1 * np.sign(at.w)), inside)
+    slope = evaluation.grad_theta[free_theta]
+    on_theta = np.where(at.theta[free_theta] < 0, np.abs(slope), np.maximum(slope, 0.0))
+    return float(max(on_w.max(initial=0.0), abs(evaluation.grad_b), on_theta.max(initial=0.0)))
+
+
+def solve(
+    problem: Problem,
+    penalty: Penalty,
+    start: Parameters | None = None,
+    *,
+    scale: float | None = None,
+    fit_rates: bool = True,
+    options: SolverOptions | None = None,
+) -> Solution:
+    """Minimise the penalised loss from one starting point.
+
+    Parameters
+    ----------
+    problem : Problem
+    penalty : Penalty
+    start : Parameters, optional
+        Default: the model without features, largest diagnosis rate 1.
+    scale : float, optional
+        What the KKT residual is divided by (default: `gradient_scale`).
+    fit_rates : bool
+        False keeps the diagnosis rates of ``start``: with one group and c = 1 the
+        problem is penalised logistic regression.
+    options : SolverOptions, optional
+    """
+    options = options or SolverOptions()
+    free_theta = np.full(problem.n_groups, fit_rates) & (problem.diagnosed_weight > 0)
+    scale = gradient_scale(problem) if scale is None else scale
+    rows = options.curvature_rows or 10_000 + 5 * problem.X.n_cols
+    at = start or null_parameters(problem)
+    now = evaluate(problem, at)
+    value = now.loss + penalty.value(at.w)
+    kkt = kkt_residual(at, now, penalty, free_theta) / scale
+    spare = np.empty_like(now.z)
+    history: deque[tuple[FloatArray, FloatArray]] = deque(maxlen=options.memory)
+    passes, change, reason, iteration = 1, np.inf, "max_iterations", 0
+    while iteration < options.max_iterations:
+        if kkt <= options.tolerance and (change <= options.ratio_tolerance or iteration == 0):
+            reason = "kkt"
+            break
+        iteration += 1
+        gradient = _stacked(now, free_theta)
+        model = quadratic.build(problem, at, now, rows)
+        model.learn(history)
+        step = quadratic.minimise(model, at, gradient, penalty, free_theta, 0.1 * kkt * scale)
+        found = _line_search(problem, penalty, at, gradient, value, step, spare)
+        passes += found.passes
+        if found.evaluation is None or value - found.value <= 1e-15 * abs(value):
+            reason = "precision"
+            break
+        history.append((found.size * step, _stacked(found.evaluation, free_theta) - gradient))
+        change = _ratio_change(now.condition, found.evaluation.condition)
+        spare = now.z
+        at, now, value = found.parameters, found.evaluation, found.value
+        kkt = kkt_residual(at, now, penalty, free_theta) / scale
+    converged = kkt <= options.tolerance
+    certificate = Certificate(converged, reason, kkt, float(change), iteration, passes, value)
+    if not converged:
+        warnings.warn(
+            f"the solver stopped ({reason}) after {iteration} iterations with optimality residual "
+            f"{kkt:.1e} above the tolerance {options.tolerance:.1e} at l1 = {penalty.l1:g}; raise "
+            "max_iterations or tolerance, or check for features on very different scales",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+    return Solution(at, now, penalty, certificate)
+
+
+@dataclass(frozen=True)
+class _Found:
+    """Where a line search ended; ``evaluation`` is None if no step was short enough."""
+
+    passes: int
+    size: float
+    value: float
+    parameters: Parameters
+    evaluation: Evaluation | None
+
+
+def _line_search(
+    problem: Problem, penalty: Penalty, at: Parameters, gradient: FloatArray, value: float,
+    step: FloatArray, spare: FloatArray,
+) -> _Found:  # fmt: skip
+    """Halve the step until the objective falls by a fraction of what its slope predicts."""
+    p = len(at.w)
+    d = step[:p]
+    l1_change = penalty.l1 * float(np.abs(at.w + d).sum() - np.abs(at.w).sum())
+    predicted = float(gradient @ step + (penalty.l2 * at.w) @ d) + l1_change
+    if predicted >= 0:
+        return _Found(0, 0.0, value, at, None)
+    size = 1.0
+    for tried in range(1, 30):
+        theta = np.minimum(at.theta + size * step[p + 1 :], 0.0)
+        new = Parameters(at.w + size * d, at.b + size * float(step[p]), theta)
+        evaluation = evaluate(problem, new, spare)
+        new_value = evaluation.loss + penalty.value(new.w)
+        if new_value <= value + 1e-4 * size * predicted:
+            return _Found(tried, size, new_value, new, evaluation)
+        size *= 0.5
+    return _Found(tried, 0.0, value, at, None)
+
+
+def _stacked(evaluation: Evaluation, free_theta: NDArray[np.bool_]) -> FloatArray:
+    """Gradient as one vector: w, b, theta (zero where theta is held fixed)."""
+    on_theta = np.where(free_theta, evaluation.grad_theta, 0.0)
+    return np.concatenate([evaluation.grad_w, [evaluation.grad_b], on_theta])
+
+
+def _ratio_change(before: FloatArray, after: FloatArray) -> float:
+    """Largest change of the log of any ratio of the groups' mean sigma(z)."""
+    moved = np.log(after) - np.log(before)
+    return float(moved.max() - moved.min())

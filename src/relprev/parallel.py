@@ -1,0 +1,78 @@
+"""Run a kernel over row ranges on several threads, reproducibly.
+
+Kernels release the GIL, so plain threads are enough. Rows are cut into a number
+of chunks that depends on the data only, never on the number of threads, and
+per-chunk sums are added in chunk order. Results are therefore bit-for-bit the
+same for any thread count.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+T = TypeVar("T")
+
+BLOCK_ROWS = 8192  # a block's working arrays stay in a core's cache
+MAX_CHUNKS = 16
+
+_lock = threading.Lock()
+_pool: ThreadPoolExecutor | None = None
+_pool_owner: tuple[int, int] = (0, 0)  # (process id, threads): a forked child needs its own pool
+
+
+def available_cores() -> int:
+    """Number of cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return max(1, len(os.sched_getaffinity(0)))
+    return max(1, os.cpu_count() or 1)
+
+
+def thread_count() -> int:
+    """Threads used by the kernels: ``RELPREV_NUM_THREADS`` or all available cores."""
+    asked = os.environ.get("RELPREV_NUM_THREADS", "")
+    return max(1, int(asked)) if asked.isdigit() else available_cores()
+
+
+def chunks(n_rows: int) -> list[tuple[int, int]]:
+    """Cut ``range(n_rows)`` into at most 16 contiguous ranges of whole blocks.
+
+    Examples
+    --------
+    >>> chunks(20_000)
+    [(0, 8192), (8192, 16384), (16384, 20000)]
+    """
+    n_blocks = -(-n_rows // BLOCK_ROWS)
+    n_chunks = min(MAX_CHUNKS, n_blocks)
+    edges = [BLOCK_ROWS * (n_blocks * k // n_chunks) for k in range(n_chunks)] if n_chunks else []
+    return list(zip(edges, [*edges[1:], n_rows], strict=True))
+
+
+def blocks(start: int, stop: int) -> list[tuple[int, int]]:
+    """Cut one chunk into blocks."""
+    return [(lo, min(lo + BLOCK_ROWS, stop)) for lo in range(start, stop, BLOCK_ROWS)]
+
+
+def map_chunks(function: Callable[[int, int], T], n_rows: int) -> list[T]:
+    """Call ``function(start, stop)`` for every chunk of rows; results in chunk order."""
+    return map_threads(lambda bounds: function(*bounds), chunks(n_rows))
+
+
+def map_threads(function: Callable[[object], T] | Callable[..., T], items: Sequence) -> list[T]:
+    """Ordered map over ``items`` on the shared thread pool."""
+    if len(items) <= 1 or thread_count() == 1:
+        return [function(item) for item in items]
+    return list(_shared_pool().map(function, items))
+
+
+def _shared_pool() -> ThreadPoolExecutor:
+    global _pool, _pool_owner
+    owner = (os.getpid(), thread_count())
+    with _lock:
+        if _pool is None or _pool_owner != owner:
+            _pool = ThreadPoolExecutor(owner[1], thread_name_prefix="relprev")
+            _pool_owner = owner
+        return _pool

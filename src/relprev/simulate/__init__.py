@@ -1,0 +1,7 @@
+"""Simulated data with known truth: the paper's Gauss-Synth and emergency-department visits."""
+
+from relprev.simulate.gauss import gauss_synth
+from relprev.simulate.simulation import Simulation
+from relprev.simulate.visits import ed_visits
+
+__all__ = ["Simulation", "ed_visits", "gauss_synth"]

@@ -1,0 +1,137 @@
+"""Gauss-Synth: two groups of five-dimensional Gaussian features.
+
+As the paper's text has it,
+
+    x ~ N(-1, 16 I_5) in group a, N(+1, 16 I_5) in group b
+    p(y=1|x) = sigma(1'x / ||1||),    s ~ Bernoulli(c_g y)
+
+``variant="published"`` follows the authors' code instead: the groups' means
+swapped, p(y=1|x) = sigma(mean of x), an exact share c_g of the positives
+diagnosed, and in the separable data the band between the percentiles 40 either
+side of the boundary, cut to 10-90, removed in each group.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from relprev.cohort import as_cohort
+from relprev.errors import InvalidInputError
+from relprev.simulate.simulation import Simulation
+
+N_FEATURES = 5
+FloatArray = NDArray[np.float64]
+
+
+def gauss_synth(
+    diagnosis_rates: tuple[float, float] = (0.5, 0.5),
+    *,
+    n: tuple[int, int] = (10_000, 20_000),
+    group_gap: float = 2.0,
+    separable: bool = False,
+    ceiling: float = 1.0,
+    alpha: float = 1.0,
+    false_positives: float = 0.0,
+    selective: float = 0.0,
+    variant: Literal["paper", "published"] = "paper",
+    seed: int = 0,
+) -> Simulation:
+    """Simulate the paper's Gauss-Synth data.
+
+    Parameters
+    ----------
+    diagnosis_rates : (c_a, c_b)
+    n : visits in groups a and b
+    group_gap : float
+        Distance between the groups' means in each feature.
+    separable : bool
+        p(y=1|x) becomes 0 or 1 at 0.5, and the visits nearest the boundary are removed.
+    ceiling : float
+        p(y=1|x) is multiplied by it (the authors' code has 0.75 as "overlaid").
+    alpha : float in (0, 1]
+        Breaks constant p(y|x): in group b p(y=1|x) is multiplied by alpha.
+    false_positives : float in [0, 1)
+        Share of the diagnosed who do not have the condition.
+    selective : float
+        Breaks random diagnosis: the diagnosis rate is c_g sigma(selective * x_0).
+    variant : "paper" or "published"
+    seed : int
+
+    Examples
+    --------
+    >>> truth = gauss_synth((0.5, 0.1), seed=1).relative_prevalence(versus="b").to_frame()
+    >>> round(truth.loc[0, "estimate"], 1), round(truth.loc[0, "observed_ratio"], 1)
+    (0.6, 3.1)
+    """
+    _check(variant=variant, alpha=alpha, ceiling=ceiling, false_positives=false_positives)
+    published = variant == "published"
+    rng = np.random.default_rng(seed)
+    g = np.repeat(np.array([0, 1]), n)
+    mean = (group_gap / 2) * np.where(g == 0, -1.0, 1.0) * (-1.0 if published else 1.0)
+    x = mean[:, None] + 4.0 * rng.standard_normal((len(g), N_FEATURES))
+    score = x.sum(axis=1) / (N_FEATURES if published else np.sqrt(N_FEATURES))
+    if separable:
+        keep = _outside_bands(score, g) if published else _furthest(score, 0.6)
+        x, g, score = x[keep], g[keep], score[keep]
+    p = (score > 0).astype(float) if separable else _sigmoid(score)
+    p = ceiling * p * np.where(g == 1, alpha, 1.0)
+    y = (rng.random(len(p)) < p).astype(np.uint8)
+    rate = np.asarray(diagnosis_rates, dtype=float)[g]
+    if selective:
+        rate = rate * _sigmoid(selective * x[:, 0])
+    s = _exact_share(y, g, diagnosis_rates, rng) if published else (rng.random(len(y)) < rate * y)
+    s = s.astype(np.uint8)
+    if false_positives:
+        s = _add_false_positives(s, y, g, false_positives, rng)
+    cohort = as_cohort(x, s, groups=np.array(["a", "b"])[g])
+    return Simulation(cohort, p, y, np.asarray(diagnosis_rates, dtype=float))
+
+
+def _check(variant: str, alpha: float, ceiling: float, false_positives: float) -> None:
+    if variant not in ("paper", "published"):
+        raise InvalidInputError(f"variant must be 'paper' or 'published', got {variant!r}")
+    for name, value in (("alpha", alpha), ("ceiling", ceiling)):
+        if not 0 < value <= 1:
+            raise InvalidInputError(f"{name} must be above 0 and at most 1, got {value}")
+    if not 0 <= false_positives < 1:
+        raise InvalidInputError(f"false_positives must be in [0, 1), got {false_positives}")
+
+
+def _sigmoid(z: FloatArray) -> FloatArray:
+    return 0.5 * (1.0 + np.tanh(0.5 * z))
+
+
+def _furthest(score: FloatArray, share: float) -> NDArray[np.bool_]:
+    """The given share of points furthest from the boundary."""
+    return np.abs(score) >= np.quantile(np.abs(score), 1 - share)
+
+
+def _outside_bands(score: FloatArray, g: NDArray[np.int64]) -> NDArray[np.bool_]:
+    keep = np.zeros(len(score), dtype=bool)
+    for group in np.unique(g):
+        inside = np.flatnonzero(g == group)
+        boundary = 100 * float(np.mean(score[inside] < 0))
+        low, high = np.percentile(score[inside], [max(10, boundary - 40), min(90, boundary + 40)])
+        keep[inside] = (score[inside] < low) | (score[inside] > high)
+    return keep
+
+
+def _exact_share(y, g, rates, rng) -> NDArray[np.uint8]:
+    s = np.zeros_like(y)
+    for group, rate in enumerate(rates):
+        sick = np.flatnonzero((g == group) & (y == 1))
+        s[rng.choice(sick, int(rate * len(sick)), replace=False)] = 1
+    return s
+
+
+def _add_false_positives(s, y, g, share, rng) -> NDArray[np.uint8]:
+    """Mark healthy visits, at random within group, until they are ``share`` of the diagnosed."""
+    s = s.copy()
+    for group in np.unique(g):
+        healthy = np.flatnonzero((g == group) & (y == 0))
+        wanted = round(share / (1 - share) * int(s[g == group].sum()))
+        s[rng.choice(healthy, min(wanted, len(healthy)), replace=False)] = 1
+    return s

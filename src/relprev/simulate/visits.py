@@ -1,0 +1,296 @@
+"""Emergency-department visits with sparse, correlated diagnosis codes.
+
+A visit belongs to a patient, who belongs to a group. It has one presentation
+(a kind of complaint), drawn from the patient's usual one or from the group's
+mix; presentations differ between groups, and that is what makes p(y=1|g) differ.
+Codes come from the presentation's own list or, less often, from a background
+common to all; popularity falls off by a power law, as code frequencies do.
+
+    p(y=1|x) = sigma(b + w.x),    s ~ Bernoulli(c_g y)
+
+with w non-zero on the codes of a few presentations ("suspicious" symptoms). The
+intercept b is set so that the condition has the prevalence asked for.
+
+Visits are made in blocks of patients, each with its own random stream, on all
+threads; memory stays near the size of the result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from relprev.cohort import Cohort
+from relprev.design import BinaryCSR
+from relprev.errors import InvalidInputError
+from relprev.parallel import map_threads
+from relprev.simulate.simulation import Simulation
+
+FloatArray = NDArray[np.float64]
+
+BLOCK_VISITS = 250_000
+N_PRESENTATIONS = 40
+MAX_CODES = 40
+BACKGROUND_SHARE = 0.3
+USUAL_SHARE = 0.5  # of visits with the patient's usual presentation
+DEFAULT_RATES = {"Group A": 0.15, "Group B": 0.45, "Group C": 0.30, "Group D": 0.25}
+DEFAULT_SHARES = (0.25, 0.45, 0.2, 0.1)
+
+
+@dataclass(frozen=True)
+class _World:
+    """Everything that is the same in all blocks."""
+
+    n_codes: int
+    group_of_patient: FloatArray  # cumulative shares
+    presentation: FloatArray  # (groups, presentations), cumulative
+    own_codes: NDArray[np.int32]  # (presentations, list length)
+    own_popularity: FloatArray  # cumulative, (list length,)
+    background: FloatArray  # exponent of the background's power law and number of codes
+    w: FloatArray
+    codes_per_visit: float
+    visits_per_patient: float
+    strata: int
+    hospitals: int
+
+
+def ed_visits(
+    n_visits: int = 100_000,
+    *,
+    n_codes: int = 2_000,
+    diagnosis_rates: Mapping[str, float] | None = None,
+    group_shares: tuple[float, ...] | None = None,
+    prevalence: float = 0.05,
+    shift: float = 1.0,
+    codes_per_visit: float = 6.0,
+    visits_per_patient: float = 1.6,
+    survey: bool = False,
+    seed: int = 0,
+) -> Simulation:
+    """Simulate emergency-department visits with known p(y|x), c_g and relative prevalence.
+
+    Parameters
+    ----------
+    n_visits : int
+    n_codes : int
+        Number of different diagnosis codes.
+    diagnosis_rates : mapping of group name to c_g, optional
+        Default: four groups with rates 0.15 to 0.45.
+    group_shares : tuple of float, optional
+        Share of patients in every group.
+    prevalence : float
+        Mean of p(y=1|x) over all visits, approximately.
+    shift : float
+        How much the groups' mixes of presentations differ (0: not at all).
+    codes_per_visit, visits_per_patient : float
+        Means.
+    survey : bool
+        Add weights, strata and hospitals (primary sampling units).
+    seed : int
+
+    Examples
+    --------
+    >>> visits = ed_visits(20_000, n_codes=500, seed=3)
+    >>> visits.cohort
+    <Cohort of 20,000 visits x 500 features, groups Group A, Group B, Group C, Group D, with clusters>
+    """
+    rates = dict(DEFAULT_RATES if diagnosis_rates is None else diagnosis_rates)
+    shares = _shares(group_shares, len(rates))
+    _check(n_visits, n_codes, rates, prevalence, codes_per_visit, visits_per_patient)
+    world_seed, pilot_seed, *block_seeds = np.random.SeedSequence(seed).spawn(
+        2 + -(-n_visits // BLOCK_VISITS)
+    )
+    world = _world(np.random.default_rng(world_seed), n_codes, shares, shift, codes_per_visit,
+                   visits_per_patient, survey)  # fmt: skip
+    c = np.array(list(rates.values()), dtype=float)
+    pilot = _draw_codes(world, np.random.default_rng(pilot_seed), 50_000)
+    intercept = _intercept(_scores(world, pilot), prevalence)
+    sizes = np.full(len(block_seeds), BLOCK_VISITS)
+    sizes[-1] = n_visits - BLOCK_VISITS * (len(sizes) - 1)
+    blocks = map_threads(
+        lambda job: _block(world, np.random.default_rng(job[0]), int(job[1]), intercept, c),
+        list(zip(block_seeds, sizes, strict=True)),
+    )
+    return _assemble(blocks, world, tuple(rates), c)
+
+
+def _check(n_visits, n_codes, rates, prevalence, codes_per_visit, visits_per_patient) -> None:
+    if n_visits < 1:
+        raise InvalidInputError(f"n_visits must be at least 1, got {n_visits}")
+    if n_codes < 50:
+        raise InvalidInputError(f"n_codes must be at least 50, got {n_codes}")
+    if len(rates) < 2:
+        raise InvalidInputError(f"diagnosis_rates must name at least two groups, got {len(rates)}")
+    for name, rate in rates.items():
+        if not 0 < rate <= 1:
+            raise InvalidInputError(f"diagnosis_rates[{name!r}] must be in (0, 1], got {rate}")
+    if not 0 < prevalence < 1:
+        raise InvalidInputError(f"prevalence must be between 0 and 1, got {prevalence}")
+    if codes_per_visit < 1 or visits_per_patient < 1:
+        raise InvalidInputError("codes_per_visit and visits_per_patient must be at least 1")
+
+
+def _shares(group_shares: tuple[float, ...] | None, count: int) -> FloatArray:
+    if group_shares is None:
+        group_shares = DEFAULT_SHARES if count == len(DEFAULT_SHARES) else (1.0,) * count
+    shares = np.asarray(group_shares, dtype=float)
+    if len(shares) != count or (shares <= 0).any():
+        raise InvalidInputError(
+            f"group_shares must hold {count} positive numbers, one a group, got {group_shares}"
+        )
+    return shares / shares.sum()
+
+
+def _world(rng, n_codes, shares, shift, codes_per_visit, visits_per_patient, survey) -> _World:
+    k = N_PRESENTATIONS
+    base = rng.dirichlet(np.full(k, 3.0))
+    mix = base * np.exp(shift * rng.normal(size=(len(shares), k)))
+    length = max(10, min(n_codes // 4, 400))
+    rank = np.arange(1, length + 1)
+    own = np.stack([rng.choice(n_codes, length, replace=False) for _ in range(k)])
+    w = np.zeros(n_codes)
+    for presentation in range(4):  # suspicious presentations
+        w[own[presentation, : length // 2]] += rng.normal(0.9, 0.5, length // 2)
+    protective = rng.choice(n_codes, n_codes // 20, replace=False)
+    w[protective] += rng.normal(-0.4, 0.2, len(protective))
+    return _World(
+        n_codes=n_codes,
+        group_of_patient=np.cumsum(shares),
+        presentation=np.cumsum(mix / mix.sum(axis=1, keepdims=True), axis=1),
+        own_codes=own.astype(np.int32),
+        own_popularity=np.cumsum(rank**-0.9 / np.sum(rank**-0.9)),
+        background=np.array([0.9, n_codes]),
+        w=w,
+        codes_per_visit=codes_per_visit,
+        visits_per_patient=visits_per_patient,
+        strata=20 if survey else 0,
+        hospitals=400,
+    )
+
+
+def _draw_codes(world: _World, rng: np.random.Generator, n: int) -> dict[str, NDArray]:
+    """Patients, groups and codes of one block of n visits."""
+    n_patients = int(n / world.visits_per_patient * 1.1) + 50
+    visits = rng.geometric(1 / world.visits_per_patient, n_patients)
+    patient = np.repeat(np.arange(n_patients), visits)
+    while len(patient) < n:
+        patient = np.concatenate([patient, patient[-1:] + 1])
+    patient = patient[:n].astype(np.int32)
+    n_patients = int(patient[-1]) + 1
+    group = np.searchsorted(world.group_of_patient[:-1], rng.random(n_patients)).astype(np.uint8)
+    g = group[patient]
+    usual = _pick(world.presentation[group], rng.random(n_patients))
+    fresh = _pick(world.presentation[g], rng.random(n))
+    kind = np.where(rng.random(n) < USUAL_SHARE, usual[patient], fresh)
+    # Codes drawn twice are kept once, so a few more are drawn than asked for.
+    wanted = np.minimum(1 + rng.poisson(1.06 * (world.codes_per_visit - 1), n), MAX_CODES)
+    u = rng.random((int(wanted.sum()), 2))
+    indptr, indices = _codes_of_visits(
+        kind, wanted, u, world.own_codes, world.own_popularity, world.background, BACKGROUND_SHARE
+    )
+    return {"patient": patient, "g": g, "indptr": indptr, "indices": indices}
+
+
+def _pick(cumulative: FloatArray, u: FloatArray) -> NDArray[np.int64]:
+    """One draw a row from rows of cumulative probabilities."""
+    return np.minimum((cumulative < u[:, None]).sum(axis=1), cumulative.shape[1] - 1)
+
+
+@njit(nogil=True, cache=True)
+def _codes_of_visits(kind, wanted, u, own_codes, own_popularity, background, background_share):
+    """Sorted, distinct codes of every visit."""
+    power, n_codes = 1.0 / (1.0 - background[0]), background[1]
+    top = (n_codes + 1.0) ** (1.0 - background[0])
+    indices = np.empty(len(u), np.uint32)
+    indptr = np.zeros(len(kind) + 1, np.int64)
+    drawn = np.empty(64, np.int64)
+    position = 0
+    count = 0
+    for i in range(len(kind)):
+        size = 0
+        for _ in range(wanted[i]):
+            if u[position, 0] < background_share:
+                # Inverse of the cumulative power law on 1 .. n_codes.
+                value = int((1.0 + u[position, 1] * (top - 1.0)) ** power) - 1
+                code = min(value, int(n_codes) - 1)
+            else:
+                code = own_codes[kind[i], np.searchsorted(own_popularity[:-1], u[position, 1])]
+            position += 1
+            at = size
+            while at > 0 and drawn[at - 1] > code:
+                at -= 1
+            if at > 0 and drawn[at - 1] == code:
+                continue
+            for m in range(size, at, -1):
+                drawn[m] = drawn[m - 1]
+            drawn[at] = code
+            size += 1
+        for m in range(size):
+            indices[count + m] = drawn[m]
+        count += size
+        indptr[i + 1] = count
+    return indptr, indices[:count].copy()
+
+
+def _scores(world: _World, draw: dict[str, NDArray]) -> FloatArray:
+    return BinaryCSR(draw["indptr"], draw["indices"], world.n_codes).matvec(world.w)
+
+
+def _intercept(scores: FloatArray, prevalence: float) -> float:
+    """The b at which the mean of sigma(b + score) is the prevalence (bisection)."""
+    low, high = -40.0, 40.0
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        mean = np.mean(1.0 / (1.0 + np.exp(-(middle + scores))))
+        low, high = (middle, high) if mean < prevalence else (low, middle)
+    return 0.5 * (low + high)
+
+
+def _block(world: _World, rng: np.random.Generator, n: int, intercept: float, c: FloatArray) -> dict:
+    draw = _draw_codes(world, rng, n)
+    X = BinaryCSR(draw["indptr"], draw["indices"], world.n_codes)
+    z = np.empty(n)
+    X.dot(world.w, 0, n, z)
+    p = 1.0 / (1.0 + np.exp(-(intercept + z)))
+    y = (rng.random(n) < p).astype(np.uint8)
+    s = ((rng.random(n) < c[draw["g"]]) & (y == 1)).astype(np.uint8)
+    out = {"p": p, "y": y, "s": s, "g": draw["g"], "patient": draw["patient"], "X": X}
+    if world.strata:
+        hospital = rng.integers(0, world.hospitals, n)
+        out["psu"] = hospital.astype(np.int32)
+    return out
+
+
+def _assemble(blocks: list[dict], world: _World, names: tuple[str, ...], c: FloatArray) -> Simulation:
+    def joined(key: str) -> NDArray:
+        return np.concatenate([block[key] for block in blocks])
+
+    lengths = np.concatenate([[0]] + [np.diff(block["X"].indptr.astype(np.int64)) for block in blocks])
+    X = BinaryCSR(
+        np.cumsum(lengths),
+        np.concatenate([block["X"].indices for block in blocks]),
+        world.n_codes,
+    )
+    offset = np.cumsum([0] + [int(block["patient"][-1]) + 1 for block in blocks[:-1]])
+    patients = np.concatenate(
+        [block["patient"] + shift for block, shift in zip(blocks, offset, strict=True)]
+    ).astype(np.int32)
+    design = {}
+    if world.strata:
+        psus = joined("psu")
+        strata = psus % world.strata
+        design = {"psus": psus, "strata": strata, "weights": 1.0 + 0.25 * strata}
+    cohort = Cohort(
+        X=X,
+        diagnosed=joined("s"),
+        groups=joined("g"),
+        group_names=names,
+        clusters=patients,
+        feature_names=tuple(f"code_{j:05d}" for j in range(world.n_codes)),
+        **design,
+    )
+    return Simulation(cohort, joined("p"), joined("y"), c)
