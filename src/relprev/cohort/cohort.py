@@ -126,7 +126,11 @@ class Cohort:
         return load(path)
 
     def __repr__(self) -> str:
-        has = [name for name in ("weights", "clusters", "strata", "psus") if getattr(self, name) is not None]
+        has = [
+            name
+            for name in ("weights", "clusters", "strata", "psus")
+            if getattr(self, name) is not None
+        ]
         extras = f", with {', '.join(has)}" if has else ""
         return (
             f"<Cohort of {self.n:,} visits x {self.X.n_cols:,} features, groups "

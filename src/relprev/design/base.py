@@ -116,7 +116,9 @@ class Design(ABC):
             product(r[start:stop], start, stop, out)
             return out
 
-        return np.sum(map_chunks(one, self.n_rows), axis=0) if self.n_rows else np.zeros(self.n_cols)
+        return (
+            np.sum(map_chunks(one, self.n_rows), axis=0) if self.n_rows else np.zeros(self.n_cols)
+        )
 
     def __repr__(self) -> str:
         n, p = self.shape

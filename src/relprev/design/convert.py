@@ -79,7 +79,9 @@ def _frame_values(X: Any) -> np.ndarray:
         values = column.to_numpy()
         if values.dtype.kind not in "buif":
             try:
-                missing = bool(np.asarray(column.isna() if hasattr(column, "isna") else column.is_null()).any())
+                missing = bool(
+                    np.asarray(column.isna() if hasattr(column, "isna") else column.is_null()).any()
+                )
                 numeric = missing and np.asarray(column.to_numpy(), dtype=float) is not None
             except (TypeError, ValueError):
                 numeric = False
@@ -90,9 +92,11 @@ def _frame_values(X: Any) -> np.ndarray:
             f"X has columns that are not numeric: {listed(bad)}; drop them or encode them as "
             "numbers (for categories: one 0/1 column each)"
         )
-    return np.column_stack([np.asarray(X[name].to_numpy(), dtype=float) for name in X.columns]) if len(
-        X.columns
-    ) else np.empty((len(X), 0))
+    return (
+        np.column_stack([np.asarray(X[name].to_numpy(), dtype=float) for name in X.columns])
+        if len(X.columns)
+        else np.empty((len(X), 0))
+    )
 
 
 def _check_finite(values: np.ndarray, X: Any, names: tuple[str, ...] | None) -> None:

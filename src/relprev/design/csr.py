@@ -27,7 +27,9 @@ def pointer_dtype(nnz: int) -> type[np.unsignedinteger[Any]]:
     return np.uint32 if nnz < 2**32 else np.uint64
 
 
-class _CSR(Design):
+class CSR(Design):
+    """What both sparse designs share."""
+
     def __init__(self, indptr: IndexArray, indices: IndexArray, n_cols: int) -> None:
         self.indptr = np.ascontiguousarray(indptr, dtype=pointer_dtype(len(indices)))
         self.indices = np.ascontiguousarray(indices, dtype=index_dtype(n_cols))
@@ -36,6 +38,10 @@ class _CSR(Design):
     @property
     def nnz(self) -> int:
         return len(self.indices)
+
+    def presence(self) -> BinaryCSR:
+        """The same pattern with every stored entry one."""
+        return BinaryCSR(self.indptr, self.indices, self.n_cols)
 
     def to_scipy(self) -> Any:
         """``scipy.sparse.csr_array`` with the same entries."""
@@ -49,7 +55,7 @@ class _CSR(Design):
         return sp.csr_array(parts, shape=self.shape)
 
 
-class BinaryCSR(_CSR):
+class BinaryCSR(CSR):
     """Binary sparse design: every stored entry is one.
 
     Examples
@@ -90,7 +96,7 @@ class BinaryCSR(_CSR):
         return {"indptr": self.indptr, "indices": self.indices}
 
 
-class FloatCSR(_CSR):
+class FloatCSR(CSR):
     """Sparse design with float64 entries."""
 
     def __init__(

@@ -1,0 +1,6 @@
+"""The PURPLE model: likelihood, solver, path, selection, estimator and the paper's protocol."""
+
+from relprev.model.protocol import RepeatedSplits, repeated_splits
+from relprev.model.purple import PURPLE
+
+__all__ = ["PURPLE", "RepeatedSplits", "repeated_splits"]

@@ -27,6 +27,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from relprev.cohort import Cohort
 from relprev.design.base import Columns, Design, FloatArray
 from relprev.model.vectormath import exp_negative, log_positive
 from relprev.parallel import BLOCK_ROWS, blocks, map_chunks
@@ -54,6 +55,15 @@ class Problem:
     omega: FloatArray
     n_groups: int
 
+    @classmethod
+    def from_cohort(cls, cohort: Cohort) -> Problem:
+        """The cohort's data with weights scaled to sum to one."""
+        if cohort.weights is None:
+            omega = np.full(cohort.n, 1.0 / cohort.n)
+        else:
+            omega = cohort.weights / cohort.weights.sum()
+        return cls(cohort.X, cohort.diagnosed, cohort.groups, omega, cohort.n_groups)
+
     @cached_property
     def group_weight(self) -> FloatArray:
         """Total weight of every group, shape (n_groups,)."""
@@ -68,7 +78,7 @@ class Problem:
     @property
     def diagnosed_rate(self) -> FloatArray:
         """Weighted share of diagnosed rows in every group, shape (n_groups,)."""
-        return self.diagnosed_weight / self.group_weight
+        return self.diagnosed_weight / np.where(self.group_weight > 0, self.group_weight, 1.0)
 
     @cached_property
     def feature_size(self) -> FloatArray:

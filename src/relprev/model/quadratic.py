@@ -199,7 +199,9 @@ class _Block:
         self.hessian[range(1, count + 1), range(1, count + 1)] = np.bincount(
             model.g, model.k, minlength=count
         )
-        self.hessian[:-1, :-1] += (model.u[model.n_cols :] * model.signs) @ model.u[model.n_cols :].T
+        self.hessian[:-1, :-1] += (model.u[model.n_cols :] * model.signs) @ model.u[
+            model.n_cols :
+        ].T
         self.free = np.concatenate([[True], free_theta, [True]])
         self.upper = np.concatenate([[MAX_STEP], np.minimum(MAX_STEP, -at.theta), [0.0]])
 
@@ -242,7 +244,9 @@ class _Block:
         h[1:-1, -1] = np.bincount(model.g, self.kv * along, minlength=model.n_groups)
         h[:-1, -1] += model.u[model.n_cols :] @ (model.signs * on_r)
         h[-1, -1] = (
-            model.aq[:, 0] @ along**2 + (model.extra + self.penalty.l2) @ r**2 + model.signs @ on_r**2
+            model.aq[:, 0] @ along**2
+            + (model.extra + self.penalty.l2) @ r**2
+            + model.signs @ on_r**2
         )
         upper = np.triu(h)
         self.hessian = upper + np.triu(h, 1).T

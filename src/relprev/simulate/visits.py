@@ -250,7 +250,9 @@ def _intercept(scores: FloatArray, prevalence: float) -> float:
     return 0.5 * (low + high)
 
 
-def _block(world: _World, rng: np.random.Generator, n: int, intercept: float, c: FloatArray) -> dict:
+def _block(
+    world: _World, rng: np.random.Generator, n: int, intercept: float, c: FloatArray
+) -> dict:
     draw = _draw_codes(world, rng, n)
     X = BinaryCSR(draw["indptr"], draw["indices"], world.n_codes)
     z = np.empty(n)
@@ -265,11 +267,15 @@ def _block(world: _World, rng: np.random.Generator, n: int, intercept: float, c:
     return out
 
 
-def _assemble(blocks: list[dict], world: _World, names: tuple[str, ...], c: FloatArray) -> Simulation:
+def _assemble(
+    blocks: list[dict], world: _World, names: tuple[str, ...], c: FloatArray
+) -> Simulation:
     def joined(key: str) -> NDArray:
         return np.concatenate([block[key] for block in blocks])
 
-    lengths = np.concatenate([[0]] + [np.diff(block["X"].indptr.astype(np.int64)) for block in blocks])
+    lengths = np.concatenate(
+        [[0]] + [np.diff(block["X"].indptr.astype(np.int64)) for block in blocks]
+    )
     X = BinaryCSR(
         np.cumsum(lengths),
         np.concatenate([block["X"].indices for block in blocks]),

@@ -1,0 +1,117 @@
+"""PURPLE with any classifier as p(y=1|x), by expectation-maximisation.
+
+The condition y is the missing variable. With p_i = p(y=1|x_i):
+
+    E step   t_i = 1 if s_i = 1, else p_i (1 - c_g) / (1 - c_g p_i)   probability of y = 1
+    M step   fit the classifier to y = 1 with weight omega_i t_i and
+             y = 0 with weight omega_i (1 - t_i);   c_g = sum omega s / sum omega t  in group g
+
+The likelihood rises in every step when the classifier maximises its weighted
+likelihood. It starts from the logistic PURPLE fit.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse as sp
+from sklearn.base import clone
+
+from relprev.design.base import FloatArray
+from relprev.errors import ConvergenceWarning, InvalidInputError
+from relprev.model.likelihood import Problem
+from relprev.progress import Advance
+
+TINY = 1e-9
+
+
+@dataclass(frozen=True)
+class EMFit:
+    """A fitted classifier, the diagnosis rates and the mean loss after every step."""
+
+    learner: Any
+    c: FloatArray
+    losses: tuple[float, ...]
+    converged: bool
+
+
+def condition_probability(learner: Any, X: Any) -> FloatArray:
+    """The classifier's p(y=1|x), kept away from 0 and 1."""
+    column = int(np.flatnonzero(learner.classes_ == 1)[0])
+    return np.clip(learner.predict_proba(X)[:, column], TINY, 1 - TINY)
+
+
+def fit_em(
+    problem: Problem,
+    learner: Any,
+    p: FloatArray,
+    c: FloatArray,
+    *,
+    tolerance: float = 1e-6,
+    max_iterations: int = 100,
+    advance: Advance = lambda step: None,
+) -> EMFit:
+    """Alternate E and M steps until the mean loss settles.
+
+    Parameters
+    ----------
+    problem : Problem
+    learner : scikit-learn classifier whose ``fit`` takes ``sample_weight``
+    p, c : arrays of shape (n,) and (n_groups,)
+        Starting values.
+    tolerance : float
+        Relative change of the mean loss at which to stop.
+    """
+    for method in ("fit", "predict_proba"):
+        if not hasattr(learner, method):
+            raise InvalidInputError(f"learner must have {method}, {type(learner).__name__} has not")
+    X = problem.X.to_scipy()
+    losses = [_loss(problem, p, c)]
+    fitted, converged = None, False
+    for step in range(max_iterations):
+        advance(f"EM step {step + 1}")
+        t = np.where(problem.s == 1, 1.0, p * (1 - c[problem.g]) / (1 - c[problem.g] * p))
+        cases = np.bincount(problem.g, problem.omega * t, minlength=problem.n_groups)
+        c = problem.diagnosed_weight / np.maximum(cases, TINY)
+        fitted = _fit_soft(clone(learner), X, t, problem.omega * len(t))
+        p = condition_probability(fitted, X)
+        losses.append(_loss(problem, p, c))
+        if abs(losses[-2] - losses[-1]) <= tolerance * abs(losses[-1]):
+            converged = True
+            break
+    if not converged:
+        warnings.warn(
+            f"EM did not settle within {max_iterations} steps (last relative change of the loss "
+            f"{abs(losses[-2] - losses[-1]) / abs(losses[-1]):.1e}); raise max_iterations",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+    return EMFit(fitted, c, tuple(losses), converged)
+
+
+def _fit_soft(learner: Any, X: Any, t: FloatArray, weight: FloatArray) -> Any:
+    """Fit to labels that are 1 with probability t: every uncertain row enters twice."""
+    sick, well = np.flatnonzero(t > TINY), np.flatnonzero(t < 1 - TINY)
+    rows = (
+        sp.vstack([X[sick], X[well]], format="csr")
+        if sp.issparse(X)
+        else np.vstack([X[sick], X[well]])
+    )
+    labels = np.repeat(np.array([1, 0]), [len(sick), len(well)])
+    weights = np.concatenate([weight[sick] * t[sick], weight[well] * (1 - t[well])])
+    try:
+        return learner.fit(rows, labels, sample_weight=weights)
+    except TypeError as error:
+        raise InvalidInputError(
+            f"learner {type(learner).__name__} could not be fitted with sample_weight ({error}); "
+            "use a classifier that accepts sample weights and this kind of matrix"
+        ) from error
+
+
+def _loss(problem: Problem, p: FloatArray, c: NDArray[np.float64]) -> float:
+    q = np.clip(c[problem.g] * p, 1e-300, 1 - 1e-15)
+    return -float(problem.omega @ np.where(problem.s == 1, np.log(q), np.log1p(-q)))

@@ -1,0 +1,114 @@
+"""Fits along a path of L1 penalties, each started from the one before.
+
+Penalties are in units of the mean loss, as in the paper: mean loss + lambda ||w||_1.
+
+A small ridge goes with every fit. Without it, the coefficient of a code that is
+never seen with a diagnosis runs to minus infinity at lambda = 0 (the paper stops
+early instead). Its size is a share of the information that the data hold on the
+intercept under the model without features: for feature j with typical value m_j,
+
+    l2_j = l2 + ridge_floor * m_j^2 * sum_i omega_i kappa_i sigma(-z_i)^2.
+
+So it does not depend on the scale of features or weights, nor on how often the
+data are repeated; at the default 1e-5 it moves well-supported coefficients by
+less than a thousandth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from relprev.errors import InvalidInputError
+from relprev.model.likelihood import Parameters, Problem, evaluate
+from relprev.model.quadratic import Penalty
+from relprev.model.solver import Solution, SolverOptions, gradient_scale, null_parameters, solve
+from relprev.progress import Advance
+
+PAPER_GRID = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 0.0)
+LOG_GRID_SIZE = 20
+LOG_GRID_RATIO = 1e-4
+RIDGE_FLOOR = 1e-5
+
+Lambdas = str | float | Sequence[float]
+
+
+def lambda_max(problem: Problem) -> float:
+    """The smallest L1 penalty at which every coefficient is zero."""
+    return gradient_scale(problem)
+
+
+def grid(lambdas: Lambdas, problem: Problem) -> tuple[float, ...]:
+    """Penalties in descending order.
+
+    Parameters
+    ----------
+    lambdas : "paper", "log", float or sequence of float
+        ``"paper"``: 1e-2 to 1e-6 and 0. ``"log"``: 20 values evenly spaced in the
+        logarithm from lambda_max down to lambda_max / 10,000, and 0.
+    problem : Problem
+    """
+    if isinstance(lambdas, str):
+        if lambdas == "paper":
+            return PAPER_GRID
+        if lambdas == "log":
+            top = lambda_max(problem)
+            return (*np.geomspace(top, LOG_GRID_RATIO * top, LOG_GRID_SIZE).tolist(), 0.0)
+        raise InvalidInputError(
+            f"lambdas must be 'paper', 'log', a number or a list of numbers, got {lambdas!r}"
+        )
+    values = np.unique(np.atleast_1d(np.asarray(lambdas, dtype=float)))[::-1]
+    if len(values) == 0 or not np.isfinite(values).all() or (values < 0).any():
+        raise InvalidInputError(f"lambdas must be finite and not negative, got {lambdas}")
+    return tuple(values.tolist())
+
+
+def ridge(problem: Problem, l2: float, ridge_floor: float) -> np.ndarray:
+    """The L2 penalty of every feature, shape (p,); see the module's docstring."""
+    information = evaluate(problem, null_parameters(problem)).curvature if ridge_floor else 0.0
+    return l2 + ridge_floor * information * problem.feature_size**2
+
+
+def fit_path(
+    problem: Problem,
+    lambdas: Sequence[float],
+    *,
+    l2: float = 0.0,
+    ridge_floor: float = RIDGE_FLOOR,
+    options: SolverOptions | None = None,
+    advance: Advance = lambda step: None,
+) -> list[Parameters]:
+    """Parameters at every penalty, in the order given (best descending)."""
+    scale = gradient_scale(problem)
+    weights = ridge(problem, l2, ridge_floor)
+    path: list[Parameters] = []
+    for l1 in lambdas:
+        advance(f"lambda {l1:.1e}")
+        start = path[-1] if path else None
+        solution = solve(problem, Penalty(l1, weights), start, scale=scale, options=options)
+        path.append(solution.parameters)
+    return path
+
+
+def fit_best(
+    problem: Problem,
+    l1: float,
+    starts: Sequence[Parameters],
+    *,
+    l2: float = 0.0,
+    ridge_floor: float = RIDGE_FLOOR,
+    options: SolverOptions | None = None,
+    advance: Advance = lambda step: None,
+) -> list[Solution]:
+    """Solutions from every start, lowest objective first.
+
+    The problem is not convex: starts that end apart show more than one optimum.
+    """
+    scale = gradient_scale(problem)
+    penalty = Penalty(l1, ridge(problem, l2, ridge_floor))
+    found = []
+    for number, start in enumerate(starts, 1):
+        advance(f"final fit, start {number}")
+        found.append(solve(problem, penalty, start, scale=scale, options=options))
+    return sorted(found, key=lambda solution: solution.certificate.objective)

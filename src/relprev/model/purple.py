@@ -1,0 +1,361 @@
+"""PURPLE: relative prevalence of an underreported condition.
+
+The model is p(s=1|x,g) = p(y=1|x) c_g (see `relprev.model.likelihood`). The mean
+of p(y=1|x) over a group, divided by that over another, is the relative
+prevalence; p(y=1|x) and the c_g are known only up to a common factor, which
+cancels.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from relprev.cohort import Cohort, as_cohort
+from relprev.design import Design, as_design
+from relprev.errors import DataWarning, InvalidInputError
+from relprev.estimates import COMPLEMENT, GroupSummary, RelativePrevalence, relative_prevalence
+from relprev.model.em import condition_probability, fit_em
+from relprev.model.likelihood import Parameters, Problem
+from relprev.model.path import RIDGE_FLOOR, Lambdas, fit_best, grid
+from relprev.model.screening import screen
+from relprev.model.selection import select
+from relprev.model.solver import Solution, SolverOptions, null_parameters
+from relprev.progress import Advance, progress
+
+SAME_RATIO = 0.01  # log relative prevalences closer than this count as the same optimum
+
+
+class PURPLE(BaseEstimator):
+    """Positive-Unlabeled Relative PrevaLence Estimator.
+
+    Parameters
+    ----------
+    lambdas : "paper", "log", float or sequence of float
+        L1 penalties to choose from, in units of the mean loss. ``"paper"``: 1e-2,
+        1e-3, ..., 1e-6, 0. ``"log"``: 20 values spaced evenly in the logarithm below
+        the smallest penalty that removes all features, and 0. A single number is
+        used as it is, without a validation split.
+    selection : "likelihood", "auc" or "cv"
+        How to choose: log-likelihood on held-out patients, AUC on held-out patients
+        (as in the paper), or log-likelihood in cross-validation.
+    validation_share : float
+        Share of patients held out to choose the penalty. The final fit uses all.
+    folds : int
+        Number of folds for ``selection="cv"``.
+    l2 : float
+        Ridge penalty on the coefficients.
+    ridge_floor : float
+        Smallest ridge, as a share of the information in the data; keeps coefficients
+        of codes never seen with a diagnosis finite. See `relprev.model.path`.
+    reference : str, optional
+        Group whose diagnosis rate is 1 in ``diagnosis_ratios_``. Default: the largest.
+    learner : scikit-learn classifier, optional
+        Model of p(y=1|x) fitted by EM, for interactions and non-linear effects. Default:
+        logistic, fitted directly.
+    n_starts : int
+        Starting points of the final fit. The likelihood is not convex; a warning is
+        given if they end in different places.
+    tolerance : float
+        Largest optimality residual accepted, see `relprev.model.solver`.
+    max_iterations : int
+        Newton iterations a fit may take (EM steps with a ``learner``).
+    random_state : int
+        Seed of the validation split.
+    verbose : bool
+        Show progress on standard error.
+
+    Attributes
+    ----------
+    groups_ : tuple of str
+        Group names.
+    reference_ : str
+    diagnosis_ratios_ : pandas.Series
+        Diagnosis rate of every group over the reference group's.
+    coef_ : array of shape (p,)
+        Coefficients w of log-odds of p(y=1|x) (logistic model).
+    intercept_ : float
+    lambda_ : float
+        The penalty used.
+    selection_ : pandas.DataFrame or None
+        Penalties and their validation scores.
+    certificate_ : Certificate
+        Optimality residual, iterations and why the solver stopped.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    References
+    ----------
+    Shanmugam, Hou and Pierson, "Quantifying disparities in intimate partner violence:
+    a machine learning method to correct for underreporting".
+
+    Examples
+    --------
+    >>> from relprev import PURPLE
+    >>> from relprev.simulate import gauss_synth
+    >>> data = gauss_synth((0.5, 0.1), seed=1)
+    >>> table = PURPLE(lambdas=0.0).fit(data.cohort).relative_prevalence(versus="b").to_frame()
+    >>> truth = data.relative_prevalence(versus="b").to_frame()
+    >>> bool(abs(table.loc[0, "estimate"] / truth.loc[0, "estimate"] - 1) < 0.05)
+    True
+    """
+
+    def __init__(
+        self,
+        lambdas: Lambdas = "paper",
+        *,
+        selection: str = "likelihood",
+        validation_share: float = 0.25,
+        folds: int = 5,
+        l2: float = 0.0,
+        ridge_floor: float = RIDGE_FLOOR,
+        reference: str | None = None,
+        learner: Any = None,
+        n_starts: int = 2,
+        tolerance: float = 1e-4,
+        max_iterations: int = 100,
+        random_state: int = 0,
+        verbose: bool = False,
+    ) -> None:
+        self.lambdas = lambdas
+        self.selection = selection
+        self.validation_share = validation_share
+        self.folds = folds
+        self.l2 = l2
+        self.ridge_floor = ridge_floor
+        self.reference = reference
+        self.learner = learner
+        self.n_starts = n_starts
+        self.tolerance = tolerance
+        self.max_iterations = max_iterations
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(
+        self,
+        X: Any,
+        s: Any = None,
+        *,
+        groups: Any = None,
+        sample_weight: Any = None,
+        clusters: Any = None,
+        validation: Cohort | None = None,
+    ) -> PURPLE:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, frame, `Design` or `Cohort`, shape (n, p)
+            Symptoms. With a `Cohort`, give nothing else.
+        s : array of shape (n,)
+            Recorded diagnosis, 0 or 1.
+        groups : array of shape (n,)
+            Group of every row.
+        sample_weight : array of shape (n,), optional
+        clusters : array of shape (n,), optional
+            Patient of every row; a patient's rows are never split.
+        validation : Cohort, optional
+            Choose the penalty on these rows and do not refit.
+        """
+        self._check_parameters()
+        cohort = as_cohort(X, s, groups=groups, sample_weight=sample_weight, clusters=clusters)
+        screen(cohort)
+        problem = Problem.from_cohort(cohort)
+        lambdas = grid(self.lambdas, problem)
+        steps = self._n_steps(len(lambdas), validation is not None)
+        with progress("PURPLE", steps, self.verbose) as advance:
+            self._fit_logistic(cohort, problem, lambdas, validation, advance)
+            if self.learner is not None:
+                self._fit_learner(problem, advance)
+        self._remember(cohort)
+        return self
+
+    def predict_condition(self, X: Any) -> NDArray[np.float64]:
+        """Proportional to p(y=1|x), shape (n,). The factor is unknown: use ratios only."""
+        check_is_fitted(self)
+        return self._condition(self._checked_design(X))
+
+    def predict_diagnosis(self, X: Any, groups: Any) -> NDArray[np.float64]:
+        """p(s=1|x,g), shape (n,)."""
+        check_is_fitted(self)
+        design = self._checked_design(X)
+        labels = np.asarray([str(label) for label in groups], dtype=object)
+        if len(labels) != design.n_rows:
+            raise InvalidInputError(f"groups has {len(labels)} values, X has {design.n_rows} rows")
+        unknown = sorted(set(labels) - set(self.groups_))
+        if unknown:
+            raise InvalidInputError(f"groups holds {unknown}, not met in fit; met: {self.groups_}")
+        position = {name: k for k, name in enumerate(self.groups_)}
+        numbers = np.array([position[label] for label in labels])
+        return self._rates[numbers] * self._condition(design)
+
+    def relative_prevalence(
+        self, versus: str = COMPLEMENT, *, on: Cohort | None = None
+    ) -> RelativePrevalence:
+        """Relative prevalence of every group.
+
+        Parameters
+        ----------
+        versus : str
+            ``"complement"`` (everybody else), ``"pairwise"`` or a group's name.
+        on : Cohort, optional
+            Rows to take the means of p(y=1|x) over. Default: those used in ``fit``.
+        """
+        check_is_fitted(self)
+        summary = self._summary if on is None else self._summarise(on)
+        return relative_prevalence(
+            summary, versus, method=type(self).__name__, lambda_=self.lambda_,
+            random_state=self.random_state,
+        )  # fmt: skip
+
+    # -- fitting ---------------------------------------------------------------------------
+
+    def _check_parameters(self) -> None:
+        if not 0 < self.validation_share < 1:
+            raise InvalidInputError(
+                f"validation_share must be between 0 and 1, got {self.validation_share}"
+            )
+        for name, low in (("folds", 2), ("n_starts", 1), ("max_iterations", 1)):
+            value = getattr(self, name)
+            if not isinstance(value, int | np.integer) or value < low:
+                raise InvalidInputError(f"{name} must be a whole number >= {low}, got {value!r}")
+        for name in ("l2", "ridge_floor"):
+            if not 0 <= getattr(self, name) < np.inf:
+                raise InvalidInputError(f"{name} must be 0 or more, got {getattr(self, name)}")
+        if not 0 < self.tolerance < 1:
+            raise InvalidInputError(f"tolerance must be between 0 and 1, got {self.tolerance}")
+
+    def _n_steps(self, n_lambdas: int, validated: bool) -> int:
+        if n_lambdas == 1 and not validated:
+            return self.n_starts
+        rounds = self.folds if self.selection == "cv" and not validated else 1
+        return n_lambdas * rounds + self.n_starts
+
+    def _fit_logistic(
+        self, cohort: Cohort, problem: Problem, lambdas: tuple[float, ...],
+        validation: Cohort | None, advance: Advance,
+    ) -> None:  # fmt: skip
+        shared: dict[str, Any] = {
+            "l2": self.l2,
+            "ridge_floor": self.ridge_floor,
+            "options": SolverOptions(self.tolerance, max_iterations=self.max_iterations),
+            "advance": advance,
+        }
+        self.lambda_, self.selection_, warm = lambdas[0], None, None
+        if len(lambdas) > 1:
+            chosen = select(
+                cohort, lambdas, method=self.selection, validation=validation,
+                validation_share=self.validation_share, folds=self.folds, seed=self.random_state,
+                **shared,
+            )  # fmt: skip
+            self.lambda_, warm = lambdas[chosen.best], chosen.path[chosen.best]
+            self.selection_ = pd.DataFrame(
+                {"lambda": lambdas, "score": chosen.scores.mean(axis=1)}
+            ).assign(chosen=np.arange(len(lambdas)) == chosen.best)
+        starts = _starts(problem, warm, self.n_starts)
+        solutions = fit_best(problem, self.lambda_, starts, **shared)
+        _warn_if_apart(solutions, problem)
+        best = solutions[0]
+        self.certificate_ = best.certificate
+        self.coef_, self.intercept_ = best.parameters.w, best.parameters.b
+        self._rates = best.parameters.c
+        self._learner = None
+
+    def _fit_learner(self, problem: Problem, advance: Advance) -> None:
+        p = self._condition(problem.X)
+        found = fit_em(
+            problem, self.learner, p, self._rates,
+            max_iterations=self.max_iterations, advance=advance,
+        )  # fmt: skip
+        self._learner, self._rates = found.learner, found.c
+        self.learner_, self.losses_ = found.learner, found.losses
+
+    def _remember(self, cohort: Cohort) -> None:
+        self.groups_ = cohort.group_names
+        self.n_features_in_ = cohort.X.n_cols
+        if cohort.feature_names is not None:
+            self.feature_names_in_ = np.asarray(cohort.feature_names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        self._summary = self._summarise(cohort)
+        self.reference_ = self.reference or self.groups_[int(np.argmax(self._summary.weight))]
+        if self.reference_ not in self.groups_:
+            raise InvalidInputError(
+                f"reference={self.reference!r} is not a group; groups: {self.groups_}"
+            )
+        rates = pd.Series(self._rates, index=list(self.groups_), name="diagnosis_ratio")
+        self.diagnosis_ratios_ = rates / rates[self.reference_]
+
+    # -- predicting ------------------------------------------------------------------------
+
+    def _condition(self, design: Design) -> NDArray[np.float64]:
+        if self._learner is not None:
+            return condition_probability(self._learner, design.to_scipy())
+        return 0.5 * (1.0 + np.tanh(0.5 * (design.matvec(self.coef_) + self.intercept_)))
+
+    def _checked_design(self, X: Any) -> Design:
+        design, names = as_design(X.X if isinstance(X, Cohort) else X)
+        if design.n_cols != self.n_features_in_:
+            raise InvalidInputError(
+                f"X has {design.n_cols} features, the model was fitted with {self.n_features_in_}"
+            )
+        fitted = getattr(self, "feature_names_in_", None)
+        if names is not None and fitted is not None and list(names) != list(fitted):
+            raise InvalidInputError("X's columns differ from those in fit, in name or order")
+        return design
+
+    def _summarise(self, cohort: Cohort) -> GroupSummary:
+        if cohort.group_names != self.groups_:
+            raise InvalidInputError(
+                f"the groups differ from those in fit: got {cohort.group_names}, "
+                f"expected {self.groups_}"
+            )
+        problem = Problem.from_cohort(cohort)
+        k = cohort.n_groups
+        sums = np.bincount(cohort.groups, problem.omega * self._condition(cohort.X), minlength=k)
+        with np.errstate(invalid="ignore"):
+            condition = sums / problem.group_weight  # NaN for a group without rows
+        return GroupSummary(
+            names=cohort.group_names,
+            weight=problem.group_weight,
+            diagnosed_rate=problem.diagnosed_rate,
+            condition=condition,
+            diagnosis_rate=self._rates,
+            n=np.bincount(cohort.groups, minlength=k),
+            n_diagnosed=np.bincount(cohort.groups[cohort.diagnosed == 1], minlength=k),
+        )
+
+
+def _starts(problem: Problem, warm: Parameters | None, count: int) -> list[Parameters]:
+    """The warm start or the model without features, then models with ever lower rates."""
+    lowest = 1.1 * float(problem.diagnosed_rate.max())  # the largest c_g cannot be lower
+    rates = np.geomspace(1.0, max(min(0.5, lowest), min(lowest, 0.99)), max(count, 2))
+    first = null_parameters(problem, 1.0) if warm is None else warm
+    return [first, *(null_parameters(problem, float(rate)) for rate in rates[1:count])]
+
+
+def _warn_if_apart(solutions: list[Solution], problem: Problem) -> None:
+    """Warn if starts ended in optima that fit about equally well but say different things."""
+    best = solutions[0]
+    for other in solutions[1:]:
+        worse = other.certificate.objective - best.certificate.objective
+        if worse > 1e-4 * best.certificate.objective:
+            continue  # clearly the worse optimum: nothing to choose between
+        seen = problem.group_weight > 0
+        moved = np.log(other.evaluation.condition[seen] / best.evaluation.condition[seen])
+        apart = float(moved.max() - moved.min())
+        if apart > SAME_RATIO:
+            warnings.warn(
+                f"two starts fit equally well but their relative prevalences differ by up to "
+                f"{np.expm1(apart):.1%}: the data hardly identify the answer; use a larger lambda, "
+                "fewer features or more data",
+                DataWarning,
+                stacklevel=5,
+            )
+            return

@@ -1,0 +1,104 @@
+"""Choose the L1 penalty on rows that were not used for fitting.
+
+Scores, higher is better:
+
+``"likelihood"``  mean log-likelihood of s given x and g (default)
+``"auc"``         area under the ROC curve of p(s=1|x,g), as in the paper; on rare
+                  conditions it often prefers the model without features
+``"cv"``          mean log-likelihood over cross-validation folds
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics import roc_auc_score
+
+from relprev.cohort import Cohort
+from relprev.errors import InvalidInputError
+from relprev.model.likelihood import Parameters, Problem, evaluate
+from relprev.model.path import fit_path
+from relprev.model.solver import SolverOptions
+from relprev.model.splits import split
+from relprev.progress import Advance
+
+METHODS = ("likelihood", "auc", "cv")
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Scores of every penalty, shape (n_lambdas, n_folds), and the fits on the training part."""
+
+    lambdas: tuple[float, ...]
+    scores: NDArray[np.float64]
+    path: list[Parameters]
+
+    @property
+    def best(self) -> int:
+        """Position of the highest mean score; the larger penalty wins a tie."""
+        return int(np.argmax(self.scores.mean(axis=1)))
+
+
+def score(problem: Problem, at: Parameters, method: str) -> float:
+    """Score of a fit on the given rows."""
+    evaluation = evaluate(problem, at)
+    if method != "auc":
+        return -evaluation.loss
+    p = at.c[problem.g] / (1.0 + np.exp(-evaluation.z))
+    return float(roc_auc_score(problem.s, p, sample_weight=problem.omega))
+
+
+def select(
+    cohort: Cohort,
+    lambdas: Sequence[float],
+    *,
+    method: str = "likelihood",
+    validation: Cohort | None = None,
+    validation_share: float = 0.25,
+    folds: int = 5,
+    seed: int = 0,
+    l2: float,
+    ridge_floor: float,
+    options: SolverOptions,
+    advance: Advance = lambda step: None,
+) -> Selection:
+    """Fit the path on training rows and score it on validation rows.
+
+    Parameters
+    ----------
+    cohort : Cohort
+    lambdas : sequence of float, descending
+    method : "likelihood", "auc" or "cv"
+    validation : Cohort, optional
+        Score on these rows and train on all of ``cohort``. Otherwise ``cohort`` is
+        split, patients kept together.
+    validation_share : float
+        Share held out for ``"likelihood"`` and ``"auc"``.
+    folds : int
+        Number of folds for ``"cv"``.
+    """
+    if method not in METHODS:
+        raise InvalidInputError(f"selection must be one of {METHODS}, got {method!r}")
+    whole = Problem.from_cohort(cohort)
+    if validation is not None:
+        parts = [np.empty(0, dtype=np.int64)]
+    elif method == "cv":
+        parts = split(cohort, [1.0] * folds, seed)
+    else:
+        parts = split(cohort, [1 - validation_share, validation_share], seed)[1:]
+    scores = np.empty((len(lambdas), len(parts)))
+    path: list[Parameters] = []
+    for k, held_out in enumerate(parts):
+        if validation is not None:
+            train, judge = whole, Problem.from_cohort(validation)
+        else:
+            rest = np.delete(np.arange(cohort.n), held_out)
+            train, judge = whole.take(rest), whole.take(held_out)
+        path = fit_path(
+            train, lambdas, l2=l2, ridge_floor=ridge_floor, options=options, advance=advance
+        )
+        scores[:, k] = [score(judge, at, method) for at in path]
+    return Selection(tuple(lambdas), scores, path)

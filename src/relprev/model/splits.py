@@ -1,0 +1,97 @@
+"""Split a cohort into parts that share no patient, with diagnosed rows in each.
+
+Clusters (patients) are sorted into strata by group and by whether any of their
+rows is diagnosed, shuffled, and dealt to the parts in proportion. So every part
+has about the same mix, and no part lacks diagnosed rows of a group that has
+enough of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from relprev.cohort import Cohort
+from relprev.errors import InvalidInputError, TooFewCasesError
+
+
+def split(cohort: Cohort, shares: Sequence[float], seed: int) -> list[NDArray[np.int64]]:
+    """Row positions of the parts, in ascending order.
+
+    Parameters
+    ----------
+    cohort : Cohort
+    shares : sequence of float
+        Sizes of the parts; scaled to sum to one.
+    seed : int
+
+    Examples
+    --------
+    >>> from relprev.simulate import ed_visits
+    >>> cohort = ed_visits(20_000, n_codes=200, seed=0).cohort
+    >>> train, rest = split(cohort, [0.75, 0.25], seed=0)
+    >>> set(cohort.clusters[train]) & set(cohort.clusters[rest])
+    set()
+    """
+    fractions = np.asarray(shares, dtype=float)
+    if len(fractions) < 2 or (fractions <= 0).any():
+        raise InvalidInputError(f"shares must hold two or more positive numbers, got {shares}")
+    edges = np.cumsum(fractions / fractions.sum())[:-1]
+    cluster = _cluster_numbers(cohort)
+    stratum = _cluster_strata(cohort, cluster)
+    part = np.zeros(len(stratum), dtype=np.uint8 if len(fractions) < 256 else np.uint16)
+    rng = np.random.default_rng(seed)
+    for value in np.unique(stratum):
+        members = rng.permutation(np.flatnonzero(stratum == value))
+        diagnosed = value % 2 == 1
+        if diagnosed and len(members) < len(fractions):
+            raise TooFewCasesError(
+                f"group {cohort.group_names[value // 2]!r} has {_few(len(members))} with a recorded "
+                f"diagnosis, too few to split into {len(fractions)} parts that each hold one; "
+                "merge the group with another, or fit without a split (a single lambda)"
+            )
+        part[members] = _deal(len(members), edges, rng)
+    of_row = part[cluster]
+    return [np.flatnonzero(of_row == k) for k in range(len(fractions))]
+
+
+def _few(count: int) -> str:
+    return "one patient" if count == 1 else f"only {count} patients"
+
+
+def _deal(count: int, edges: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.int64]:
+    """Part of each of ``count`` shuffled clusters; every part gets one before sizes follow.
+
+    Sizes are rounded at random, so that many small strata do not all favour one part.
+    """
+    cuts = np.floor(edges * count + rng.random()).astype(int)
+    parts = len(edges) + 1
+    low = np.minimum(np.arange(1, parts), count)
+    high = np.maximum(count - np.arange(parts - 1, 0, -1), low)
+    return np.searchsorted(np.clip(cuts, low, high), np.arange(count), side="right")
+
+
+def _cluster_numbers(cohort: Cohort) -> NDArray[np.integer]:
+    """Clusters as numbers 0 .. m - 1."""
+    if cohort.clusters is None:
+        return np.arange(cohort.n)
+    clusters = cohort.clusters
+    low, high = int(clusters.min()), int(clusters.max())
+    if low >= 0 and high < 2 * cohort.n:  # dense enough to count instead of sort
+        used = np.bincount(clusters, minlength=high + 1) > 0
+        return (np.cumsum(used) - 1)[clusters]
+    return np.unique(clusters, return_inverse=True)[1]
+
+
+def _cluster_strata(cohort: Cohort, cluster: NDArray[np.integer]) -> NDArray[np.int64]:
+    """2 * group + any diagnosed, per cluster.
+
+    A patient recorded in several groups counts with the group of a diagnosed row.
+    """
+    stratum = np.empty(int(cluster.max()) + 1, dtype=np.int64)
+    stratum[cluster] = 2 * cohort.groups.astype(np.int64)
+    hit = cohort.diagnosed == 1
+    stratum[cluster[hit]] = 2 * cohort.groups[hit].astype(np.int64) + 1
+    return stratum
