@@ -12,7 +12,7 @@ import os
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from typing import Any, TypeVar
 
 T = TypeVar("T")
 
@@ -61,7 +61,7 @@ def map_chunks(function: Callable[[int, int], T], n_rows: int) -> list[T]:
     return map_threads(lambda bounds: function(*bounds), chunks(n_rows))
 
 
-def map_threads(function: Callable[[object], T] | Callable[..., T], items: Sequence) -> list[T]:
+def map_threads(function: Callable[[Any], T], items: Sequence[Any]) -> list[T]:
     """Ordered map over ``items`` on the shared thread pool."""
     if len(items) <= 1 or thread_count() == 1:
         return [function(item) for item in items]

@@ -35,7 +35,8 @@ def progress(title: str, total: int, show: bool) -> Iterator[Advance]:
         return
     columns = (
         TextColumn("[bold]{task.description}"), BarColumn(), MofNCompleteColumn(),
-        TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn(), TextColumn("{task.fields[step]}"),
+        TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn(),
+        TextColumn("{task.fields[step]}"),
     )  # fmt: skip
     with Progress(*columns, console=Console(stderr=True), transient=False) as bar:
         task = bar.add_task(title, total=total, step="")

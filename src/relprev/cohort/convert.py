@@ -150,8 +150,8 @@ def _weights(sample_weight: Any) -> NDArray[np.float64] | None:
     bad = ~(np.isfinite(values) & (values > 0))
     if bad.any():
         raise InvalidInputError(
-            f"sample_weight must be positive and finite, but {int(bad.sum()):,} rows are not, first "
-            f"in row {int(bad.argmax())}; drop rows of weight zero, they carry no information"
+            f"sample_weight must be positive and finite, but {int(bad.sum()):,} rows are not, "
+            f"first in row {int(bad.argmax())}; drop rows of weight zero, they carry no information"
         )
     return values
 

@@ -122,10 +122,11 @@ class Design(ABC):
 
     def __repr__(self) -> str:
         n, p = self.shape
-        return f"<{type(self).__name__} {n:,} x {p:,}, {self.nnz:,} stored, {self.nbytes / 2**20:,.1f} MiB>"
+        size = f"{self.nbytes / 2**20:,.1f} MiB"
+        return f"<{type(self).__name__} {n:,} x {p:,}, {self.nnz:,} stored, {size}>"
 
 
-def root_mean_square(sum_of_squares: FloatArray, count: FloatArray) -> FloatArray:
+def root_mean_square(sum_of_squares: FloatArray, count: IndexArray) -> FloatArray:
     """Columns' root mean squares; 1 where a column has no non-zero value."""
     some = count > 0
     return np.sqrt(np.where(some, sum_of_squares, 1.0) / np.where(some, count, 1.0))

@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numba import njit
 from numpy.typing import NDArray
 
+from relprev.design import kernels
 from relprev.design.base import Columns, Design, FloatArray, IndexArray, root_mean_square
+from relprev.groups import group_counts, group_sums
 
 
 def index_dtype(n_cols: int) -> type[np.unsignedinteger[Any]]:
@@ -71,20 +72,23 @@ class BinaryCSR(CSR):
         return self.indptr.nbytes + self.indices.nbytes
 
     def dot(self, w: FloatArray, start: int, stop: int, out: FloatArray) -> None:
-        _binary_dot(self.indptr, self.indices, w, start, stop, out)
+        kernels.binary_dot(self.indptr, self.indices, w, start, stop, out)
 
     def add_tdot(self, r: FloatArray, start: int, stop: int, out: FloatArray) -> None:
-        _binary_add_tdot(self.indptr, self.indices, r, start, stop, out)
+        kernels.binary_add_tdot(self.indptr, self.indices, r, start, stop, out)
 
-    add_tdot_sq = add_tdot  # 1 ** 2 = 1
+    def add_tdot_sq(self, h: FloatArray, start: int, stop: int, out: FloatArray) -> None:
+        self.add_tdot(h, start, stop, out)  # 1 ** 2 = 1
 
     def take(self, rows: IndexArray) -> BinaryCSR:
-        indptr, indices, _ = _take_rows(self.indptr, self.indices, _NO_VALUES, _positions(rows))
+        indptr, indices, _ = kernels.take_rows(
+            self.indptr, self.indices, _NO_VALUES, _positions(rows)
+        )
         return BinaryCSR(indptr, indices, self.n_cols)
 
     def columns(self, rows: IndexArray | None = None) -> Columns:
         picked = np.arange(self.n_rows) if rows is None else _positions(rows)
-        indptr, by_column, _ = _by_columns(
+        indptr, by_column, _ = kernels.by_columns(
             self.indptr, self.indices, _NO_VALUES, picked, self.n_cols
         )
         return Columns(indptr, by_column, None)
@@ -110,25 +114,29 @@ class FloatCSR(CSR):
         return self.indptr.nbytes + self.indices.nbytes + self.values.nbytes
 
     def dot(self, w: FloatArray, start: int, stop: int, out: FloatArray) -> None:
-        _float_dot(self.indptr, self.indices, self.values, w, start, stop, out)
+        kernels.float_dot(self.indptr, self.indices, self.values, w, start, stop, out)
 
     def add_tdot(self, r: FloatArray, start: int, stop: int, out: FloatArray) -> None:
-        _float_add_tdot(self.indptr, self.indices, self.values, r, start, stop, out, 1)
+        kernels.float_add_tdot(self.indptr, self.indices, self.values, r, start, stop, out, 1)
 
     def add_tdot_sq(self, h: FloatArray, start: int, stop: int, out: FloatArray) -> None:
-        _float_add_tdot(self.indptr, self.indices, self.values, h, start, stop, out, 2)
+        kernels.float_add_tdot(self.indptr, self.indices, self.values, h, start, stop, out, 2)
 
     def take(self, rows: IndexArray) -> FloatCSR:
-        parts = _take_rows(self.indptr, self.indices, self.values, _positions(rows))
-        return FloatCSR(*parts, self.n_cols)
+        indptr, indices, values = kernels.take_rows(
+            self.indptr, self.indices, self.values, _positions(rows)
+        )
+        return FloatCSR(indptr, indices, values, self.n_cols)
 
     def columns(self, rows: IndexArray | None = None) -> Columns:
         picked = np.arange(self.n_rows) if rows is None else _positions(rows)
-        return Columns(*_by_columns(self.indptr, self.indices, self.values, picked, self.n_cols))
+        return Columns(
+            *kernels.by_columns(self.indptr, self.indices, self.values, picked, self.n_cols)
+        )
 
     def typical_size(self) -> FloatArray:
-        count = np.bincount(self.indices, minlength=self.n_cols)
-        return root_mean_square(np.bincount(self.indices, self.values**2, self.n_cols), count)
+        squares = group_sums(self.indices, self.values**2, self.n_cols)
+        return root_mean_square(squares, group_counts(self.indices, self.n_cols))
 
     def to_arrays(self) -> dict[str, np.ndarray]:
         return {"indptr": self.indptr, "indices": self.indices, "values": self.values}
@@ -139,83 +147,3 @@ _NO_VALUES = np.empty(0)
 
 def _positions(rows: IndexArray) -> NDArray[np.int64]:
     return np.ascontiguousarray(rows, dtype=np.int64)
-
-
-@njit(nogil=True, cache=True)
-def _binary_dot(indptr, indices, w, start, stop, out):
-    end = np.int64(indptr[start])
-    for i in range(start, stop):
-        begin = end
-        end = np.int64(indptr[i + 1])
-        total = 0.0
-        for k in range(begin, end):
-            total += w[indices[k]]
-        out[i - start] = total
-
-
-@njit(nogil=True, cache=True)
-def _binary_add_tdot(indptr, indices, r, start, stop, out):
-    end = np.int64(indptr[start])
-    for i in range(start, stop):
-        begin = end
-        end = np.int64(indptr[i + 1])
-        value = r[i - start]
-        for k in range(begin, end):
-            out[indices[k]] += value
-
-
-@njit(nogil=True, cache=True)
-def _float_dot(indptr, indices, values, w, start, stop, out):
-    for i in range(start, stop):
-        total = 0.0
-        for k in range(np.int64(indptr[i]), np.int64(indptr[i + 1])):
-            total += values[k] * w[indices[k]]
-        out[i - start] = total
-
-
-@njit(nogil=True, cache=True)
-def _float_add_tdot(indptr, indices, values, r, start, stop, out, power):
-    for i in range(start, stop):
-        for k in range(np.int64(indptr[i]), np.int64(indptr[i + 1])):
-            entry = values[k] if power == 1 else values[k] * values[k]
-            out[indices[k]] += entry * r[i - start]
-
-
-@njit(nogil=True, cache=True)
-def _take_rows(indptr, indices, values, rows):
-    new_indptr = np.zeros(len(rows) + 1, np.int64)
-    for i in range(len(rows)):
-        length = np.int64(indptr[rows[i] + 1]) - np.int64(indptr[rows[i]])
-        new_indptr[i + 1] = new_indptr[i] + length
-    new_indices = np.empty(new_indptr[-1], indices.dtype)
-    new_values = np.empty(new_indptr[-1] if len(values) else 0)
-    for i in range(len(rows)):
-        begin = np.int64(indptr[rows[i]])
-        for k in range(new_indptr[i + 1] - new_indptr[i]):
-            new_indices[new_indptr[i] + k] = indices[begin + k]
-            if len(values):
-                new_values[new_indptr[i] + k] = values[begin + k]
-    return new_indptr, new_indices, new_values
-
-
-@njit(nogil=True, cache=True)
-def _by_columns(indptr, indices, values, rows, n_cols):
-    """Counting sort of the picked rows' entries by column; rows renumbered 0, 1, ..."""
-    col_ptr = np.zeros(n_cols + 1, np.int64)
-    for i in rows:
-        for k in range(np.int64(indptr[i]), np.int64(indptr[i + 1])):
-            col_ptr[np.int64(indices[k]) + 1] += 1
-    for j in range(n_cols):
-        col_ptr[j + 1] += col_ptr[j]
-    by_column = np.empty(col_ptr[-1], np.int32)
-    col_values = np.empty(col_ptr[-1] if len(values) else 0)
-    cursor = col_ptr[:-1].copy()
-    for new_row in range(len(rows)):
-        i = rows[new_row]
-        for k in range(np.int64(indptr[i]), np.int64(indptr[i + 1])):
-            j = np.int64(indices[k])
-            by_column[cursor[j]] = new_row
-            if len(values):
-                col_values[cursor[j]] = values[k]
-            cursor[j] += 1
-    return col_ptr, by_column, col_values

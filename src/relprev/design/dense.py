@@ -7,8 +7,8 @@ number of BLAS threads.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from relprev.design import kernels
 from relprev.design.base import Columns, Design, FloatArray, IndexArray, root_mean_square
 
 
@@ -35,13 +35,13 @@ class Dense(Design):
         return self.values.size
 
     def dot(self, w: FloatArray, start: int, stop: int, out: FloatArray) -> None:
-        _dense_dot(self.values, w, start, stop, out)
+        kernels.dense_dot(self.values, w, start, stop, out)
 
     def add_tdot(self, r: FloatArray, start: int, stop: int, out: FloatArray) -> None:
-        _dense_add_tdot(self.values, r, start, stop, out, 1)
+        kernels.dense_add_tdot(self.values, r, start, stop, out, 1)
 
     def add_tdot_sq(self, h: FloatArray, start: int, stop: int, out: FloatArray) -> None:
-        _dense_add_tdot(self.values, h, start, stop, out, 2)
+        kernels.dense_add_tdot(self.values, h, start, stop, out, 2)
 
     def take(self, rows: IndexArray) -> Dense:
         return Dense(self.values[rows])
@@ -60,20 +60,3 @@ class Dense(Design):
 
     def to_scipy(self) -> FloatArray:
         return self.values
-
-
-@njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
-def _dense_dot(values, w, start, stop, out):
-    for i in range(start, stop):
-        total = 0.0
-        for j in range(values.shape[1]):
-            total += values[i, j] * w[j]
-        out[i - start] = total
-
-
-@njit(nogil=True, cache=True, fastmath={"contract"})
-def _dense_add_tdot(values, r, start, stop, out, power):
-    for i in range(start, stop):
-        for j in range(values.shape[1]):
-            entry = values[i, j] if power == 1 else values[i, j] * values[i, j]
-            out[j] += entry * r[i - start]

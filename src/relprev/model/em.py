@@ -23,6 +23,7 @@ from sklearn.base import clone
 
 from relprev.design.base import FloatArray
 from relprev.errors import ConvergenceWarning, InvalidInputError
+from relprev.groups import group_sums
 from relprev.model.likelihood import Problem
 from relprev.progress import Advance
 
@@ -75,7 +76,7 @@ def fit_em(
     for step in range(max_iterations):
         advance(f"EM step {step + 1}")
         t = np.where(problem.s == 1, 1.0, p * (1 - c[problem.g]) / (1 - c[problem.g] * p))
-        cases = np.bincount(problem.g, problem.omega * t, minlength=problem.n_groups)
+        cases = group_sums(problem.g, problem.omega * t, problem.n_groups)
         c = problem.diagnosed_weight / np.maximum(cases, TINY)
         fitted = _fit_soft(clone(learner), X, t, problem.omega * len(t))
         p = condition_probability(fitted, X)

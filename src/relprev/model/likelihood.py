@@ -24,12 +24,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from relprev.cohort import Cohort
 from relprev.design.base import Columns, Design, FloatArray
-from relprev.model.vectormath import exp_negative, log_positive
+from relprev.groups import group_sums
+from relprev.model.kernels import loss_block
 from relprev.parallel import BLOCK_ROWS, blocks, map_chunks
 
 
@@ -67,13 +67,13 @@ class Problem:
     @cached_property
     def group_weight(self) -> FloatArray:
         """Total weight of every group, shape (n_groups,)."""
-        return np.bincount(self.g, self.omega, minlength=self.n_groups)
+        return group_sums(self.g, self.omega, self.n_groups)
 
     @cached_property
     def diagnosed_weight(self) -> FloatArray:
         """Total weight of every group's diagnosed rows, shape (n_groups,)."""
         hit = self.s == 1
-        return np.bincount(self.g[hit], self.omega[hit], minlength=self.n_groups)
+        return group_sums(self.g[hit], self.omega[hit], self.n_groups)
 
     @property
     def diagnosed_rate(self) -> FloatArray:
@@ -150,7 +150,7 @@ def evaluate(problem: Problem, at: Parameters, z: FloatArray | None = None) -> E
         for lo, hi in blocks(start, stop):
             rows = slice(lo, hi)
             X.dot(at.w, lo, hi, predictor[rows])
-            _loss_block(
+            loss_block(
                 predictor[rows], problem.s[rows], problem.g[rows], problem.omega[rows],
                 at.b, c, work, sums,
             )  # fmt: skip
@@ -170,41 +170,3 @@ def evaluate(problem: Problem, at: Parameters, z: FloatArray | None = None) -> E
         curvature=float(sums[2]),
         z=predictor,
     )
-
-
-@njit(nogil=True, cache=True, error_model="numpy", fastmath={"contract", "reassoc"})
-def _loss_block(z, s, g, omega, b, c, work, sums):
-    """Adds a block's sums; on return work[0] holds omega * d loss / dz, and z includes b."""
-    n = len(z)
-    slope, in_theta, in_condition, rate = work[0], work[1], work[2], work[3]
-    for i in range(n):
-        rate[i] = c[g[i]]
-    loss = 0.0
-    total_slope = 0.0
-    curvature = 0.0
-    for i in range(n):
-        zi = min(max(z[i] + b, -700.0), 700.0)
-        z[i] = zi
-        e = exp_negative(-abs(zi))
-        larger = 1.0 / (1.0 + e)
-        smaller = e * larger
-        sick = larger if zi >= 0.0 else smaller
-        well = smaller if zi >= 0.0 else larger
-        p = rate[i] * sick
-        t = (1.0 - rate[i]) + rate[i] * well
-        odds = p / t
-        diagnosed = s[i] == 1
-        inside = sick if diagnosed else t
-        loss -= omega[i] * log_positive(inside)
-        slope[i] = omega[i] * (-well if diagnosed else odds * well)
-        in_theta[i] = 0.0 if diagnosed else omega[i] * odds
-        in_condition[i] = omega[i] * sick
-        total_slope += slope[i]
-        curvature += omega[i] * odds * well * well
-    sums[0] += loss
-    sums[1] += total_slope
-    sums[2] += curvature
-    k = len(c)
-    for i in range(n):
-        sums[3 + g[i]] += in_theta[i]
-        sums[3 + k + g[i]] += in_condition[i]

@@ -42,13 +42,13 @@ class RepeatedSplits:
 
 
 def repeated_splits(
-    estimator: PURPLE | None = None,
-    X: Any = None,
+    X: Any,
     s: Any = None,
     *,
     groups: Any = None,
     sample_weight: Any = None,
     clusters: Any = None,
+    estimator: PURPLE | None = None,
     versus: str = COMPLEMENT,
     n_splits: int = 5,
     shares: tuple[float, float, float] = (0.6, 0.2, 0.2),
@@ -59,10 +59,10 @@ def repeated_splits(
 
     Parameters
     ----------
-    estimator : PURPLE, optional
-        Default: ``PURPLE(selection="auc")``, the paper's choice.
     X, s, groups, sample_weight, clusters
         As in `PURPLE.fit`; ``X`` may be a `Cohort`. Weights enter the fit and the estimate.
+    estimator : PURPLE, optional
+        Default: ``PURPLE(selection="auc")``, the paper's choice.
     versus : str
         As in `PURPLE.relative_prevalence`.
     n_splits : int
@@ -76,7 +76,7 @@ def repeated_splits(
     --------
     >>> from relprev.simulate import gauss_synth
     >>> cohort = gauss_synth((0.5, 0.3)).cohort
-    >>> table = repeated_splits(PURPLE(), cohort, versus="b", n_splits=2).to_frame()
+    >>> table = repeated_splits(cohort, versus="b", n_splits=2).to_frame()
     >>> list(table.columns)
     ['group', 'versus', 'estimate', 'sd', 'observed_ratio', 'diagnosis_ratio', 'n_splits']
     """

@@ -21,6 +21,7 @@ from relprev.cohort import Cohort, as_cohort
 from relprev.design import Design, as_design
 from relprev.errors import DataWarning, InvalidInputError
 from relprev.estimates import COMPLEMENT, GroupSummary, RelativePrevalence, relative_prevalence
+from relprev.groups import group_counts, group_sums
 from relprev.model.em import condition_probability, fit_em
 from relprev.model.likelihood import Parameters, Problem
 from relprev.model.path import RIDGE_FLOOR, Lambdas, fit_best, grid
@@ -265,7 +266,7 @@ class PURPLE(BaseEstimator):
         self.certificate_ = best.certificate
         self.coef_, self.intercept_ = best.parameters.w, best.parameters.b
         self._rates = best.parameters.c
-        self._learner = None
+        self._learner: Any = None
 
     def _fit_learner(self, problem: Problem, advance: Advance) -> None:
         p = self._condition(problem.X)
@@ -318,7 +319,7 @@ class PURPLE(BaseEstimator):
             )
         problem = Problem.from_cohort(cohort)
         k = cohort.n_groups
-        sums = np.bincount(cohort.groups, problem.omega * self._condition(cohort.X), minlength=k)
+        sums = group_sums(cohort.groups, problem.omega * self._condition(cohort.X), k)
         with np.errstate(invalid="ignore"):
             condition = sums / problem.group_weight  # NaN for a group without rows
         return GroupSummary(
@@ -327,8 +328,8 @@ class PURPLE(BaseEstimator):
             diagnosed_rate=problem.diagnosed_rate,
             condition=condition,
             diagnosis_rate=self._rates,
-            n=np.bincount(cohort.groups, minlength=k),
-            n_diagnosed=np.bincount(cohort.groups[cohort.diagnosed == 1], minlength=k),
+            n=group_counts(cohort.groups, k),
+            n_diagnosed=group_counts(cohort.groups[cohort.diagnosed == 1], k),
         )
 
 

@@ -11,6 +11,7 @@ from relprev.design import Dense
 from relprev.design.convert import listed
 from relprev.design.csr import CSR
 from relprev.errors import DataWarning, InvalidInputError
+from relprev.groups import group_counts
 
 LEAK_MIN_ROWS = 10
 LEAK_SHARE = 0.9  # of the rows with the feature are diagnosed
@@ -25,8 +26,8 @@ def screen(cohort: Cohort) -> None:
     InvalidInputError
         A feature equals the diagnosis: the model would only learn to copy it.
     """
-    counts = np.bincount(cohort.groups, minlength=cohort.n_groups)
-    cases = np.bincount(cohort.groups[cohort.diagnosed == 1], minlength=cohort.n_groups)
+    counts = group_counts(cohort.groups, cohort.n_groups)
+    cases = group_counts(cohort.groups[cohort.diagnosed == 1], cohort.n_groups)
     names = np.asarray(cohort.group_names, dtype=object)
     empty = [repr(name) for name in names[counts == 0]]
     if empty:
@@ -34,8 +35,8 @@ def screen(cohort: Cohort) -> None:
     silent = [repr(name) for name in names[(cases == 0) & (counts > 0)]]
     if silent:
         _warn(
-            f"these groups have no diagnosed row: {listed(silent)}; their diagnosis rate is estimated "
-            "as 0 and their relative prevalence rests on their symptoms alone"
+            f"these groups have no diagnosed row: {listed(silent)}; their diagnosis rate is "
+            "estimated as 0 and their relative prevalence rests on their symptoms alone"
         )
     _features(cohort)
 

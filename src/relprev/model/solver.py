@@ -4,9 +4,9 @@ Minimises
 
     F(w, b, theta) = loss + l1 ||w||_1 + 1/2 sum_j l2_j w_j^2,    theta <= 0,
 
-by repeating: (1) a quadratic model of the loss, minimised together with the
-penalty by coordinate descent (`relprev.model.quadratic`); (2) a step along the
-direction found, halved until F falls enough. An accepted step costs one pass
+by repeating: (1) a quadratic model of the loss (`relprev.model.quadratic`),
+minimised together with the penalty (`relprev.model.descent`); (2) a step along
+the direction found, halved until F falls enough. An accepted step costs one pass
 over the data, because the pass that checks F also gives the next gradient.
 
 Optimality (KKT) residual, the largest of
@@ -30,9 +30,9 @@ from numpy.typing import NDArray
 
 from relprev.design.base import FloatArray
 from relprev.errors import ConvergenceWarning
-from relprev.model import quadratic
+from relprev.model.descent import minimise
 from relprev.model.likelihood import Evaluation, Parameters, Problem, evaluate
-from relprev.model.quadratic import Penalty
+from relprev.model.quadratic import Penalty, build
 
 
 @dataclass(frozen=True)
@@ -164,9 +164,9 @@ def solve(
             break
         iteration += 1
         gradient = _stacked(now, free_theta)
-        model = quadratic.build(problem, at, now, rows)
+        model = build(problem, at, now, rows)
         model.learn(history)
-        step = quadratic.minimise(model, at, gradient, penalty, free_theta, 0.1 * kkt * scale)
+        step = minimise(model, at, gradient, penalty, free_theta, 0.1 * kkt * scale)
         found = _line_search(problem, penalty, at, gradient, value, step, spare)
         passes += found.passes
         if found.evaluation is None or value - found.value <= 1e-15 * abs(value):

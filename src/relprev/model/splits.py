@@ -48,9 +48,9 @@ def split(cohort: Cohort, shares: Sequence[float], seed: int) -> list[NDArray[np
         diagnosed = value % 2 == 1
         if diagnosed and len(members) < len(fractions):
             raise TooFewCasesError(
-                f"group {cohort.group_names[value // 2]!r} has {_few(len(members))} with a recorded "
-                f"diagnosis, too few to split into {len(fractions)} parts that each hold one; "
-                "merge the group with another, or fit without a split (a single lambda)"
+                f"group {cohort.group_names[value // 2]!r} has {_few(len(members))} with a "
+                f"recorded diagnosis, too few to split into {len(fractions)} parts that each "
+                "hold one; merge the group with another, or fit without a split (a single lambda)"
             )
         part[members] = _deal(len(members), edges, rng)
     of_row = part[cluster]

@@ -119,7 +119,10 @@ def _outside_bands(score: FloatArray, g: NDArray[np.int64]) -> NDArray[np.bool_]
     return keep
 
 
-def _exact_share(y, g, rates, rng) -> NDArray[np.uint8]:
+def _exact_share(
+    y: NDArray[np.uint8], g: NDArray[np.int64], rates: tuple[float, float],
+    rng: np.random.Generator,
+) -> NDArray[np.uint8]:  # fmt: skip
     s = np.zeros_like(y)
     for group, rate in enumerate(rates):
         sick = np.flatnonzero((g == group) & (y == 1))
@@ -127,7 +130,10 @@ def _exact_share(y, g, rates, rng) -> NDArray[np.uint8]:
     return s
 
 
-def _add_false_positives(s, y, g, share, rng) -> NDArray[np.uint8]:
+def _add_false_positives(
+    s: NDArray[np.uint8], y: NDArray[np.uint8], g: NDArray[np.int64], share: float,
+    rng: np.random.Generator,
+) -> NDArray[np.uint8]:  # fmt: skip
     """Mark healthy visits, at random within group, until they are ``share`` of the diagnosed."""
     s = s.copy()
     for group in np.unique(g):

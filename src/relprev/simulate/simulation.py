@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from relprev.cohort import Cohort
 from relprev.estimates import GroupSummary, RelativePrevalence, relative_prevalence
+from relprev.groups import group_counts, group_sums
 
 
 @dataclass(frozen=True, repr=False)
@@ -37,7 +38,7 @@ class Simulation:
         weights = np.ones(cohort.n) if cohort.weights is None else cohort.weights
 
         def total(values: NDArray[np.float64]) -> NDArray[np.float64]:
-            return np.bincount(cohort.groups, values, minlength=k)
+            return group_sums(cohort.groups, values, k)
 
         weight = total(weights)
         groups = GroupSummary(
@@ -46,8 +47,8 @@ class Simulation:
             diagnosed_rate=total(weights * cohort.diagnosed) / weight,
             condition=total(weights * self.condition_probability) / weight,
             diagnosis_rate=self.diagnosis_rates,
-            n=np.bincount(cohort.groups, minlength=k),
-            n_diagnosed=np.bincount(cohort.groups[cohort.diagnosed == 1], minlength=k),
+            n=group_counts(cohort.groups, k),
+            n_diagnosed=group_counts(cohort.groups[cohort.diagnosed == 1], k),
         )
         return relative_prevalence(groups, versus, method="truth")
 

@@ -19,15 +19,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from relprev.cohort import Cohort
 from relprev.design import BinaryCSR
 from relprev.errors import InvalidInputError
 from relprev.parallel import map_threads
+from relprev.simulate.kernels import codes_of_visits
 from relprev.simulate.simulation import Simulation
 
 FloatArray = NDArray[np.float64]
@@ -36,6 +37,9 @@ BLOCK_VISITS = 250_000
 N_PRESENTATIONS = 40
 MAX_CODES = 40
 BACKGROUND_SHARE = 0.3
+POWER = 0.9  # of the law by which codes' popularity falls with their rank
+STRATA = 20
+HOSPITALS = 400
 USUAL_SHARE = 0.5  # of visits with the patient's usual presentation
 DEFAULT_RATES = {"Group A": 0.15, "Group B": 0.45, "Group C": 0.30, "Group D": 0.25}
 DEFAULT_SHARES = (0.25, 0.45, 0.2, 0.1)
@@ -50,12 +54,29 @@ class _World:
     presentation: FloatArray  # (groups, presentations), cumulative
     own_codes: NDArray[np.int32]  # (presentations, list length)
     own_popularity: FloatArray  # cumulative, (list length,)
-    background: FloatArray  # exponent of the background's power law and number of codes
     w: FloatArray
     codes_per_visit: float
     visits_per_patient: float
-    strata: int
-    hospitals: int
+
+
+@dataclass(frozen=True)
+class _Codes:
+    """Patient, group and codes of a block of visits."""
+
+    patient: NDArray[np.int32]
+    group: NDArray[np.uint8]
+    X: BinaryCSR
+
+
+@dataclass(frozen=True)
+class _Block:
+    """A finished block of visits."""
+
+    codes: _Codes
+    p: FloatArray
+    y: NDArray[np.uint8]
+    s: NDArray[np.uint8]
+    hospital: NDArray[np.int32]
 
 
 def ed_visits(
@@ -94,9 +115,9 @@ def ed_visits(
 
     Examples
     --------
-    >>> visits = ed_visits(20_000, n_codes=500, seed=3)
-    >>> visits.cohort
-    <Cohort of 20,000 visits x 500 features, groups Group A, Group B, Group C, Group D, with clusters>
+    >>> two = {"women": 0.2, "men": 0.4}
+    >>> ed_visits(20_000, n_codes=500, diagnosis_rates=two, seed=3).cohort
+    <Cohort of 20,000 visits x 500 features, groups women, men, with clusters>
     """
     rates = dict(DEFAULT_RATES if diagnosis_rates is None else diagnosis_rates)
     shares = _shares(group_shares, len(rates))
@@ -105,20 +126,23 @@ def ed_visits(
         2 + -(-n_visits // BLOCK_VISITS)
     )
     world = _world(np.random.default_rng(world_seed), n_codes, shares, shift, codes_per_visit,
-                   visits_per_patient, survey)  # fmt: skip
+                   visits_per_patient)  # fmt: skip
     c = np.array(list(rates.values()), dtype=float)
     pilot = _draw_codes(world, np.random.default_rng(pilot_seed), 50_000)
-    intercept = _intercept(_scores(world, pilot), prevalence)
+    intercept = _intercept(pilot.X.matvec(world.w), prevalence)
     sizes = np.full(len(block_seeds), BLOCK_VISITS)
     sizes[-1] = n_visits - BLOCK_VISITS * (len(sizes) - 1)
     blocks = map_threads(
         lambda job: _block(world, np.random.default_rng(job[0]), int(job[1]), intercept, c),
         list(zip(block_seeds, sizes, strict=True)),
     )
-    return _assemble(blocks, world, tuple(rates), c)
+    return _assemble(blocks, world, tuple(rates), c, survey)
 
 
-def _check(n_visits, n_codes, rates, prevalence, codes_per_visit, visits_per_patient) -> None:
+def _check(
+    n_visits: int, n_codes: int, rates: Mapping[str, float], prevalence: float,
+    codes_per_visit: float, visits_per_patient: float,
+) -> None:  # fmt: skip
     if n_visits < 1:
         raise InvalidInputError(f"n_visits must be at least 1, got {n_visits}")
     if n_codes < 50:
@@ -145,7 +169,10 @@ def _shares(group_shares: tuple[float, ...] | None, count: int) -> FloatArray:
     return shares / shares.sum()
 
 
-def _world(rng, n_codes, shares, shift, codes_per_visit, visits_per_patient, survey) -> _World:
+def _world(
+    rng: np.random.Generator, n_codes: int, shares: FloatArray, shift: float,
+    codes_per_visit: float, visits_per_patient: float,
+) -> _World:  # fmt: skip
     k = N_PRESENTATIONS
     base = rng.dirichlet(np.full(k, 3.0))
     mix = base * np.exp(shift * rng.normal(size=(len(shares), k)))
@@ -162,82 +189,35 @@ def _world(rng, n_codes, shares, shift, codes_per_visit, visits_per_patient, sur
         group_of_patient=np.cumsum(shares),
         presentation=np.cumsum(mix / mix.sum(axis=1, keepdims=True), axis=1),
         own_codes=own.astype(np.int32),
-        own_popularity=np.cumsum(rank**-0.9 / np.sum(rank**-0.9)),
-        background=np.array([0.9, n_codes]),
+        own_popularity=np.cumsum(rank**-POWER / np.sum(rank**-POWER)),
         w=w,
         codes_per_visit=codes_per_visit,
         visits_per_patient=visits_per_patient,
-        strata=20 if survey else 0,
-        hospitals=400,
     )
 
 
-def _draw_codes(world: _World, rng: np.random.Generator, n: int) -> dict[str, NDArray]:
+def _draw_codes(world: _World, rng: np.random.Generator, n: int) -> _Codes:
     """Patients, groups and codes of one block of n visits."""
-    n_patients = int(n / world.visits_per_patient * 1.1) + 50
-    visits = rng.geometric(1 / world.visits_per_patient, n_patients)
-    patient = np.repeat(np.arange(n_patients), visits)
-    while len(patient) < n:
-        patient = np.concatenate([patient, patient[-1:] + 1])
-    patient = patient[:n].astype(np.int32)
+    mean = world.visits_per_patient
+    visits = rng.geometric(1 / mean, int(n / mean + 10 * np.sqrt(mean * n)) + 50)
+    patient = np.repeat(np.arange(len(visits), dtype=np.int32), visits)[:n]
     n_patients = int(patient[-1]) + 1
     group = np.searchsorted(world.group_of_patient[:-1], rng.random(n_patients)).astype(np.uint8)
-    g = group[patient]
     usual = _pick(world.presentation[group], rng.random(n_patients))
-    fresh = _pick(world.presentation[g], rng.random(n))
+    fresh = _pick(world.presentation[group[patient]], rng.random(n))
     kind = np.where(rng.random(n) < USUAL_SHARE, usual[patient], fresh)
     # Codes drawn twice are kept once, so a few more are drawn than asked for.
     wanted = np.minimum(1 + rng.poisson(1.06 * (world.codes_per_visit - 1), n), MAX_CODES)
-    u = rng.random((int(wanted.sum()), 2))
-    indptr, indices = _codes_of_visits(
-        kind, wanted, u, world.own_codes, world.own_popularity, world.background, BACKGROUND_SHARE
-    )
-    return {"patient": patient, "g": g, "indptr": indptr, "indices": indices}
+    indptr, indices = codes_of_visits(
+        kind, wanted, rng.random((int(wanted.sum()), 2)), world.own_codes, world.own_popularity,
+        POWER, world.n_codes, BACKGROUND_SHARE,
+    )  # fmt: skip
+    return _Codes(patient, group[patient], BinaryCSR(indptr, indices, world.n_codes))
 
 
 def _pick(cumulative: FloatArray, u: FloatArray) -> NDArray[np.int64]:
     """One draw a row from rows of cumulative probabilities."""
     return np.minimum((cumulative < u[:, None]).sum(axis=1), cumulative.shape[1] - 1)
-
-
-@njit(nogil=True, cache=True)
-def _codes_of_visits(kind, wanted, u, own_codes, own_popularity, background, background_share):
-    """Sorted, distinct codes of every visit."""
-    power, n_codes = 1.0 / (1.0 - background[0]), background[1]
-    top = (n_codes + 1.0) ** (1.0 - background[0])
-    indices = np.empty(len(u), np.uint32)
-    indptr = np.zeros(len(kind) + 1, np.int64)
-    drawn = np.empty(64, np.int64)
-    position = 0
-    count = 0
-    for i in range(len(kind)):
-        size = 0
-        for _ in range(wanted[i]):
-            if u[position, 0] < background_share:
-                # Inverse of the cumulative power law on 1 .. n_codes.
-                value = int((1.0 + u[position, 1] * (top - 1.0)) ** power) - 1
-                code = min(value, int(n_codes) - 1)
-            else:
-                code = own_codes[kind[i], np.searchsorted(own_popularity[:-1], u[position, 1])]
-            position += 1
-            at = size
-            while at > 0 and drawn[at - 1] > code:
-                at -= 1
-            if at > 0 and drawn[at - 1] == code:
-                continue
-            for m in range(size, at, -1):
-                drawn[m] = drawn[m - 1]
-            drawn[at] = code
-            size += 1
-        for m in range(size):
-            indices[count + m] = drawn[m]
-        count += size
-        indptr[i + 1] = count
-    return indptr, indices[:count].copy()
-
-
-def _scores(world: _World, draw: dict[str, NDArray]) -> FloatArray:
-    return BinaryCSR(draw["indptr"], draw["indices"], world.n_codes).matvec(world.w)
 
 
 def _intercept(scores: FloatArray, prevalence: float) -> float:
@@ -252,50 +232,42 @@ def _intercept(scores: FloatArray, prevalence: float) -> float:
 
 def _block(
     world: _World, rng: np.random.Generator, n: int, intercept: float, c: FloatArray
-) -> dict:
-    draw = _draw_codes(world, rng, n)
-    X = BinaryCSR(draw["indptr"], draw["indices"], world.n_codes)
+) -> _Block:
+    codes = _draw_codes(world, rng, n)
     z = np.empty(n)
-    X.dot(world.w, 0, n, z)
+    codes.X.dot(world.w, 0, n, z)
     p = 1.0 / (1.0 + np.exp(-(intercept + z)))
-    y = (rng.random(n) < p).astype(np.uint8)
-    s = ((rng.random(n) < c[draw["g"]]) & (y == 1)).astype(np.uint8)
-    out = {"p": p, "y": y, "s": s, "g": draw["g"], "patient": draw["patient"], "X": X}
-    if world.strata:
-        hospital = rng.integers(0, world.hospitals, n)
-        out["psu"] = hospital.astype(np.int32)
-    return out
+    y = rng.random(n) < p
+    s = y & (rng.random(n) < c[codes.group])
+    hospital = rng.integers(0, HOSPITALS, int(codes.patient[-1]) + 1, dtype=np.int32)[codes.patient]
+    return _Block(codes, p, y.astype(np.uint8), s.astype(np.uint8), hospital)
 
 
 def _assemble(
-    blocks: list[dict], world: _World, names: tuple[str, ...], c: FloatArray
+    blocks: list[_Block], world: _World, names: tuple[str, ...], c: FloatArray, survey: bool
 ) -> Simulation:
-    def joined(key: str) -> NDArray:
-        return np.concatenate([block[key] for block in blocks])
+    def joined(field: str) -> NDArray[Any]:
+        return np.concatenate([getattr(block, field) for block in blocks])
 
-    lengths = np.concatenate(
-        [[0]] + [np.diff(block["X"].indptr.astype(np.int64)) for block in blocks]
-    )
-    X = BinaryCSR(
-        np.cumsum(lengths),
-        np.concatenate([block["X"].indices for block in blocks]),
-        world.n_codes,
-    )
-    offset = np.cumsum([0] + [int(block["patient"][-1]) + 1 for block in blocks[:-1]])
-    patients = np.concatenate(
-        [block["patient"] + shift for block, shift in zip(blocks, offset, strict=True)]
-    ).astype(np.int32)
+    parts = [block.codes for block in blocks]
+    first = np.cumsum([0] + [int(part.patient[-1]) + 1 for part in parts[:-1]])
     design = {}
-    if world.strata:
-        psus = joined("psu")
-        strata = psus % world.strata
-        design = {"psus": psus, "strata": strata, "weights": 1.0 + 0.25 * strata}
+    if survey:
+        hospital = joined("hospital")
+        strata = hospital % STRATA
+        design = {"psus": hospital, "strata": strata, "weights": 1.0 + 0.25 * strata}
     cohort = Cohort(
-        X=X,
+        X=BinaryCSR(
+            np.cumsum(np.concatenate([[0], *(np.diff(part.X.indptr) for part in parts)])),
+            np.concatenate([part.X.indices for part in parts]),
+            world.n_codes,
+        ),
         diagnosed=joined("s"),
-        groups=joined("g"),
+        groups=np.concatenate([part.group for part in parts]),
         group_names=names,
-        clusters=patients,
+        clusters=np.concatenate(
+            [part.patient + np.int32(offset) for part, offset in zip(parts, first, strict=True)]
+        ),
         feature_names=tuple(f"code_{j:05d}" for j in range(world.n_codes)),
         **design,
     )

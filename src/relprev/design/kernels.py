@@ -1,0 +1,103 @@
+"""Compiled products of the design matrices. They release the GIL and are cached on disk."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+
+@njit(nogil=True, cache=True)
+def binary_dot(indptr, indices, w, start, stop, out):
+    end = np.int64(indptr[start])
+    for i in range(start, stop):
+        begin = end
+        end = np.int64(indptr[i + 1])
+        total = 0.0
+        for k in range(begin, end):
+            total += w[indices[k]]
+        out[i - start] = total
+
+
+@njit(nogil=True, cache=True)
+def binary_add_tdot(indptr, indices, r, start, stop, out):
+    end = np.int64(indptr[start])
+    for i in range(start, stop):
+        begin = end
+        end = np.int64(indptr[i + 1])
+        value = r[i - start]
+        for k in range(begin, end):
+            out[indices[k]] += value
+
+
+@njit(nogil=True, cache=True)
+def float_dot(indptr, indices, values, w, start, stop, out):
+    for i in range(start, stop):
+        total = 0.0
+        for k in range(np.int64(indptr[i]), np.int64(indptr[i + 1])):
+            total += values[k] * w[indices[k]]
+        out[i - start] = total
+
+
+@njit(nogil=True, cache=True)
+def float_add_tdot(indptr, indices, values, r, start, stop, out, power):
+    for i in range(start, stop):
+        for k in range(np.int64(indptr[i]), np.int64(indptr[i + 1])):
+            entry = values[k] if power == 1 else values[k] * values[k]
+            out[indices[k]] += entry * r[i - start]
+
+
+@njit(nogil=True, cache=True)
+def take_rows(indptr, indices, values, rows):
+    new_indptr = np.zeros(len(rows) + 1, np.int64)
+    for i in range(len(rows)):
+        length = np.int64(indptr[rows[i] + 1]) - np.int64(indptr[rows[i]])
+        new_indptr[i + 1] = new_indptr[i] + length
+    new_indices = np.empty(new_indptr[-1], indices.dtype)
+    new_values = np.empty(new_indptr[-1] if len(values) else 0)
+    for i in range(len(rows)):
+        begin = np.int64(indptr[rows[i]])
+        for k in range(new_indptr[i + 1] - new_indptr[i]):
+            new_indices[new_indptr[i] + k] = indices[begin + k]
+            if len(values):
+                new_values[new_indptr[i] + k] = values[begin + k]
+    return new_indptr, new_indices, new_values
+
+
+@njit(nogil=True, cache=True)
+def by_columns(indptr, indices, values, rows, n_cols):
+    """Counting sort of the picked rows' entries by column; rows renumbered 0, 1, ..."""
+    col_ptr = np.zeros(n_cols + 1, np.int64)
+    for i in rows:
+        for k in range(np.int64(indptr[i]), np.int64(indptr[i + 1])):
+            col_ptr[np.int64(indices[k]) + 1] += 1
+    for j in range(n_cols):
+        col_ptr[j + 1] += col_ptr[j]
+    by_column = np.empty(col_ptr[-1], np.int32)
+    col_values = np.empty(col_ptr[-1] if len(values) else 0)
+    cursor = col_ptr[:-1].copy()
+    for new_row in range(len(rows)):
+        i = rows[new_row]
+        for k in range(np.int64(indptr[i]), np.int64(indptr[i + 1])):
+            j = np.int64(indices[k])
+            by_column[cursor[j]] = new_row
+            if len(values):
+                col_values[cursor[j]] = values[k]
+            cursor[j] += 1
+    return col_ptr, by_column, col_values
+
+
+@njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
+def dense_dot(values, w, start, stop, out):
+    for i in range(start, stop):
+        total = 0.0
+        for j in range(values.shape[1]):
+            total += values[i, j] * w[j]
+        out[i - start] = total
+
+
+@njit(nogil=True, cache=True, fastmath={"contract"})
+def dense_add_tdot(values, r, start, stop, out, power):
+    for i in range(start, stop):
+        for j in range(values.shape[1]):
+            entry = values[i, j] if power == 1 else values[i, j] * values[i, j]
+            out[j] += entry * r[i - start]

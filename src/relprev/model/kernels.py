@@ -1,0 +1,179 @@
+"""Compiled loops of the model. They release the GIL and are cached on disk.
+
+Arrays: z, s, g, omega of one block of rows; ``aq`` of shape (m, 2) holds a and q of
+the curvature rows (see `relprev.model.quadratic`); ``values`` is empty where every
+stored entry of the columns is one.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from relprev.model.vectormath import exp_negative, log_positive
+
+LARGEST_Z = 700.0  # exp(-700) is still a normal number
+
+
+@njit(inline="always", error_model="numpy")
+def sigmoids(z):
+    """sigma(z) and sigma(-z), both to full relative precision."""
+    e = exp_negative(-abs(z))
+    larger = 1.0 / (1.0 + e)
+    smaller = e * larger
+    positive = z >= 0.0
+    return larger if positive else smaller, smaller if positive else larger
+
+
+@njit(nogil=True, cache=True, error_model="numpy", fastmath={"contract", "reassoc"})
+def loss_block(z, s, g, omega, b, c, work, sums):
+    """Adds a block's sums; on return work[0] holds omega * d loss / dz, and z includes b."""
+    n = len(z)
+    slope, in_theta, in_condition, rate = work[0], work[1], work[2], work[3]
+    for i in range(n):
+        rate[i] = c[g[i]]
+    loss = 0.0
+    total_slope = 0.0
+    curvature = 0.0
+    for i in range(n):
+        zi = min(max(z[i] + b, -LARGEST_Z), LARGEST_Z)
+        z[i] = zi
+        sick, well = sigmoids(zi)
+        p = rate[i] * sick
+        t = (1.0 - rate[i]) + rate[i] * well
+        odds = p / t
+        diagnosed = s[i] == 1
+        inside = sick if diagnosed else t
+        loss -= omega[i] * log_positive(inside)
+        slope[i] = omega[i] * (-well if diagnosed else odds * well)
+        in_theta[i] = 0.0 if diagnosed else omega[i] * odds
+        in_condition[i] = omega[i] * sick
+        total_slope += slope[i]
+        curvature += omega[i] * odds * well * well
+    sums[0] += loss
+    sums[1] += total_slope
+    sums[2] += curvature
+    k = len(c)
+    for i in range(n):
+        sums[3 + g[i]] += in_theta[i]
+        sums[3 + k + g[i]] += in_condition[i]
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def curvature(z, omega, c):
+    """(k, v) of one row."""
+    sick, well = sigmoids(z)
+    return omega * c * sick / ((1.0 - c) + c * well), max(well, 1e-100)
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def fisher(z, g, omega, c):
+    k = np.empty(len(z))
+    v = np.empty(len(z))
+    for i in range(len(z)):
+        k[i], v[i] = curvature(z[i], omega[i], c[g[i]])
+    return k, v
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def uniform(i):
+    """A fixed pseudo-random number in [0, 1) for row i (splitmix64)."""
+    x = np.uint64(i) + np.uint64(0x9E3779B97F4A7C15)
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return float((x ^ (x >> np.uint64(31))) >> np.uint64(11)) * 2.0**-53
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def sample_block(z, g, omega, c, tau, offset, h):
+    rows = np.empty(len(z), np.int64)
+    ks = np.empty(len(z))
+    vs = np.empty(len(z))
+    count = 0
+    for i in range(len(z)):
+        k, v = curvature(z[i], omega[i], c[g[i]])
+        h[i] = k * v * v
+        keep = min(1.0, tau * h[i])
+        if uniform(offset + i) < keep:
+            rows[count] = offset + i
+            ks[count] = k / keep
+            vs[count] = v
+            count += 1
+    return rows[:count], ks[:count], vs[:count]
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def shift(aq, k, v, g, move, along):
+    for i in range(len(k)):
+        aq[i, 1] += k[i] * v[i] * (v[i] * (move[0] + move[-1] * along[i]) + move[1 + g[i]])
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def columns_diagonal(indptr, rows, values, aq):
+    out = np.zeros(len(indptr) - 1)
+    for j in range(len(out)):
+        total = 0.0
+        for e in range(indptr[j], indptr[j + 1]):
+            x = values[e] if len(values) else 1.0
+            total += x * x * aq[rows[e], 0]
+        out[j] = total
+    return out
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def columns_dot(indptr, rows, values, w, n_rows):
+    out = np.zeros(n_rows)
+    for j in range(len(w)):
+        if w[j] != 0.0:
+            for e in range(indptr[j], indptr[j + 1]):
+                out[rows[e]] += w[j] * (values[e] if len(values) else 1.0)
+    return out
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def columns_tdot(indptr, rows, values, r):
+    out = np.zeros(len(indptr) - 1)
+    for j in range(len(out)):
+        total = 0.0
+        for e in range(indptr[j], indptr[j + 1]):
+            total += r[rows[e]] * (values[e] if len(values) else 1.0)
+        out[j] = total
+    return out
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def sweep(indptr, rows, values, aq, grad, w, d, diagonal, extra, u, signs, seen, l1, cap, working):
+    """One sweep of soft-threshold updates; returns the largest KKT violation met."""
+    binary = len(values) == 0
+    worst = 0.0
+    for j in working:
+        curvature = diagonal[j]
+        if curvature <= 0.0:
+            continue
+        slope = grad[j] + extra[j] * d[j]
+        for m in range(len(signs)):
+            slope += signs[m] * u[j, m] * seen[m]
+        if binary:
+            for e in range(indptr[j], indptr[j + 1]):
+                slope += aq[rows[e], 1]
+        else:
+            for e in range(indptr[j], indptr[j + 1]):
+                slope += values[e] * aq[rows[e], 1]
+        now = w[j] + d[j]
+        target = now - slope / curvature
+        size = max(abs(target) - l1 / curvature, 0.0)
+        new = size if target > 0.0 else -size
+        delta = min(max(new, w[j] - cap[j]), w[j] + cap[j]) - now
+        if delta == 0.0:
+            continue
+        worst = max(worst, abs(delta) * curvature)
+        d[j] += delta
+        for m in range(len(signs)):
+            seen[m] += u[j, m] * delta
+        if binary:
+            for e in range(indptr[j], indptr[j + 1]):
+                aq[rows[e], 1] += aq[rows[e], 0] * delta
+        else:
+            for e in range(indptr[j], indptr[j + 1]):
+                aq[rows[e], 1] += values[e] * aq[rows[e], 0] * delta
+    return worst
