@@ -1,0 +1,190 @@
+"""Populations to draw cohorts from, and their true relative prevalences.
+
+A visit has 30 binary symptoms. Symptom j is present with log-odds a_j + d_gj, where d
+makes the groups differ; p(y=1|x) = sigma(b + w.x + interactions); s ~ Bernoulli(c_g y).
+The truth is the ratio of the groups' mean p(y=1|x) in the population, taken over a very
+large draw, because that is what the intervals claim to cover.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cache
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from relprev import Cohort, as_cohort
+
+FloatArray = NDArray[np.float64]
+N_SYMPTOMS = 30
+TRUTH_ROWS = 2_000_000
+WORLD_SEED = 20
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A population and how it is sampled.
+
+    Parameters
+    ----------
+    rates : diagnosis rate c_g of every group
+    shares : share of every group
+    n : visits drawn
+    intercept : b of p(y=1|x)
+    shift : standard deviation of d, how much the groups' symptoms differ
+    interactions : strength of products of symptoms in p(y=1|x)
+    visits_per_patient : mean; above 1 a patient's visits share symptoms and condition
+    strata, psus : strata, and PSUs drawn in each; PSUs differ in symptoms and groups
+    drift : log of the factor by which the first group's diagnosis rate rises from the
+        5th to the 95th percentile of risk (breaks the method's assumption)
+    """
+
+    rates: tuple[float, ...] = (0.2, 0.5)
+    shares: tuple[float, ...] = (0.4, 0.6)
+    n: int = 20_000
+    intercept: float = -3.2
+    shift: float = 0.5
+    interactions: float = 0.0
+    visits_per_patient: float = 1.0
+    strata: int = 0
+    psus: int = 0
+    drift: float = 0.0
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple("abcdefgh"[: len(self.rates)])
+
+
+SCENARIOS = {
+    "two_groups": Scenario(),
+    "four_groups": Scenario(rates=(0.2, 0.5, 0.35, 0.3), shares=(0.25, 0.4, 0.2, 0.15)),
+    "repeat_patients": Scenario(visits_per_patient=2.0),
+    "survey": Scenario(strata=15, psus=12),
+    "few_cases": Scenario(n=4_000, intercept=-2.9),
+    "interactions": Scenario(interactions=1.0),
+    "strong_shift": Scenario(shift=1.0),
+}
+
+
+@dataclass(frozen=True)
+class Draw:
+    """A cohort and the p(y=1|x) of its rows."""
+
+    cohort: Cohort
+    p: FloatArray
+
+
+@dataclass(frozen=True)
+class _World:
+    frequency: FloatArray  # (K, symptoms), log-odds
+    w: FloatArray
+    pairs: FloatArray  # strengths of products of neighbouring symptoms
+    risk_range: tuple[float, float]
+
+
+@cache
+def _world(scenario: Scenario) -> _World:
+    """What stays the same in all replicates."""
+    rng = np.random.default_rng(WORLD_SEED)
+    base = rng.uniform(-3.5, -1.0, N_SYMPTOMS)
+    w = rng.normal(0.5, 0.6, N_SYMPTOMS)
+    pairs = rng.normal(0.0, 1.0, N_SYMPTOMS // 2)
+    away = rng.normal(size=(8, N_SYMPTOMS))[: len(scenario.rates)]
+    world = _World(base + scenario.shift * away, w, scenario.interactions * pairs, (0.0, 0.0))
+    if scenario.drift:
+        x, g = _symptoms(replace(scenario, n=100_000), world, np.random.default_rng(1))
+        z = _log_odds(scenario, world, x)
+        low, high = np.quantile(np.log(_sigmoid(z)), [0.05, 0.95])
+        world = replace(world, risk_range=(float(low), float(high)))
+    return world
+
+
+def draw(scenario: Scenario, seed: int | np.random.SeedSequence) -> Draw:
+    """One cohort from the population."""
+    rng = np.random.default_rng(seed)
+    world = _world(scenario)
+    if scenario.strata:
+        return _survey(scenario, world, rng)
+    if scenario.visits_per_patient > 1:
+        return _repeated(scenario, world, rng)
+    x, g = _symptoms(scenario, world, rng)
+    p = _sigmoid(_log_odds(scenario, world, x))
+    return Draw(_cohort(scenario, world, x, g, p, rng.random(scenario.n), rng), p)
+
+
+@cache
+def truth(scenario: Scenario) -> FloatArray:
+    """Mean p(y=1|x) of every group in the population, shape (K,)."""
+    large = replace(scenario, n=TRUTH_ROWS, drift=0.0)
+    if scenario.strata:
+        large = replace(large, psus=scenario.psus * TRUTH_ROWS // scenario.n)
+    drawn = draw(large, np.random.SeedSequence([WORLD_SEED, 1]))
+    cohort = drawn.cohort
+    weight = np.ones(cohort.n) if cohort.weights is None else cohort.weights
+    return np.bincount(cohort.groups, weight * drawn.p) / np.bincount(cohort.groups, weight)
+
+
+def _symptoms(
+    scenario: Scenario, world: _World, rng: np.random.Generator
+) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+    g = rng.choice(len(scenario.rates), scenario.n, p=scenario.shares)
+    return rng.random((scenario.n, N_SYMPTOMS)) < _sigmoid(world.frequency[g]), g
+
+
+def _repeated(scenario: Scenario, world: _World, rng: np.random.Generator) -> Draw:
+    """Visits of a patient share their group, most symptoms and part of what decides y."""
+    visits = rng.geometric(1 / scenario.visits_per_patient, scenario.n)
+    count = int(np.searchsorted(np.cumsum(visits), scenario.n)) + 1
+    patient = np.repeat(np.arange(count), visits[:count])[: scenario.n]
+    base, group = _symptoms(replace(scenario, n=count), world, rng)
+    fresh = rng.random((scenario.n, N_SYMPTOMS)) < _sigmoid(world.frequency[group[patient]])
+    x = np.where(rng.random(fresh.shape) < 0.7, base[patient], fresh)
+    p = _sigmoid(_log_odds(scenario, world, x))
+    own = rng.random(count)[patient]  # with probability 1/2 the patient's number decides y
+    luck = np.where(rng.random(scenario.n) < 0.5, own, rng.random(scenario.n))
+    return Draw(_cohort(scenario, world, x, group[patient], p, luck, rng, clusters=patient), p)
+
+
+def _survey(scenario: Scenario, world: _World, rng: np.random.Generator) -> Draw:
+    """PSUs differ in symptoms and mix of groups; strata differ too and in their weights."""
+    n_psus = scenario.strata * scenario.psus
+    stratum = np.repeat(np.arange(scenario.strata), scenario.psus)
+    level = np.linspace(-1, 1, scenario.strata)[stratum]  # of the PSU's stratum
+    psu = np.repeat(np.arange(n_psus), scenario.n // n_psus)
+    tilt = 0.5 * level + 0.3 * rng.normal(size=n_psus)
+    odds = scenario.shares[0] / scenario.shares[1] * np.exp(tilt[psu])
+    g = (rng.random(len(psu)) > odds / (1 + odds)).astype(np.int64)
+    more = 0.2 * level + 0.3 * rng.normal(size=n_psus)
+    x = rng.random((len(psu), N_SYMPTOMS)) < _sigmoid(world.frequency[g] + more[psu, None])
+    p = _sigmoid(_log_odds(scenario, world, x))
+    weight = np.exp(level)[psu]
+    cohort = _cohort(
+        scenario, world, x, g, p, rng.random(len(psu)), rng,
+        sample_weight=weight, strata=stratum[psu], psus=psu,
+    )  # fmt: skip
+    return Draw(cohort, p)
+
+
+def _cohort(scenario, world, x, g, p, luck, rng, **design) -> Cohort:
+    y = luck < p
+    rate = np.asarray(scenario.rates)[g]
+    if scenario.drift:
+        low, high = world.risk_range
+        position = np.clip((np.log(p) - low) / (high - low), -0.5, 1.5) - 0.5
+        rate = np.where(g == 0, rate * np.exp(scenario.drift * position), rate)
+    s = y & (rng.random(len(y)) < rate)
+    names = np.asarray(scenario.names)[g]
+    return as_cohort(sp.csr_array(x), s, groups=names, **design)
+
+
+def _log_odds(scenario: Scenario, world: _World, x: NDArray[np.bool_]) -> FloatArray:
+    z = scenario.intercept + x @ world.w
+    if scenario.interactions:
+        z = z + (x[:, 0::2] & x[:, 1::2]) @ world.pairs
+    return z
+
+
+def _sigmoid(z: FloatArray) -> FloatArray:
+    return 0.5 * (1.0 + np.tanh(0.5 * z))

@@ -1,0 +1,351 @@
+"""DebiasedPURPLE: relative prevalence with valid confidence intervals.
+
+PURPLE's penalty flattens p(y=1|x) and so pulls ratios towards 1. Here the ratio of
+diagnosis rates is estimated on its own, by the orthogonal score of
+`relprev.inference.score`, from two nuisances fitted out of fold: the group propensities
+pi_g(x), an ordinary regression on all visits, and the risk m(x). Errors in them enter
+only as a product. Then
+
+    rho_ab = (mu_a / mu_b) exp(theta_b - theta_a),
+
+the recorded ratio over the diagnosis-rate ratio, with an influence function and
+therefore a standard error (`relprev.inference.moments`).
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from relprev.cohort import Cohort, as_cohort
+from relprev.design.base import FloatArray
+from relprev.errors import DataWarning, InvalidInputError, TooFewCasesError
+from relprev.estimates import COMPLEMENT
+from relprev.inference.design import SamplingDesign
+from relprev.inference.folds import make_folds
+from relprev.inference.moments import group_moments
+from relprev.inference.nuisance import (
+    PurpleRisk,
+    RidgePropensity,
+    bounded,
+    classifier_out_of_fold,
+    cross_fit,
+)
+from relprev.inference.propensity import STRENGTHS
+from relprev.inference.result import FEW_CASES, InferredPrevalence, infer
+from relprev.inference.score import ScoreData, solve_score
+from relprev.model.likelihood import Problem
+from relprev.model.path import Lambdas, grid
+from relprev.model.screening import screen
+from relprev.progress import Advance, progress
+
+MANY_ROWS = 500_000  # above this, one fold chooses the strengths
+MIN_PATIENTS = 2  # diagnosed patients a group needs
+
+
+class DebiasedPURPLE(BaseEstimator):
+    """Relative prevalence by the doubly robust score, with confidence intervals.
+
+    Parameters
+    ----------
+    propensity : "ridge" or scikit-learn classifier
+        Model of the group given x. ``"ridge"``: multinomial logistic regression.
+    m : "purple", None or scikit-learn classifier
+        Model of the diagnosis given x. ``"purple"``: the logistic PURPLE model; None: none
+        (the case-only estimator); a classifier is fitted to s given x.
+    strengths : sequence of float
+        Ridge strengths to choose from by out-of-fold log-loss.
+    lambdas : "paper", "log", float or sequence of float
+        PURPLE penalties to choose from by out-of-fold deviance.
+    folds : int
+    tuning_folds : int, optional
+        Folds that choose the strengths. Default: all; one above 500,000 rows.
+    lonely_psu : "fail", "adjust" or "certainty"
+        What to do with a stratum of one primary sampling unit.
+    reference : str, optional
+        Group whose diagnosis rate is 1 in ``diagnosis_ratios_``. Default: the largest.
+        The relative prevalences do not depend on it.
+    random_state : int
+        Seed of the folds.
+    verbose : bool
+        Show progress on standard error.
+
+    Attributes
+    ----------
+    groups_ : tuple of str
+    reference_ : str
+    diagnosis_ratios_ : pandas.Series
+        Diagnosis rate of every group over the reference group's; NaN where withheld.
+    moments_ : GroupMoments
+        Estimates and covariance behind every result.
+    propensity_ : array of shape (rows, groups)
+        Out-of-fold pi_g(x) of ``rows_``, columns as in ``moments_.names``.
+    risk_ : array of shape (rows,)
+        Out-of-fold m(x); zeros if ``m`` is None.
+    rows_ : integer array
+        Positions of the rows used (in the domain, in groups that can be estimated).
+    strength_, lambda_ : float
+        The strengths chosen; NaN where not used.
+    propensity_tuning_, risk_tuning_ : pandas.DataFrame or None
+
+    Examples
+    --------
+    >>> from relprev.inference import DebiasedPURPLE
+    >>> from relprev.simulate import ed_visits
+    >>> visits = ed_visits(20_000, n_codes=50, prevalence=0.2, seed=1)
+    >>> result = DebiasedPURPLE(lambdas=1e-4).fit(visits.cohort).relative_prevalence("Group B")
+    >>> table = result.to_frame()
+    >>> truth = visits.relative_prevalence("Group B").to_frame()["estimate"]
+    >>> bool(((table["ci_low"] < truth) & (truth < table["ci_high"])).all())
+    True
+    """
+
+    def __init__(
+        self,
+        propensity: Any = "ridge",
+        m: Any = "purple",
+        *,
+        strengths: Sequence[float] = STRENGTHS,
+        lambdas: Lambdas = "paper",
+        folds: int = 5,
+        tuning_folds: int | None = None,
+        lonely_psu: str = "fail",
+        reference: str | None = None,
+        random_state: int = 0,
+        verbose: bool = False,
+    ) -> None:
+        self.propensity = propensity
+        self.m = m
+        self.strengths = strengths
+        self.lambdas = lambdas
+        self.folds = folds
+        self.tuning_folds = tuning_folds
+        self.lonely_psu = lonely_psu
+        self.reference = reference
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(
+        self,
+        X: Any,
+        s: Any = None,
+        *,
+        groups: Any = None,
+        sample_weight: Any = None,
+        clusters: Any = None,
+        strata: Any = None,
+        psus: Any = None,
+        domain: Any = None,
+    ) -> DebiasedPURPLE:
+        """Fit the nuisances out of fold and solve the score.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, frame, `Design` or `Cohort`, shape (n, p)
+            Symptoms. With a `Cohort`, give nothing else but ``domain``.
+        s : array of shape (n,)
+            Recorded diagnosis, 0 or 1.
+        groups : array of shape (n,)
+        sample_weight, clusters, strata, psus : arrays of shape (n,), optional
+            Weight, patient, stratum and primary sampling unit of every row.
+        domain : boolean array of shape (n,), optional
+            Rows to estimate on. The others still count as part of the survey design.
+        """
+        cohort = as_cohort(
+            X, s, groups=groups, sample_weight=sample_weight, clusters=clusters,
+            strata=strata, psus=psus,
+        )  # fmt: skip
+        self._check_parameters(cohort)
+        design = SamplingDesign.from_cohort(cohort, self.lonely_psu)
+        inside = _domain_rows(domain, cohort.n)
+        in_domain = cohort if domain is None else cohort.take(inside)
+        kept, rows = _estimable(in_domain)
+        self.rows_ = inside[rows]
+        self._summarise(in_domain)
+        screen(kept)
+        self._estimate(kept, design.take(self.rows_))
+        self._remember(cohort)
+        return self
+
+    def relative_prevalence(
+        self, versus: str = COMPLEMENT, *, level: float = 0.95
+    ) -> InferredPrevalence:
+        """Relative prevalence of every group, with intervals.
+
+        Parameters
+        ----------
+        versus : str
+            ``"complement"`` (everybody else), ``"pairwise"`` or a group's name.
+        level : float
+            Of the intervals.
+        """
+        check_is_fitted(self)
+        return infer(
+            self.moments_, self.groups_, self._n, self._n_diagnosed, self._recorded, versus,
+            level=level, method=type(self).__name__,
+            settings={"strength": self.strength_, "lambda_": self.lambda_,
+                      "random_state": self.random_state},
+        )  # fmt: skip
+
+    # -- fitting ---------------------------------------------------------------------------
+
+    def _check_parameters(self, cohort: Cohort) -> None:
+        if not isinstance(self.folds, int | np.integer) or self.folds < 2:
+            raise InvalidInputError(f"folds must be a whole number >= 2, got {self.folds!r}")
+        for name in ("propensity", "m"):
+            value = getattr(self, name)
+            known = {"propensity": ("ridge",), "m": ("purple",)}[name]
+            if isinstance(value, str) and value not in known:
+                raise InvalidInputError(
+                    f"{name} must be {known[0]!r} or a classifier, got {value!r}"
+                )
+        if any(not 0 <= value < np.inf for value in self.strengths) or not len(self.strengths):
+            raise InvalidInputError(f"strengths must be finite and not negative: {self.strengths}")
+        if self.reference is not None and self.reference not in cohort.group_names:
+            raise InvalidInputError(
+                f"reference={self.reference!r} is not a group; groups: {cohort.group_names}"
+            )
+
+    def _estimate(self, kept: Cohort, design: SamplingDesign) -> None:
+        problem = Problem.from_cohort(kept)
+        folds = make_folds(kept, design, self.folds, self.random_state)
+        tuning_folds = self.tuning_folds or (len(folds) if kept.n <= MANY_ROWS else 1)
+        steps = len(folds) * ((self.propensity == "ridge") + (self.m == "purple"))
+        reference = int(np.argmax(problem.group_weight))
+        if self.reference in kept.group_names:
+            reference = kept.group_names.index(str(self.reference))
+        with progress("DebiasedPURPLE", steps, self.verbose) as advance:
+            propensity = self._propensities(problem, design, folds, tuning_folds, advance)
+            data = ScoreData(
+                problem.g, problem.s.astype(float), problem.omega, propensity,
+                np.zeros(kept.n), reference,
+            )  # fmt: skip
+            risk = self._risks(problem, data, folds, tuning_folds, advance)
+        self.score_data_ = ScoreData(data.g, data.s, data.omega, propensity, risk, reference)
+        self.propensity_, self.risk_ = propensity, risk
+        theta = solve_score(self.score_data_)
+        self.design_ = design
+        self.moments_ = group_moments(self.score_data_, theta, kept.group_names, design)
+        _warn_if_thin(np.diag(self.moments_.information), kept.group_names)
+
+    def _propensities(
+        self, problem: Problem, design: SamplingDesign, folds: list[NDArray[np.int64]],
+        tuning_folds: int, advance: Advance,
+    ) -> FloatArray:  # fmt: skip
+        self.strength_, self.propensity_tuning_ = float("nan"), None
+        if not isinstance(self.propensity, str):
+            return bounded(
+                classifier_out_of_fold(
+                    self.propensity, problem.X.to_scipy(), problem.g, problem.n_groups,
+                    problem.omega, folds,
+                )
+            )  # fmt: skip
+        found = cross_fit(
+            RidgePropensity(problem, design.n_psus), folds, self.strengths,
+            tuning_folds=tuning_folds, advance=lambda step: advance(f"propensities, {step}"),
+        )  # fmt: skip
+        self.strength_, self.propensity_tuning_ = found.chosen, found.tuning
+        return found.values
+
+    def _risks(
+        self, problem: Problem, data: ScoreData, folds: list[NDArray[np.int64]],
+        tuning_folds: int, advance: Advance,
+    ) -> FloatArray:  # fmt: skip
+        self.lambda_, self.risk_tuning_ = float("nan"), None
+        if self.m is None:
+            return np.zeros(len(problem.s))
+        if not isinstance(self.m, str):
+            diagnosed = classifier_out_of_fold(
+                self.m, problem.X.to_scipy(), problem.s, 2, problem.omega, folds
+            )[:, 1]
+            return diagnosed / (data.propensity @ np.exp(solve_score(data)))
+        found = cross_fit(
+            PurpleRisk(problem, data.reference), folds, grid(self.lambdas, problem),
+            tuning_folds=tuning_folds, advance=lambda step: advance(f"risk, {step}"),
+        )  # fmt: skip
+        self.lambda_, self.risk_tuning_ = found.chosen, found.tuning
+        return found.values
+
+    def _summarise(self, cohort: Cohort) -> None:
+        """Counts and weights of all groups, also of those without an estimate."""
+        k, hit = cohort.n_groups, cohort.diagnosed == 1
+        weight = np.ones(cohort.n) if cohort.weights is None else cohort.weights
+        self.groups_ = cohort.group_names
+        self._n = np.bincount(cohort.groups, minlength=k)
+        self._n_diagnosed = np.bincount(cohort.groups[hit], minlength=k)
+        self._recorded = np.array(
+            [
+                np.bincount(cohort.groups, weight, minlength=k),
+                np.bincount(cohort.groups[hit], weight[hit], minlength=k),
+            ]
+        )
+
+    def _remember(self, cohort: Cohort) -> None:
+        self.n_features_in_ = cohort.X.n_cols
+        self.reference_ = self.moments_.names[self.score_data_.reference]
+        ratios = pd.Series(np.exp(self.moments_.theta), index=list(self.moments_.names))
+        self.diagnosis_ratios_ = ratios.reindex(list(self.groups_)).rename("diagnosis_ratio")
+
+
+def _domain_rows(domain: Any, n: int) -> NDArray[np.int64]:
+    if domain is None:
+        return np.arange(n)
+    mask = np.asarray(domain)
+    if mask.shape != (n,) or mask.dtype != bool:
+        raise InvalidInputError(
+            f"domain must be a boolean array of shape ({n},), got {mask.dtype} of {mask.shape}"
+        )
+    return np.flatnonzero(mask)
+
+
+def _estimable(cohort: Cohort) -> tuple[Cohort, NDArray[np.int64]]:
+    """The rows of groups with enough diagnosed patients; says which groups have not."""
+    hit = cohort.diagnosed == 1
+    units = np.arange(cohort.n) if cohort.clusters is None else cohort.clusters
+    pairs = np.unique(np.column_stack([cohort.groups[hit], units[hit]]), axis=0)
+    patients = np.bincount(pairs[:, 0], minlength=cohort.n_groups)
+    enough = np.flatnonzero(patients >= MIN_PATIENTS)
+    if len(enough) == cohort.n_groups:
+        return cohort, np.arange(cohort.n)
+    thin = [cohort.group_names[k] for k in np.flatnonzero(patients < MIN_PATIENTS)]
+    if len(enough) < 2:
+        raise TooFewCasesError(
+            f"fewer than two groups have {MIN_PATIENTS} diagnosed patients or more (too few in "
+            f"{', '.join(thin)}); merge groups"
+        )
+    warnings.warn(
+        f"no estimate for {', '.join(thin)}: fewer than {MIN_PATIENTS} diagnosed patients; rows that "
+        "need these groups (also in a complement) are withheld, so merge them with another group",
+        DataWarning,
+        stacklevel=3,
+    )
+    rows = np.flatnonzero(np.isin(cohort.groups, enough))
+    part = cohort.take(rows)
+    number = np.zeros(cohort.n_groups, dtype=cohort.groups.dtype)
+    number[enough] = np.arange(len(enough))
+    return Cohort(
+        X=part.X, diagnosed=part.diagnosed, groups=number[part.groups],
+        group_names=tuple(cohort.group_names[k] for k in enough), weights=part.weights,
+        clusters=part.clusters, strata=part.strata, psus=part.psus,
+        feature_names=part.feature_names, ids=part.ids,
+    ), rows  # fmt: skip
+
+
+def _warn_if_thin(information: FloatArray, names: tuple[str, ...]) -> None:
+    thin = [f"{name} ({cases:.1f})" for name, cases in zip(names, information, strict=True)
+            if cases < FEW_CASES / 2]  # fmt: skip
+    if thin:
+        warnings.warn(
+            f"very few informative cases: {', '.join(thin)} effective; the diagnosed of these groups "
+            "are few, or unlike anyone diagnosed elsewhere, and intervals may be too short; merge "
+            "groups or use fewer features",
+            DataWarning,
+            stacklevel=4,
+        )

@@ -1,0 +1,158 @@
+"""Everything the intervals need: three numbers a group, and their joint covariance.
+
+Of every group: its share P_g, its share of recorded cases D_g = E[1(g) s], and its log
+diagnosis rate theta_g relative to the reference. With omega summing to one their
+influence functions are
+
+    log P_g:  1(g_i = g) / P_g - 1
+    log D_g:  1(g_i = g) s_i / D_g - 1
+    theta  :  J^{-1} U_i                       (see `relprev.inference.score`)
+
+All results are smooth functions of them. For a set B of other groups (one group, or the
+complement), with estimated cases C_h = D_h e^{-theta_h} and sums over B written C_B:
+
+    recorded ratio     log (D_g / P_g) - log (D_B / P_B)
+    corrected ratio    log (C_g / P_g) - log (C_B / P_B)
+    diagnosis ratio    the first less the second
+
+so the gradient of log C_B in log D_h is C_h / C_B, in theta_h it is - C_h / C_B, and
+likewise for D_B and P_B; the delta method gives the covariance of any contrasts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from relprev.design.base import FloatArray
+from relprev.inference.design import SamplingDesign
+from relprev.inference.score import ScoreData, mean_score, row_scores
+
+
+@dataclass(frozen=True)
+class GroupMoments:
+    """Estimates of every group and their covariance.
+
+    Parameters
+    ----------
+    names : group names
+    log_share, log_cases, theta : arrays of shape (K,)
+    covariance : array of shape (3K, 3K)
+        Of (log_share, log_cases, theta) stacked.
+    information : array of shape (K, K)
+        Sum over the diagnosed of diag(pi*) - pi* pi*': what they tell about theta.
+    degrees_of_freedom : int
+        Of the design.
+    """
+
+    names: tuple[str, ...]
+    log_share: FloatArray
+    log_cases: FloatArray
+    theta: FloatArray
+    covariance: FloatArray
+    information: FloatArray
+    degrees_of_freedom: int
+
+    def contrast(self, group: int, others: NDArray[np.int64]) -> Contrast:
+        """The decomposition of one group's prevalence over that of a set of others."""
+        K = len(self.names)
+        share, cases = np.exp(self.log_share), np.exp(self.log_cases)
+        estimated = cases * np.exp(-self.theta)
+
+        def log_ratio(top: FloatArray) -> float:
+            rate = np.log(top[group] / share[group])
+            return float(rate - np.log(top[others].sum() / share[others].sum()))
+
+        def away(part: FloatArray) -> FloatArray:
+            """d [log part_g - log sum_B part] / d log part."""
+            out = np.zeros(K)
+            out[others] = -part[others] / part[others].sum()
+            out[group] += 1.0
+            return out
+
+        zero = np.zeros(K)
+        recorded = np.concatenate([-away(share), away(cases), zero])
+        corrected = np.concatenate([-away(share), away(estimated), -away(estimated)])
+        return Contrast(
+            values=np.array(
+                [log_ratio(estimated), log_ratio(cases), log_ratio(cases) - log_ratio(estimated)]
+            ),
+            gradient=np.array([corrected, recorded, recorded - corrected]),
+            effective_cases=self._effective_cases(group, others),
+        )
+
+    def _effective_cases(self, group: int, others: NDArray[np.int64]) -> float:
+        """Diagnosed rows' information on a diagnosis-rate ratio, counted in cases.
+
+        Versus one group it is 1 / variance of theta_a - theta_b when only the diagnosed
+        count; versus the complement the sum of pi*_g (1 - pi*_g).
+        """
+        if len(others) > 1:
+            return float(self.information[group, group])
+        rest = np.delete(np.arange(len(self.names)), others[0])  # theta of the other is zero
+        inverse = np.linalg.pinv(self.information[np.ix_(rest, rest)])
+        position = int(np.flatnonzero(rest == group)[0])
+        return float(1.0 / inverse[position, position]) if inverse[position, position] > 0 else 0.0
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """Log ratios (corrected, recorded, diagnosis), gradients (3, 3K) and information."""
+
+    values: FloatArray
+    gradient: FloatArray
+    effective_cases: float
+
+
+def group_moments(
+    data: ScoreData, theta: FloatArray, names: tuple[str, ...], design: SamplingDesign
+) -> GroupMoments:
+    """Estimate the moments and their covariance under the design.
+
+    Parameters
+    ----------
+    data : ScoreData
+    theta : array of shape (K,)
+        Root of the score.
+    names : tuple of str
+    design : SamplingDesign
+        Of the same rows.
+    """
+    share, cases, influence = influence_functions(data, theta)
+    totals = design.totals(influence)
+    return GroupMoments(
+        names=names,
+        log_share=np.log(share),
+        log_cases=np.log(cases),
+        theta=theta,
+        covariance=design.covariance(totals),
+        information=case_information(data, theta),
+        degrees_of_freedom=design.degrees_of_freedom,
+    )
+
+
+def influence_functions(
+    data: ScoreData, theta: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Shares (K,), recorded cases (K,), and omega * influence of (log P, log D, theta), (n, 3K)."""
+    K, n, free = data.n_groups, len(data.g), data.free
+    share = np.bincount(data.g, data.omega, minlength=K)
+    cases = np.bincount(data.g, data.omega * data.s, minlength=K)
+    influence = np.zeros((n, 3 * K))
+    every = np.arange(n)
+    influence[:, : 2 * K] = -1.0
+    influence[every, data.g] += 1.0 / share[data.g]
+    influence[every, K + data.g] += data.s / cases[data.g]
+    J = -mean_score(data, theta)[1][np.ix_(free, free)]
+    influence[:, 2 * K + free] = np.linalg.solve(J, row_scores(data, theta)[:, free].T).T
+    influence *= data.omega[:, None]
+    return share, cases, influence
+
+
+def case_information(data: ScoreData, theta: FloatArray) -> FloatArray:
+    """Sum over the diagnosed rows of diag(pi*) - pi* pi*', shape (K, K)."""
+    tilted = data.propensity[data.s > 0.5] * np.exp(theta)
+    tilted /= tilted.sum(axis=1, keepdims=True)
+    return np.diag(tilted.sum(axis=0)) - tilted.T @ tilted

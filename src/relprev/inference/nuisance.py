@@ -1,0 +1,183 @@
+"""Out-of-fold nuisances: propensities pi_g(x) and the risk m(x) = p(s=1 | x, g=r).
+
+Each fold's values come from models fitted on the other folds. Their strength is the one
+with the best out-of-fold score, log-loss of g for pi and deviance of s for m, summed
+over the folds used for tuning. With very many rows one fold is enough to choose, and
+the others are fitted at the chosen strength only, started from the first fold's fit.
+
+The risk comes from PURPLE's logistic model along its path of penalties, as
+sigma(w.x + b) c_r, or from a classifier of s on x alone: since p(s=1|x) = m(x) T(x)
+with T = sum_h pi_h e^{theta_h}, m = p^(s=1|x) / T with theta from the case-only score.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from relprev.design.base import FloatArray
+from relprev.errors import InvalidInputError
+from relprev.inference.propensity import PropensityModel, PropensityProblem, fit_propensity
+from relprev.model.likelihood import Parameters, Problem, evaluate
+from relprev.model.path import RIDGE_FLOOR, ridge
+from relprev.model.quadratic import Penalty
+from relprev.model.solver import solve
+from relprev.progress import Advance
+
+SMALLEST = 1e-6  # propensities are kept this far from 0
+Rows = NDArray[np.int64]
+
+
+class Learner(Protocol):
+    """What cross-fitting asks of a nuisance model."""
+
+    def inputs(self, rows: Rows) -> Any:
+        """The training data made of these rows."""
+
+    def fit(self, train: Any, strength: float, start: Any) -> Any:
+        """A model, started from another model or None."""
+
+    def judge(self, model: Any, rows: Rows) -> tuple[FloatArray, float]:
+        """The model's values on these rows, and its loss summed over them."""
+
+
+@dataclass(frozen=True)
+class OutOfFold:
+    """Values for every row, the strength chosen, and the out-of-fold loss of all strengths."""
+
+    values: FloatArray
+    chosen: float
+    tuning: pd.DataFrame
+
+
+@dataclass(frozen=True)
+class RidgePropensity:
+    """pi_g(x) by `relprev.inference.propensity`; ``n_units`` independent units in all."""
+
+    problem: Problem
+    n_units: int
+
+    def inputs(self, rows: Rows) -> PropensityProblem:
+        part = self.problem.take(rows)
+        units = max(1, round(self.n_units * len(rows) / len(self.problem.s)))
+        return PropensityProblem(part.X, part.g, part.omega, part.n_groups, units)
+
+    def fit(
+        self, train: PropensityProblem, strength: float, start: PropensityModel | None
+    ) -> PropensityModel:
+        return fit_propensity(train, strength, start)
+
+    def judge(self, model: PropensityModel, rows: Rows) -> tuple[FloatArray, float]:
+        values = bounded(model.probabilities(self.problem.X.take(rows)))
+        chance = values[np.arange(len(rows)), self.problem.g[rows]]
+        return values, float(-(self.problem.omega[rows] @ np.log(chance)))
+
+
+@dataclass(frozen=True)
+class PurpleRisk:
+    """m(x) by PURPLE's logistic model; strengths are its L1 penalties."""
+
+    problem: Problem
+    reference: int
+
+    def inputs(self, rows: Rows) -> tuple[Problem, FloatArray]:
+        train = self.problem.take(rows)
+        return train, ridge(train, 0.0, RIDGE_FLOOR)
+
+    def fit(
+        self, train: tuple[Problem, FloatArray], strength: float, start: Parameters | None
+    ) -> Parameters:
+        problem, l2 = train
+        return solve(problem, Penalty(strength, l2), start).parameters
+
+    def judge(self, model: Parameters, rows: Rows) -> tuple[FloatArray, float]:
+        evaluation = evaluate(self.problem.take(rows), model)
+        sick = 0.5 * (1.0 + np.tanh(0.5 * evaluation.z))
+        loss = evaluation.loss * float(self.problem.omega[rows].sum())
+        return model.c[self.reference] * sick, loss
+
+
+def cross_fit(
+    learner: Learner, folds: Sequence[Rows], strengths: Sequence[float], *,
+    tuning_folds: int, advance: Advance,
+) -> OutOfFold:  # fmt: skip
+    """Choose a strength and predict every row by a model that has not seen its fold.
+
+    Parameters
+    ----------
+    learner : Learner
+    folds : sequence of row positions
+    strengths : sequence of float
+        Tried from the strongest to the weakest, each started from the one before.
+    tuning_folds : int
+        How many folds choose the strength.
+    """
+    grid = sorted({float(value) for value in strengths}, reverse=True)
+    tuned = tuning_folds if len(grid) > 1 else 0
+    losses = np.zeros((len(grid), max(tuned, 1)))
+    models: list[list[Any]] = []
+    for k in range(tuned):
+        advance(f"fold {k + 1}, {len(grid)} strengths")
+        train, path = learner.inputs(_others(folds, k)), []
+        for j, strength in enumerate(grid):
+            path.append(learner.fit(train, strength, path[-1] if path else None))
+            losses[j, k] = learner.judge(path[-1], folds[k])[1]
+        models.append(path)
+    best = int(np.argmin(losses.sum(axis=1)))
+    parts = []
+    for k, rows in enumerate(folds):
+        if k < tuned:
+            model = models[k][best]
+        else:
+            advance(f"fold {k + 1}")
+            start = models[0][best] if models else None
+            model = learner.fit(learner.inputs(_others(folds, k)), grid[best], start)
+        parts.append(learner.judge(model, rows)[0])
+    tuning = pd.DataFrame({"strength": grid, "loss": losses.mean(axis=1)})
+    return OutOfFold(_assembled(parts, folds), grid[best], tuning)
+
+
+def classifier_out_of_fold(
+    classifier: Any, X: Any, target: NDArray[Any], n_classes: int, omega: FloatArray,
+    folds: Sequence[Rows],
+) -> FloatArray:  # fmt: skip
+    """Class probabilities (n, n_classes) of a scikit-learn classifier."""
+    for method in ("fit", "predict_proba"):
+        if not hasattr(classifier, method):
+            raise InvalidInputError(
+                f"propensity and m must be classifiers with {method}, "
+                f"{type(classifier).__name__} has not"
+            )
+    weight = omega * len(omega)
+    parts = []
+    for k, rows in enumerate(folds):
+        others = _others(folds, k)
+        fitted = clone(classifier).fit(X[others], target[others], sample_weight=weight[others])
+        part = np.zeros((len(rows), n_classes))
+        part[:, fitted.classes_.astype(int)] = fitted.predict_proba(X[rows])
+        parts.append(part)
+    return _assembled(parts, folds)
+
+
+def bounded(propensity: FloatArray) -> FloatArray:
+    """Propensities kept away from zero, rows summing to one."""
+    raised = np.maximum(propensity, SMALLEST)
+    return raised / raised.sum(axis=1, keepdims=True)
+
+
+def _others(folds: Sequence[Rows], k: int) -> Rows:
+    return np.sort(np.concatenate([rows for j, rows in enumerate(folds) if j != k]))
+
+
+def _assembled(parts: list[FloatArray], folds: Sequence[Rows]) -> FloatArray:
+    """Values in the order of the rows."""
+    out = np.empty((sum(map(len, folds)), *parts[0].shape[1:]))
+    for part, rows in zip(parts, folds, strict=True):
+        out[rows] = part
+    return out

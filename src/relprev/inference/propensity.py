@@ -1,0 +1,178 @@
+"""Group propensities pi_g(x) = p(g | x): multinomial logistic regression with a ridge.
+
+With K groups, predictors z_k = W_k.x + b_k and weights omega that sum to one,
+
+    F = - sum_i omega_i log pi_{g_i}(x_i) + 1/2 sum_j l_j sum_k W_kj^2,
+    pi_k = exp(z_k) / sum_h exp(z_h),    l_j = strength / n_units * m_j^2,
+
+where m_j is the typical size of feature j's non-zero values. ``strength`` is thus
+the prior precision of a coefficient, counted in independent units (patients).
+
+The penalty treats all groups alike, so at the optimum sum_k W_k = 0. Only the
+first K - 1 rows are therefore free, the last is minus their sum:
+
+    d loss / dW_k = sum_i r_ik x_i,    r_ik = omega_i [(pi_k - 1(g=k)) - (pi_K - 1(g=K))]
+    d ridge / dW_k = l (W_k - W_K).
+
+Solved by L-BFGS in coordinates scaled by the root of the diagonal curvature
+q_j p_k (1 - p_k) + l_j (q_j the mean square of feature j, p_k the group's share):
+codes differ in frequency by orders of magnitude, and so does their curvature.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+
+from relprev.design import Design
+from relprev.design.base import FloatArray
+from relprev.errors import ConvergenceWarning
+from relprev.inference import kernels
+from relprev.parallel import BLOCK_ROWS, blocks, map_chunks
+
+STRENGTHS = (300.0, 100.0, 30.0, 10.0, 3.0, 1.0)
+
+
+@dataclass(frozen=True)
+class PropensityModel:
+    """Coefficients of shape (K - 1, p) and intercepts (K - 1,); the last group is minus their sum."""
+
+    coef: FloatArray
+    intercept: FloatArray
+
+    def probabilities(self, X: Design) -> FloatArray:
+        """pi_g(x), shape (n, K)."""
+        free = len(self.intercept)
+        out = np.empty((X.n_rows, free + 1))
+
+        def one_chunk(start: int, stop: int) -> None:
+            z = np.empty((free, BLOCK_ROWS))
+            for lo, hi in blocks(start, stop):
+                _predictors(X, self.coef, lo, hi, z)
+                kernels.multinomial_probabilities(z, self.intercept, out[lo:hi])
+
+        map_chunks(one_chunk, X.n_rows)
+        return out
+
+
+@dataclass(frozen=True)
+class PropensityProblem:
+    """Fixed inputs: X (n, p), group numbers g (n,), weights omega (n,) summing to one."""
+
+    X: Design
+    g: NDArray[np.uint8] | NDArray[np.uint16]
+    omega: FloatArray
+    n_groups: int
+    n_units: int
+
+    def loss(self, at: PropensityModel) -> tuple[float, FloatArray, FloatArray]:
+        """Mean log-loss and its gradient in the coefficients and intercepts."""
+        free = self.n_groups - 1
+
+        def one_chunk(start: int, stop: int) -> tuple[FloatArray, FloatArray]:
+            gradient = np.zeros((free, self.X.n_cols))
+            sums = np.zeros(1 + free)
+            z = np.empty((free, BLOCK_ROWS))
+            for lo, hi in blocks(start, stop):
+                _predictors(self.X, at.coef, lo, hi, z)
+                kernels.multinomial_block(z, at.intercept, self.g[lo:hi], self.omega[lo:hi], sums)
+                for k in range(free):
+                    self.X.add_tdot(z[k], lo, hi, gradient[k])
+            return gradient, sums
+
+        parts = map_chunks(one_chunk, self.X.n_rows)
+        sums = np.sum([part[1] for part in parts], axis=0)
+        return float(sums[0]), np.sum([part[0] for part in parts], axis=0), sums[1:]
+
+
+def _predictors(X: Design, coef: FloatArray, lo: int, hi: int, z: FloatArray) -> None:
+    for k in range(len(coef)):
+        X.dot(coef[k], lo, hi, z[k, : hi - lo])
+
+
+def null_model(problem: PropensityProblem) -> PropensityModel:
+    """The groups' shares, whatever x."""
+    share = np.bincount(problem.g, problem.omega, minlength=problem.n_groups)
+    log_share = np.log(np.maximum(share, 1e-300))
+    centred = log_share - log_share.mean()
+    return PropensityModel(np.zeros((problem.n_groups - 1, problem.X.n_cols)), centred[:-1])
+
+
+def fit_propensity(
+    problem: PropensityProblem,
+    strength: float,
+    start: PropensityModel | None = None,
+    *,
+    tolerance: float = 1e-3,
+    max_iterations: int = 500,
+) -> PropensityModel:
+    """Minimise F.
+
+    Parameters
+    ----------
+    problem : PropensityProblem
+    strength : float
+        Prior precision of a coefficient, in independent units.
+    start : PropensityModel, optional
+        Default: the groups' shares.
+    tolerance : float
+        Largest scaled gradient entry accepted, as a share of the largest one of the
+        model without features.
+    max_iterations : int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from relprev.design import Dense
+    >>> X = Dense(np.array([[0.0], [1.0]]))
+    >>> g, omega = np.array([0, 1], np.uint8), np.array([0.5, 0.5])
+    >>> problem = PropensityProblem(X, g, omega, n_groups=2, n_units=2)
+    >>> fit_propensity(problem, 1.0).probabilities(X).round(2)
+    array([[0.61, 0.39],
+           [0.39, 0.61]])
+    """
+    free, p = problem.n_groups - 1, problem.X.n_cols
+    null = null_model(problem)
+    ridge = strength / problem.n_units * problem.X.typical_size() ** 2
+    share = np.bincount(problem.g, problem.omega, minlength=problem.n_groups)[:free]
+    information = np.maximum(share * (1 - share), 1e-6)[:, None]
+    mean_square = problem.X.rmatvec_sq(problem.omega)
+    scale = np.hstack([np.sqrt(information * mean_square + ridge), np.sqrt(information)])
+    scale[scale == 0] = 1.0  # a feature that is always 0, without ridge
+
+    def unpacked(v: FloatArray) -> PropensityModel:
+        point = v.reshape(free, p + 1) / scale
+        return PropensityModel(np.ascontiguousarray(point[:, :p]), point[:, p].copy())
+
+    def packed(at: PropensityModel) -> FloatArray:
+        return (np.hstack([at.coef, at.intercept[:, None]]) * scale).ravel()
+
+    def objective(v: FloatArray) -> tuple[float, FloatArray]:
+        at = unpacked(v)
+        loss, on_coef, on_intercept = problem.loss(at)
+        last = -at.coef.sum(axis=0)
+        value = loss + 0.5 * float(ridge @ ((at.coef**2).sum(axis=0) + last**2))
+        on_coef = on_coef + ridge * (at.coef - last)
+        gradient = np.hstack([on_coef, on_intercept[:, None]]) / scale
+        return value, gradient.ravel()
+
+    unit = float(np.abs(objective(packed(null))[1]).max()) or 1.0
+    found = minimize(
+        objective, packed(start or null), jac=True, method="L-BFGS-B",
+        options={"maxiter": max_iterations, "maxfun": 2 * max_iterations, "maxcor": 10,
+                 "gtol": tolerance * unit, "ftol": 1e-15},
+    )  # fmt: skip
+    residual = float(np.abs(found.jac).max()) / unit
+    if residual > 10 * tolerance:
+        warnings.warn(
+            f"the propensity model stopped after {found.nit} iterations with gradient {residual:.1e} "
+            f"of its starting size, above {tolerance:.1e}, at strength {strength:g}; use a larger "
+            "strength or check for features on very different scales",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+    return unpacked(found.x)

@@ -1,0 +1,215 @@
+"""Relative prevalences with their uncertainty.
+
+Intervals are symmetric on the log scale: exp(estimate +- t * std_error) with t the
+quantile of Student's t distribution. Its degrees of freedom are the design's (PSUs less
+strata), but no more than the effective number of informative cases where the interval
+rests on them: with few, the standard error is itself uncertain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from relprev.design.base import FloatArray
+from relprev.errors import InvalidInputError
+from relprev.estimates import COLUMNS, COMPLEMENT, RelativePrevalence, contrasts
+from relprev.inference.moments import Contrast, GroupMoments
+
+EXTRA_COLUMNS = (
+    "std_error", "p_value", "observed_ci_low", "observed_ci_high", "diagnosis_ci_low",
+    "diagnosis_ci_high", "effective_cases", "degrees_of_freedom", "sentence",
+)  # fmt: skip
+FEW_CASES = 20.0  # effective informative cases below which a sentence says so
+N_DRAWS = 100_000
+
+
+@dataclass(frozen=True)
+class InferredPrevalence(RelativePrevalence):
+    """`RelativePrevalence` with standard errors, intervals and tests.
+
+    ``std_error`` is that of the logarithm of ``estimate``; ``p_value`` tests whether the
+    estimate differs from 1. ``correlation`` (rows, rows) is that of the log estimates.
+    """
+
+    level: float = 0.95
+    correlation: FloatArray = field(default_factory=lambda: np.empty((0, 0)), repr=False)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Table with one row a contrast; NaN where a value is withheld."""
+        return pd.DataFrame(list(self.rows), columns=[*COLUMNS, *EXTRA_COLUMNS])
+
+    @property
+    def sentences(self) -> list[str]:
+        """What every row says, in words."""
+        return [row["sentence"] for row in self.rows]
+
+    def simultaneous(self, method: str = "max-t", seed: int = 0) -> pd.DataFrame:
+        """Intervals and p-values that hold for all rows at once.
+
+        Parameters
+        ----------
+        method : "max-t" or "holm"
+            ``"max-t"``: the quantile of the largest of all rows' absolute t statistics
+            under their joint distribution (what a Gaussian multiplier bootstrap of the
+            influence functions draws from). ``"holm"``: p-values by Holm's steps, and
+            intervals by Bonferroni's, which need no joint distribution.
+        seed : int
+            Of the draws for ``"max-t"``.
+        """
+        table = self.to_frame()
+        known = np.flatnonzero(table["std_error"].notna().to_numpy())
+        if method not in ("max-t", "holm"):
+            raise InvalidInputError(f"method must be 'max-t' or 'holm', got {method!r}")
+        count = len(known)
+        out = table[["group", "versus", "estimate"]].assign(
+            ci_low=np.nan, ci_high=np.nan, p_value=np.nan
+        )
+        if count == 0:
+            return out
+        some = table.iloc[known]
+        p = some["p_value"].to_numpy()
+        df = some["degrees_of_freedom"].to_numpy(dtype=float)
+        if method == "holm":
+            quantile = stats.t.ppf(1 - (1 - self.level) / (2 * count), df)
+            adjusted = holm(p)
+        else:
+            statistic = stats.t.isf(p / 2, df)
+            largest = self._largest_draws(known, float(df.min()), seed)
+            quantile = np.quantile(largest, self.level)
+            adjusted = np.array([np.mean(largest >= value) for value in statistic])
+        half = quantile * some["std_error"].to_numpy()
+        out.loc[known, "ci_low"] = some["estimate"].to_numpy() * np.exp(-half)
+        out.loc[known, "ci_high"] = some["estimate"].to_numpy() * np.exp(half)
+        out.loc[known, "p_value"] = adjusted
+        return out
+
+    def _largest_draws(self, known: Any, df: float, seed: int) -> FloatArray:
+        """Draws of the largest absolute statistic: multivariate t with the rows' correlation."""
+        rng = np.random.default_rng(seed)
+        part = self.correlation[np.ix_(known, known)]
+        draws = rng.multivariate_normal(np.zeros(len(known)), part, N_DRAWS, method="eigh")
+        if np.isfinite(df):
+            draws /= np.sqrt(rng.chisquare(df, N_DRAWS) / df)[:, None]
+        return np.abs(draws).max(axis=1)
+
+
+def holm(p: FloatArray) -> FloatArray:
+    """Holm's adjusted p-values.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> holm(np.array([0.01, 0.04, 0.03])).round(2)
+    array([0.03, 0.06, 0.06])
+    """
+    order = np.argsort(p)
+    steps = (len(p) - np.arange(len(p))) * p[order]
+    out = np.empty(len(p))
+    out[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
+    return out
+
+
+def infer(
+    moments: GroupMoments, names: Sequence[str], n: Sequence[int], n_diagnosed: Sequence[int],
+    recorded: FloatArray, versus: str = COMPLEMENT, *, level: float = 0.95, method: str = "",
+    settings: dict[str, Any] | None = None,
+) -> InferredPrevalence:  # fmt: skip
+    """Build the result for the contrasts named by ``versus``.
+
+    Parameters
+    ----------
+    moments : GroupMoments
+        Of the groups that could be estimated.
+    names, n, n_diagnosed : sequences of length K
+        Of all groups; those missing from ``moments`` get rows without numbers.
+    recorded : array of shape (2, K)
+        Weight and diagnosed weight of all groups.
+    versus : "complement", "pairwise" or a group's name
+    level : float
+    """
+    if not 0 < level < 1:
+        raise InvalidInputError(f"level must be between 0 and 1, got {level}")
+    position = {name: k for k, name in enumerate(moments.names)}
+    rows: list[dict[str, Any]] = []
+    gradients = []
+    for g, h in contrasts(names, versus):
+        others = [k for k in range(len(names)) if k != g] if h is None else [h]
+        missing = [names[k] for k in (g, *others) if names[k] not in position]
+        head = {"group": names[g], "versus": COMPLEMENT if h is None else names[h]}
+        tail = {"n": int(n[g]), "n_diagnosed": int(n_diagnosed[g])}
+        if missing:
+            row = _withheld(head, _recorded_ratio(recorded, g, others), missing)
+            gradients.append(np.full(len(moments.covariance), np.nan))
+        else:
+            contrast = moments.contrast(
+                position[names[g]], np.array([position[names[k]] for k in others])
+            )
+            row = _row(head, contrast, moments, level)
+            gradients.append(contrast.gradient[0])
+        rows.append(head | row | tail)
+    slope = np.array(gradients)
+    covariance = slope @ moments.covariance @ slope.T
+    scale = np.sqrt(np.diag(covariance))
+    return InferredPrevalence(
+        tuple(rows), method, dict(settings or {}), level, covariance / np.outer(scale, scale)
+    )
+
+
+def _row(
+    head: dict[str, Any], contrast: Contrast, moments: GroupMoments, level: float
+) -> dict[str, Any]:
+    covariance = contrast.gradient @ moments.covariance @ contrast.gradient.T
+    error = np.sqrt(np.diag(covariance))
+    informed = min(moments.degrees_of_freedom, max(contrast.effective_cases, 1.0))
+    df = np.array([informed, moments.degrees_of_freedom, informed])
+    half = stats.t.ppf(0.5 + level / 2, df) * error
+    low, value, high = (np.exp(contrast.values + side * half) for side in (-1, 0, 1))
+    row = {
+        "estimate": float(value[0]), "ci_low": float(low[0]), "ci_high": float(high[0]),
+        "observed_ratio": float(value[1]), "diagnosis_ratio": float(value[2]),
+        "std_error": float(error[0]),
+        "p_value": float(2 * stats.t.sf(abs(contrast.values[0]) / error[0], informed)),
+        "observed_ci_low": float(low[1]), "observed_ci_high": float(high[1]),
+        "diagnosis_ci_low": float(low[2]), "diagnosis_ci_high": float(high[2]),
+        "effective_cases": contrast.effective_cases, "degrees_of_freedom": float(informed),
+    }  # fmt: skip
+    row["sentence"] = _sentence(head, row, level)
+    return row
+
+
+def _sentence(head: dict[str, Any], row: dict[str, Any], level: float) -> str:
+    other = "everybody else" if head["versus"] == COMPLEMENT else f"in {head['versus']}"
+    among = "among " + other if head["versus"] == COMPLEMENT else other
+    words = (
+        f"The condition is estimated to be {row['estimate']:.2f} times as common in {head['group']} "
+        f"as {among} ({level:.0%} interval {row['ci_low']:.2f} to {row['ci_high']:.2f}). Recorded "
+        f"diagnoses alone give {row['observed_ratio']:.2f}; a case in {head['group']} is "
+        f"{row['diagnosis_ratio']:.2f} times as likely to be diagnosed."
+    )
+    if row["effective_cases"] < FEW_CASES:
+        words += (
+            f" Few cases inform this: about {row['effective_cases']:.0f}, because few are diagnosed "
+            "or the groups differ in almost all symptoms."
+        )
+    return words
+
+
+def _withheld(head: dict[str, Any], ratio: float, missing: list[str]) -> dict[str, Any]:
+    words = (
+        f"No estimate for {head['group']} versus {head['versus']}: too few patients are diagnosed in "
+        f"{', '.join(missing)}."
+    )
+    blank = dict.fromkeys([*COLUMNS[2:], *EXTRA_COLUMNS], float("nan"))
+    return blank | {"observed_ratio": ratio, "sentence": words}
+
+
+def _recorded_ratio(recorded: FloatArray, group: int, others: list[int]) -> float:
+    weight, diagnosed = recorded
+    below = diagnosed[others].sum() / weight[others].sum()
+    return float(diagnosed[group] / weight[group] / below) if below > 0 else float("nan")

@@ -1,0 +1,170 @@
+"""The orthogonal score for diagnosis-rate ratios.
+
+Bayes' rule among the diagnosed gives p(g | s=1, x) proportional to pi_g(x) c_g. With
+theta_g = log(c_g / c_r) for a reference group r, m(x) = p(s=1 | x, g=r) and
+
+    pi*_g(x) = pi_g(x) e^{theta_g} / sum_h pi_h(x) e^{theta_h},
+
+every group g other than r has the score
+
+    U_g = [1(g_i = g) - pi*_g(x_i)] [s_i - m(x_i) e^{theta_{g_i}}].
+
+Given x its mean at the true theta, with estimates m^ and pi^, is the product
+(m - m^) T (pi* - pi^*)_g, T = sum_h pi_h e^{theta_h}: zero if either estimate is right
+and of second order if both are close. With m = 0 only diagnosed rows count, and the
+score is that of a multinomial logit of group on intercepts with offset log pi_g(x).
+Derivative, with e = m e^{theta_{g_i}} and the residual R = s - e:
+
+    dU_g / dtheta_h = - R pi*_g [1(g=h) - pi*_h] - e [1(g_i = g) - pi*_g] 1(g_i = h).
+
+The U_g sum to zero over all K groups, so that of r is left out. J = - mean dU/dtheta
+and the influence function of theta is J^{-1} U.
+
+Solving the score makes two natural estimates of the cases in group g equal: the
+diagnosed of the group over its rate, mean 1(g) s e^{-theta_g}, and the one that
+borrows the cases of all groups, mean [1(g) m + pi_g / T (s - m e^theta)]. Their
+difference is e^{-theta_g} mean U_g. Nothing is lost by using the simple one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from relprev.design.base import FloatArray
+from relprev.errors import TooFewCasesError
+from relprev.inference import kernels
+from relprev.parallel import map_chunks
+
+MAX_STEPS = 100
+
+
+@dataclass(frozen=True)
+class ScoreData:
+    """Rows and nuisances of the score.
+
+    Parameters
+    ----------
+    g : unsigned integer array of shape (n,)
+    s : float array of shape (n,)
+        Recorded diagnosis (less the expected false positives, in sensitivity analyses).
+    omega : float array of shape (n,), summing to one
+    propensity : float array of shape (n, K)
+        pi_g(x).
+    risk : float array of shape (n,)
+        m(x); zeros for the case-only score.
+    reference : int
+        Group r.
+    """
+
+    g: NDArray[np.uint8] | NDArray[np.uint16]
+    s: FloatArray
+    omega: FloatArray
+    propensity: FloatArray
+    risk: FloatArray
+    reference: int = 0
+
+    @property
+    def n_groups(self) -> int:
+        return int(self.propensity.shape[1])
+
+    @property
+    def free(self) -> NDArray[np.int64]:
+        """The groups other than the reference."""
+        return np.delete(np.arange(self.n_groups), self.reference)
+
+    def without_risk(self) -> ScoreData:
+        """The same rows for the case-only score."""
+        return replace(self, risk=np.zeros_like(self.risk))
+
+
+def mean_score(data: ScoreData, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Weighted mean of U, shape (K,), and its derivative in theta, shape (K, K)."""
+    K, rate = data.n_groups, np.exp(theta)
+
+    def one_chunk(start: int, stop: int) -> tuple[FloatArray, FloatArray]:
+        total, slope, rows = np.zeros(K), np.zeros((K, K)), slice(start, stop)
+        kernels.score_sums(
+            data.g[rows], data.s[rows], data.omega[rows], data.propensity[rows],
+            data.risk[rows], rate, total, slope,
+        )  # fmt: skip
+        return total, slope
+
+    parts = map_chunks(one_chunk, len(data.g))
+    return np.sum([part[0] for part in parts], axis=0), np.sum([part[1] for part in parts], axis=0)
+
+
+def row_scores(data: ScoreData, theta: FloatArray) -> FloatArray:
+    """U of every row, shape (n, K), not weighted."""
+    rate = np.exp(theta)
+    out = np.empty((len(data.g), data.n_groups))
+
+    def one_chunk(start: int, stop: int) -> None:
+        rows = slice(start, stop)
+        kernels.score_rows(
+            data.g[rows], data.s[rows], data.propensity[rows], data.risk[rows], rate, out[rows]
+        )
+
+    map_chunks(one_chunk, len(data.g))
+    return out
+
+
+def tilted_propensity(propensity: FloatArray, theta: FloatArray) -> FloatArray:
+    """pi*_g(x), shape (n, K): the group mix of the diagnosed at x."""
+    tilted = propensity * np.exp(theta)
+    return tilted / tilted.sum(axis=1, keepdims=True)
+
+
+def solve_score(data: ScoreData, *, tolerance: float = 1e-10) -> FloatArray:
+    """The root theta, shape (K,), zero at the reference.
+
+    The case-only score is the gradient of a concave function, so Newton's method with
+    halved steps finds its one root. The full score's root is sought from there: it has
+    a concave part only near the truth, so steps must shrink the score's norm instead.
+
+    Examples
+    --------
+    Two groups that x does not tell apart: theta is the log of the ratio of diagnosed
+    counts over the ratio of group sizes.
+
+    >>> import numpy as np
+    >>> g, s = np.array([0, 0, 0, 0, 1, 1], np.uint8), np.array([1.0, 0, 0, 0, 1, 0])
+    >>> data = ScoreData(g, s, np.full(6, 1 / 6), np.tile([2 / 3, 1 / 3], (6, 1)), np.zeros(6))
+    >>> float(np.exp(solve_score(data))[1].round(6))
+    2.0
+    """
+    start = _newton(data.without_risk(), np.zeros(data.n_groups), tolerance)
+    return start if not data.risk.any() else _newton(data, start, tolerance)
+
+
+def _newton(data: ScoreData, theta: FloatArray, tolerance: float) -> FloatArray:
+    free = data.free
+    scale = float(np.abs(data.omega @ data.s)) or 1.0
+    value, slope = mean_score(data, theta)
+    for _ in range(MAX_STEPS):
+        size = float(np.abs(value[free]).max())
+        if size <= tolerance * scale:
+            return theta
+        step = np.zeros_like(theta)
+        try:
+            step[free] = np.linalg.solve(-slope[np.ix_(free, free)], value[free])
+        except np.linalg.LinAlgError:
+            break
+        step *= min(1.0, 2.0 / float(np.abs(step).max()))
+        for _ in range(30):
+            tried, tried_slope = mean_score(data, theta + step)
+            if float(np.abs(tried[free]).max()) < size:
+                break
+            step /= 2
+        else:
+            if size <= 1e-6 * scale:
+                return theta  # as close as floating point allows
+            break
+        theta, value, slope = theta + step, tried, tried_slope
+    raise TooFewCasesError(
+        "the diagnosis-rate ratios have no solution: x tells the groups (nearly) completely apart, "
+        "or a group's diagnosed rows lie where the other groups have none; merge groups, drop the "
+        "features that name a group, or use fewer features"
+    )
