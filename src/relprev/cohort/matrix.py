@@ -1,0 +1,172 @@
+"""Codes to a sparse design matrix, in one pass over the source's codes.
+
+Every recorded code is a pair (row, feature). Pairs of included visits are gathered as
+one number each,
+
+    key = row * K + feature        (K features),
+
+sorted, and freed of repetitions; then key // K is the row and key % K the column. Memory
+is that of the result, whatever the size of the source, and the order of its rows does
+not matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from relprev.codes import roll_up
+from relprev.cohort.selection import Selected
+from relprev.cohort.spec import Extra, Study
+from relprev.design import BinaryCSR
+from relprev.sources.source import Source
+
+BATCH_ROWS = 1_000_000
+Keys = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class CodeMatrix:
+    """X, its feature names, and what else the codes say of every row.
+
+    ``diagnosed`` and ``has_code`` are of shape (n,).
+    """
+
+    X: BinaryCSR
+    feature_names: tuple[str, ...]
+    diagnosed: NDArray[np.uint8]
+    has_code: NDArray[np.bool_]
+
+
+def code_matrix(study: Study, source: Source, selected: Selected) -> CodeMatrix:
+    """The design matrix of the included visits; the condition's codes become ``diagnosed``."""
+    codes = _number_codes(source)
+    condition = study.condition.cut_to(source.code_lengths)
+    is_label = np.array([(version, code) in condition for version, code, _ in codes], dtype=bool)
+    feature, names = _features(study, codes, is_label)
+    extra_names, extra_keys = _extra_features(study.features.extra, selected, len(names))
+    names += extra_names
+    diagnosed = np.zeros(selected.n, dtype=np.uint8)
+    has_code = np.zeros(selected.n, dtype=bool)
+    parts: list[Keys] = []
+    for visit, number in _recorded(source):
+        row = selected.row_of_visit[visit]
+        row, number = row[row >= 0], number[row >= 0]
+        has_code[row] = True
+        diagnosed[row[is_label[number]]] = 1
+        column = feature[number]
+        used = column >= 0
+        parts.append(row[used].astype(np.int64) * len(names) + column[used])
+    parts += [rows * len(names) + column for rows, column in extra_keys]
+    X, kept = _matrix(parts, selected.n, len(names), study.features.min_count)
+    return CodeMatrix(X, tuple(names[k] for k in kept), diagnosed, has_code)
+
+
+def _number_codes(source: Source) -> list[tuple[str, str, str]]:
+    """Number the different (version, code, role) in a temporary table; return them in order."""
+    source.connection.execute("""
+        CREATE OR REPLACE TEMP TABLE numbered AS
+        SELECT *, (row_number() OVER (ORDER BY version, code, role) - 1)::INTEGER AS number
+        FROM (SELECT DISTINCT version, code, role FROM codes)
+    """)
+    return [
+        (version, code, role)
+        for version, code, role in source.query(
+            "SELECT version, code, role FROM numbered ORDER BY number"
+        )
+    ]
+
+
+def _recorded(source: Source) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int32]]]:
+    """Batches of (visit, number of the code), two integer arrays."""
+    reader = source.connection.sql("""
+        SELECT codes.visit, numbered.number FROM codes JOIN numbered
+        ON codes.code = numbered.code AND codes.version = numbered.version
+            AND codes.role = numbered.role
+    """).to_arrow_reader(BATCH_ROWS)
+    for batch in reader:
+        yield batch.column(0).to_numpy(), batch.column(1).to_numpy()
+
+
+def _features(
+    study: Study, codes: list[tuple[str, str, str]], is_label: NDArray[np.bool_]
+) -> tuple[NDArray[np.int64], list[str]]:
+    """Feature number of every code (-1: not a feature) and the features' names."""
+    roles = study.features.roles
+    used = [not label and (not roles or role in roles)
+            for (_, _, role), label in zip(codes, is_label, strict=True)]  # fmt: skip
+    labels = roll_up([(version, code) for version, code, _ in codes], study.features.roll_up)
+    names = sorted({f"{v}:{c}" for (v, c), use in zip(labels, used, strict=True) if use})
+    position = {name: k for k, name in enumerate(names)}
+    numbers = [
+        position[f"{v}:{c}"] if use else -1 for (v, c), use in zip(labels, used, strict=True)
+    ]
+    return np.array(numbers, dtype=np.int64), names
+
+
+def _extra_features(
+    extras: tuple[Extra, ...], selected: Selected, first: int
+) -> tuple[list[str], list[tuple[Keys, Keys]]]:
+    """Names, and (rows, columns) of the ones, of features that are not codes."""
+    names: list[str] = []
+    keys = []
+    for extra in extras:
+        values = selected.table.column(f"extra:{extra.column}").combine_chunks()
+        position, labels = _ranges(extra, values) if extra.edges else _values(extra, values)
+        rows = np.flatnonzero(position >= 0)
+        keys.append((rows, first + len(names) + position[rows]))
+        names += labels
+    return names, keys
+
+
+def _ranges(extra: Extra, values: pa.Array) -> tuple[Keys, list[str]]:
+    edges = np.array(extra.edges)
+    number = pc.cast(values, pa.float64()).to_numpy(zero_copy_only=False)
+    position = np.where(np.isnan(number), -1, np.searchsorted(edges, number, side="right") - 1)
+    ends = [f"{edge:g}" for edge in edges[1:]] + ["inf"]
+    return position, [
+        f"{extra.column}:[{edge:g},{end})" for edge, end in zip(edges, ends, strict=True)
+    ]
+
+
+def _values(extra: Extra, values: pa.Array) -> tuple[Keys, list[str]]:
+    """The commonest value is the reference: it has no column."""
+    text = pc.cast(values, pa.string())
+    counts = sorted(
+        ((item["counts"], item["values"]) for item in pc.value_counts(text).to_pylist()
+         if item["values"] is not None),
+        key=lambda pair: (-pair[0], pair[1]),
+    )  # fmt: skip
+    kept = sorted(value for _, value in counts[1:])
+    index = pc.index_in(text, value_set=pa.array(kept, pa.string()))
+    position = pc.fill_null(index, -1).to_numpy(zero_copy_only=False).astype(np.int64)
+    return position, [f"{extra.column}={value}" for value in kept]
+
+
+def _matrix(
+    parts: list[Keys], n_rows: int, n_features: int, min_count: int
+) -> tuple[BinaryCSR, NDArray[np.int64]]:
+    """X with the features seen more than ``min_count`` times, and their numbers."""
+    keys = np.concatenate(parts) if parts else np.empty(0, np.int64)
+    parts.clear()
+    keys.sort()
+    if len(keys):
+        keys = keys[np.concatenate([[True], keys[1:] != keys[:-1]])]
+    width = max(n_features, 1)
+    column = keys % width
+    count = np.bincount(column, minlength=n_features)
+    kept = np.flatnonzero(count > min_count)
+    new_number = np.full(width, -1, dtype=np.int64)
+    new_number[kept] = np.arange(len(kept))
+    column = new_number[column]
+    row = keys // width
+    if len(kept) < n_features:
+        row, column = row[column >= 0], column[column >= 0]
+    indptr = np.zeros(n_rows + 1, dtype=np.int64)
+    np.cumsum(np.bincount(row, minlength=n_rows), out=indptr[1:])
+    return BinaryCSR(indptr, column, len(kept)), kept

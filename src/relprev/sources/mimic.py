@@ -1,0 +1,208 @@
+"""MIMIC-IV and MIMIC-IV-ED: emergency visits, linked to the admissions they led to.
+
+The rules of Shanmugam, Hou and Pierson, each a step of the attrition table:
+
+1. An admission linked to several emergency stays is left out, with those stays.
+2. An emergency stay linked to an admission that does not exist is left out.
+3. An emergency stay and the admission it led to are one visit, with the codes of both.
+4. An admission without an emergency stay is a visit if its ``admission_location`` is the
+   emergency room; other admissions are left out.
+
+Age is ``anchor_age`` plus the years from ``anchor_year`` to the visit. Race, insurance and
+marital status are recorded at admission: a visit has those of its own admission, otherwise
+(``fill="patient"``) those of the patient's latest admission. The paper's counts (192,768 of
+293,297 visits with a marital status) can only be reached with this filling. Emergency stays
+of version 2 and later have a race of their own, used before filling.
+
+Layouts: version 1.0 has ``core/patients`` and ``core/admissions`` with ``ethnicity``; from
+version 2 they are in ``hosp/`` and have ``race``.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+
+from relprev.codes import normalize_sql
+from relprev.errors import InvalidInputError
+from relprev.sources.attrition import Attrition, Step
+from relprev.sources.formats import load_table
+from relprev.sources.source import Source, column_names, connect, require_unique
+
+EMERGENCY_ROOM = "EMERGENCY ROOM"
+TABLES = {
+    "patients": ["subject_id", "gender", "anchor_age", "anchor_year"],
+    "admissions": ["subject_id", "hadm_id", "admittime", "admission_location", "insurance",
+                   "marital_status"],
+    "diagnoses_icd": ["hadm_id", "icd_code", "icd_version"],
+    "edstays": ["subject_id", "hadm_id", "stay_id", "intime"],
+    "diagnosis": ["stay_id", "icd_code", "icd_version"],
+}  # fmt: skip
+
+
+def read_mimic(hosp: str | Path, ed: str | Path, *, fill: str = "patient") -> Source:
+    """Read MIMIC-IV with MIMIC-IV-ED.
+
+    Parameters
+    ----------
+    hosp : str or Path
+        Folder of MIMIC-IV, the one that contains ``hosp`` (and ``core`` in version 1.0).
+    ed : str or Path
+        Folder of MIMIC-IV-ED, the one that contains ``ed``.
+    fill : "patient" or "none"
+        Where a visit has no race, insurance or marital status of its own: take those of the
+        patient's latest admission, or leave them missing.
+
+    Returns
+    -------
+    Source
+        Attributes race, insurance, marital_status, anchor_age and kind (``"ed"``,
+        ``"ed and hospital"``, ``"hospital"``); codes have the role ``"ed"`` or ``"hospital"``.
+    """
+    if fill not in ("patient", "none"):
+        raise InvalidInputError(f"fill must be 'patient' or 'none', got {fill!r}")
+    connection = connect()
+    race = _load(connection, Path(hosp), Path(ed))
+    _link(connection)
+    _make_visits(connection, race, fill)
+    _make_codes(connection)
+    return Source("mimic", connection, attrition=_attrition(connection), details={"fill": fill})
+
+
+def _load(connection: duckdb.DuckDBPyConnection, hosp: Path, ed: Path) -> str:
+    """Load the five tables; return the name of the race column."""
+    for name, columns in TABLES.items():
+        path = _find(name, ed if name in ("edstays", "diagnosis") else hosp)
+        load_table(connection, path, f"all_{name}")
+        present = [column.lower() for column in column_names(connection, f"all_{name}")]
+        missing = [column for column in columns if column not in present]
+        if missing:
+            raise InvalidInputError(
+                f"{path.name} lacks {', '.join(missing)}; is it the MIMIC-IV table {name}?"
+            )
+    for table, key in (("patients", "subject_id"), ("admissions", "hadm_id"), ("edstays", "stay_id")):
+        require_unique(connection, f"all_{table}", key)
+    races = [name for name in ("race", "ethnicity")
+             if name in column_names(connection, "all_admissions")]  # fmt: skip
+    if not races:
+        raise InvalidInputError("admissions lacks race (version 2 and later) or ethnicity (1.0)")
+    return races[0]
+
+
+def _find(name: str, folder: Path) -> Path:
+    if not folder.is_dir():
+        raise InvalidInputError(f"there is no folder at {folder}")
+    for below in ("hosp", "core", "ed", "."):
+        for ending in (".csv.gz", ".csv", ".parquet"):
+            path = folder / below / f"{name}{ending}"
+            if path.is_file():
+                return path
+    raise InvalidInputError(
+        f"{folder} has no table {name} (looked for {name}.csv.gz, .csv and .parquet in hosp, core "
+        "and ed); give the folder that contains hosp (MIMIC-IV) and the one that contains ed "
+        "(MIMIC-IV-ED)"
+    )
+
+
+def _link(connection: duckdb.DuckDBPyConnection) -> None:
+    """Tables ``stays`` (every stay and what becomes of it) and ``hospital_only``."""
+    connection.execute("""
+        CREATE TABLE stays AS
+        SELECT s.stay_id, s.subject_id, nullif(s.hadm_id::VARCHAR, '') AS hadm_id, s.intime,
+               count(*) OVER (PARTITION BY nullif(s.hadm_id::VARCHAR, '')) AS stays_of_admission,
+               a.hadm_id IS NOT NULL AS has_admission
+        FROM all_edstays s LEFT JOIN all_admissions a ON s.hadm_id::VARCHAR = a.hadm_id::VARCHAR
+    """)
+    connection.execute(f"""
+        CREATE TABLE hospital_only AS
+        SELECT hadm_id::VARCHAR AS hadm_id, subject_id, admittime,
+               upper(admission_location) = '{EMERGENCY_ROOM}' AS through_emergency
+        FROM all_admissions
+        WHERE hadm_id::VARCHAR NOT IN (SELECT hadm_id FROM stays WHERE hadm_id IS NOT NULL)
+    """)
+
+
+KEPT_STAY = "(hadm_id IS NULL OR (has_admission AND stays_of_admission = 1))"
+
+
+def _make_visits(connection: duckdb.DuckDBPyConnection, race: str, fill: str) -> None:
+    ed_race = "race" in column_names(connection, "all_edstays")
+    latest = f"""
+        SELECT subject_id,
+               arg_max({race}, admittime::TIMESTAMP) FILTER ({race} <> '') AS race,
+               arg_max(insurance, admittime::TIMESTAMP) FILTER (insurance <> '') AS insurance,
+               arg_max(marital_status, admittime::TIMESTAMP) FILTER (marital_status <> '')
+                   AS marital_status
+        FROM all_admissions GROUP BY subject_id
+    """
+    filled = {
+        name: f"coalesce({own}{f', l.{name}' if fill == 'patient' else ''})"
+        for name, own in {
+            "race": f"nullif(a.{race}, ''), {'e.race' if ed_race else 'NULL'}",
+            "insurance": "nullif(a.insurance, ''), NULL",
+            "marital_status": "nullif(a.marital_status, ''), NULL",
+        }.items()
+    }
+    connection.execute(f"""
+        CREATE TABLE visits AS
+        WITH seen AS (
+            SELECT stay_id::VARCHAR AS stay_id, hadm_id, subject_id, intime AS time,
+                   CASE WHEN hadm_id IS NULL THEN 'ed' ELSE 'ed and hospital' END AS kind
+            FROM stays WHERE {KEPT_STAY}
+            UNION ALL
+            SELECT NULL, hadm_id, subject_id, admittime, 'hospital'
+            FROM hospital_only WHERE through_emergency
+        ), latest AS ({latest})
+        SELECT row_number() OVER (ORDER BY s.kind, s.stay_id, s.hadm_id) - 1 AS visit,
+               coalesce('stay ' || s.stay_id, 'admission ' || s.hadm_id) AS visit_id,
+               s.subject_id::BIGINT AS patient,
+               p.anchor_age::INTEGER + year(s.time::TIMESTAMP) - p.anchor_year::INTEGER AS age,
+               CASE WHEN p.gender IN ('F', 'M') THEN p.gender END AS sex,
+               NULL::DOUBLE AS weight, NULL::BIGINT AS stratum, NULL::BIGINT AS psu,
+               year(s.time::TIMESTAMP)::INTEGER AS year,
+               {", ".join(f"{sql} AS {name}" for name, sql in filled.items())},
+               p.anchor_age::INTEGER AS anchor_age, s.kind, s.stay_id, s.hadm_id
+        FROM seen s
+        LEFT JOIN all_patients p ON s.subject_id = p.subject_id
+        LEFT JOIN all_admissions a ON s.hadm_id = a.hadm_id::VARCHAR
+        LEFT JOIN all_edstays e ON s.stay_id = e.stay_id::VARCHAR
+        LEFT JOIN latest l ON s.subject_id = l.subject_id
+    """)
+
+
+def _make_codes(connection: duckdb.DuckDBPyConnection) -> None:
+    parts = [
+        f"""SELECT visit, 'ICD' || d.icd_version AS version, {normalize_sql("d.icd_code")} AS code,
+                   '{role}' AS role
+            FROM all_{table} d JOIN visits v ON d.{key}::VARCHAR = v.{key}"""
+        for table, key, role in (("diagnosis", "stay_id", "ed"), ("diagnoses_icd", "hadm_id", "hospital"))
+    ]
+    connection.execute(f"CREATE TABLE codes AS {' UNION ALL '.join(parts)}")
+    connection.execute("ALTER TABLE visits DROP COLUMN stay_id")
+    connection.execute("ALTER TABLE visits DROP COLUMN hadm_id")
+    unknown = connection.execute(
+        "SELECT count(*) FROM codes WHERE version NOT IN ('ICD9', 'ICD10') OR version IS NULL"
+    ).fetchall()[0][0]
+    if unknown:
+        raise InvalidInputError(f"icd_version is neither 9 nor 10 for {unknown:,} diagnoses")
+
+
+def _attrition(connection: duckdb.DuckDBPyConnection) -> Attrition:
+    """Counts after each linking rule. A visit is a stay, or an admission without one."""
+    rules = (
+        ("emergency stays, and admissions without one", "true", "true"),
+        ("admission not linked to several stays",
+         "(hadm_id IS NULL OR NOT has_admission OR stays_of_admission = 1)", "true"),
+        ("linked admission exists", KEPT_STAY, "true"),
+        ("admitted through the emergency room", KEPT_STAY, "through_emergency"),
+    )  # fmt: skip
+    steps = []
+    for words, stay, admission in rules:
+        visits, patients = connection.execute(f"""
+            SELECT count(*), count(DISTINCT subject_id) FROM (
+                SELECT subject_id FROM stays WHERE {stay}
+                UNION ALL SELECT subject_id FROM hospital_only WHERE {admission})
+        """).fetchall()[0]
+        steps.append(Step(words, visits, patients))
+    return Attrition(tuple(steps))

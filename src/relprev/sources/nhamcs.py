@@ -1,0 +1,145 @@
+"""NHAMCS emergency department files: Stata or SAS (2012 and later), fixed width (2010).
+
+ICD-10-CM codes (2016 and later) are cut to 4 characters: T74.11 (adult) and T74.12 (child)
+are both T741, so studies must filter on age. Code sets are cut in the same way when a
+cohort is built. Causes of injury in ICD-9 files lack their E (9673 is E967.3).
+
+Several years are stacked: strata and primary sampling units carry their year, as each
+year is a sample of its own. There is no patient identifier.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import duckdb
+
+from relprev.errors import InvalidInputError
+from relprev.sources.formats import load_fixed_width, load_table, require_file
+from relprev.sources.source import (
+    Source,
+    code_list,
+    column_names,
+    connect,
+    expose_wide,
+    labels,
+)
+
+CUT = 4
+WIDTH_2010 = 968
+FIELDS_2010 = (
+    ("AGE", 4, 6), ("SEX", 21, 21), ("PAYTYPER", 36, 37), ("CAUSE1", 91, 94), ("CAUSE2", 95, 98),
+    ("CAUSE3", 99, 102), ("DIAG1", 103, 107), ("DIAG2", 108, 112), ("DIAG3", 113, 117),
+    ("PATWT", 289, 294), ("RACERETH", 887, 887), ("CSTRATM", 937, 944), ("CPSUM", 945, 950),
+)  # fmt: skip
+REQUIRED = ("AGE", "SEX", "RACERETH", "PAYTYPER", "PATWT", "CSTRATM", "CPSUM", "DIAG1")
+CODES = {"DIAG": 5, "HDDIAG": 5, "CAUSE": 3}  # most columns of the kind in any year
+OPTIONAL = tuple(
+    name
+    for prefix, most in CODES.items()
+    for name in (f"{prefix}{k}" for k in range(1, most + 1))
+    if name not in REQUIRED
+) + ("YEAR",)
+RACE = {
+    "1": "White, non-Hispanic", "2": "Black, non-Hispanic", "3": "Hispanic",
+    "4": "Other, non-Hispanic",
+}  # fmt: skip
+PAYER = {
+    "1": "Private", "2": "Medicare", "3": "Medicaid", "4": "Workers' compensation",
+    "5": "Self-pay", "6": "No charge", "7": "Other",
+}  # fmt: skip
+# Entries that are no diagnosis: blank (-9), not applicable (-7), "none", "left before seen" and
+# the like. ICD-9-CM itself has no V99; ICD-10-CM has.
+NO_CODE = {"ICD9": r"^-\d*$|^V99\d|^$", "ICD10": r"^-\d*$|^ZZZ|^$"}
+
+
+def read_nhamcs(paths: str | Path | Iterable[str | Path], *, year: int | None = None) -> Source:
+    """Read one or several years of NHAMCS emergency department files.
+
+    Parameters
+    ----------
+    paths : path or list of paths
+        Stata (.dta), SAS (.sas7bdat) or the fixed-width file of 2010 (``ED2010``), each also in
+        a .zip.
+    year : int, optional
+        Survey year, needed only where the file does not hold it (fixed width: 2010).
+
+    Returns
+    -------
+    Source
+        Attributes race and payer; weight PATWT, strata CSTRATM and primary sampling units CPSUM
+        within stratum and year. Codes have the role ``"diagnosis"``, ``"hospital"`` (discharge
+        diagnoses of those admitted) or ``"cause"``.
+    """
+    listed = [paths] if isinstance(paths, str | Path) else list(paths)
+    if not listed:
+        raise InvalidInputError("paths: at least one file is needed")
+    connection = connect()
+    years: list[int] = []
+    for path in listed:
+        _load_year(connection, require_file(path, "NHAMCS"), year, years)
+    tables = " UNION ALL ".join(f"SELECT * FROM year_{survey}" for survey in years)
+    connection.execute(f"""
+        CREATE TABLE wide AS SELECT row_number() OVER () - 1 AS visit, visit AS visit_id, *
+        FROM ({tables})
+    """)
+    roles = {"diagnoses": "diagnosis", "discharge": "hospital", "causes": "cause"}
+    expose_wide(connection, "wide", roles, "version")
+    return Source("nhamcs", connection, code_lengths={"ICD10": CUT}, details={"years": years})
+
+
+def _load_year(
+    connection: duckdb.DuckDBPyConnection, path: Path, year: int | None, years: list[int]
+) -> None:
+    """Make the table ``year_<year>`` and append the year."""
+    connection.execute("DROP TABLE IF EXISTS raw")
+    if path.stem.upper().startswith("ED2010"):
+        load_fixed_width(connection, path, "raw", FIELDS_2010, WIDTH_2010)
+        survey = 2010
+    else:
+        load_table(connection, path, "raw", REQUIRED, OPTIONAL)
+        survey = _year_of(connection, path, year)
+    if survey in years:
+        raise InvalidInputError(f"paths: the year {survey} is given twice")
+    years.append(survey)
+    version = "ICD10" if survey >= 2016 else "ICD9"
+    present = column_names(connection, "raw")
+
+    def recorded(prefix: str, lead: str = "") -> str:
+        columns = [name for k in range(1, CODES[prefix] + 1) if (name := f"{prefix}{k}") in present]
+        spelled = [
+            f"CASE WHEN NOT regexp_matches(trim({name}::VARCHAR), '{NO_CODE[version]}') "
+            f"THEN '{lead}' || trim({name}::VARCHAR) END"
+            for name in columns
+        ]
+        return code_list(spelled) if columns else "[]::VARCHAR[]"
+
+    connection.execute(f"""
+        CREATE TABLE year_{survey} AS SELECT
+            NULL::BIGINT AS patient,
+            CASE WHEN try_cast(AGE AS INTEGER) >= 0 THEN AGE::INTEGER END AS age,
+            CASE SEX::INTEGER WHEN 1 THEN 'F' WHEN 2 THEN 'M' END AS sex,
+            try_cast(PATWT AS DOUBLE) AS weight,
+            '{survey}:' || CSTRATM::BIGINT AS stratum,
+            '{survey}:' || CSTRATM::BIGINT || ':' || CPSUM::BIGINT AS psu,
+            {survey}::INTEGER AS year,
+            {labels("RACERETH::INTEGER", RACE)} AS race,
+            {labels("PAYTYPER::INTEGER", PAYER)} AS payer,
+            '{version}' AS version,
+            {recorded("DIAG")} AS diagnoses,
+            {recorded("HDDIAG")} AS discharge,
+            {recorded("CAUSE", "E" if version == "ICD9" else "")} AS causes
+        FROM raw
+    """)
+
+
+def _year_of(connection: duckdb.DuckDBPyConnection, path: Path, year: int | None) -> int:
+    if "YEAR" not in column_names(connection, "raw"):
+        if year is None:
+            raise InvalidInputError(f"{path.name} does not hold its YEAR; give year=")
+        return year
+    found = connection.execute("SELECT DISTINCT YEAR::INTEGER FROM raw ORDER BY 1").fetchall()
+    if len(found) != 1:
+        raise InvalidInputError(f"{path.name} holds {len(found)} years, expected one")
+    return int(found[0][0])

@@ -1,0 +1,72 @@
+"""National Hospital Discharge Survey 2010: one fixed-width file of inpatient discharges.
+
+The public-use file of NCHS, as text or packed (.bz2, .zip). No patient identifier,
+stratum or primary sampling unit is published; weights are.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from relprev.sources.formats import load_fixed_width, require_file
+from relprev.sources.source import Source, code_list, connect, expose_wide, labels
+
+WIDTH = 149
+DIAGNOSES = tuple((f"dx{k:02d}", 28 + 5 * (k - 1), 32 + 5 * (k - 1)) for k in range(1, 16))
+FIELDS = (
+    ("survey_year", 1, 2), ("age_units", 4, 4), ("age", 5, 6), ("sex", 7, 7), ("race", 8, 8),
+    ("marital_status", 9, 9), ("region", 18, 18), ("weight", 21, 25), ("payer", 135, 136),
+    ("admission_type", 142, 142), ("admission_source", 143, 144), *DIAGNOSES,
+)  # fmt: skip
+RACE = {
+    "1": "White", "2": "Black", "3": "American Indian or Alaska Native", "4": "Asian",
+    "5": "Native Hawaiian or other Pacific Islander", "6": "Other", "8": "Multiple",
+}  # fmt: skip
+MARITAL_STATUS = {
+    "1": "Married", "2": "Single", "3": "Widowed", "4": "Divorced", "5": "Separated",
+}  # fmt: skip
+PAYER = {
+    "01": "Workers' compensation", "02": "Medicare", "03": "Medicaid", "04": "Other government",
+    "05": "Blue Cross/Blue Shield", "06": "HMO/PPO", "07": "Other private", "08": "Self-pay",
+    "09": "No charge", "10": "Other",
+}  # fmt: skip
+
+
+def read_nhds(path: str | Path) -> Source:
+    """Read the NHDS 2010 public-use file.
+
+    Parameters
+    ----------
+    path : str or Path
+        ``NHDS10.PU.txt`` or the same file as .bz2 or .zip.
+
+    Returns
+    -------
+    Source
+        Attributes race, marital_status, payer, region, admission_type and
+        through_emergency (1 where admitted through the emergency room). Ages in months or
+        days count as 0 years.
+    """
+    path = require_file(path, "NHDS")
+    connection = connect()
+    load_fixed_width(connection, path, "raw", FIELDS, WIDTH)
+    connection.execute(f"""
+        CREATE TABLE wide AS SELECT
+            row_number() OVER () - 1 AS visit,
+            visit AS visit_id,
+            NULL::BIGINT AS patient,
+            CASE WHEN age_units = '1' THEN age::INTEGER WHEN age_units IN ('2', '3') THEN 0 END AS age,
+            CASE sex WHEN '1' THEN 'M' WHEN '2' THEN 'F' END AS sex,
+            try_cast(weight AS DOUBLE) AS weight,
+            NULL::BIGINT AS stratum, NULL::BIGINT AS psu,
+            2000 + survey_year::INTEGER AS year,
+            {labels("race", RACE)} AS race,
+            {labels("marital_status", MARITAL_STATUS)} AS marital_status,
+            {labels("payer", PAYER)} AS payer, region, admission_type,
+            (admission_source = '06')::INTEGER AS through_emergency,
+            {code_list([name for name, _, _ in DIAGNOSES])} AS recorded
+        FROM raw
+    """)
+    expose_wide(connection, "wide", {"recorded": "diagnosis"}, "'ICD9'")
+    return Source("nhds", connection, details={"file": path.name})
+

@@ -1,0 +1,221 @@
+"""The canonical form: every source becomes two tables in DuckDB.
+
+``visits``, one row a visit:
+
+    visit     BIGINT    0, 1, ..., n - 1
+    visit_id  any       the identifier in the raw files
+    patient   any       NULL throughout where patients are not identified
+    age       INTEGER   years
+    sex       VARCHAR   'F' or 'M'
+    weight    DOUBLE    sampling weight; NULL throughout without a survey
+    stratum   any       survey design, or NULL
+    psu       any       survey design, or NULL; numbered across strata and years
+    year      INTEGER
+    ...                 any further columns: attributes for groups and features
+
+``codes``, one row a recorded code (a code may be recorded twice):
+
+    visit     BIGINT
+    version   VARCHAR   'ICD9', 'ICD10' or another vocabulary
+    code      VARCHAR   in the spelling of `relprev.codes.normalize`
+    role      VARCHAR   'diagnosis', 'cause', 'ed', 'hospital', ...
+
+The tables may be views over files: they are scanned, never held whole in memory.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import duckdb
+
+from relprev.codes import normalize_sql
+from relprev.errors import InvalidInputError
+from relprev.parallel import thread_count
+from relprev.sources.attrition import Attrition, Step
+
+MEMORY_LIMIT = "4GB"
+VISIT_COLUMNS = ("visit", "visit_id", "patient", "age", "sex", "weight", "stratum", "psu", "year")
+CODE_COLUMNS = ("visit", "version", "code", "role")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Source:
+    """Visits and codes, ready for a study.
+
+    Parameters
+    ----------
+    name : str
+        Kind of source, such as ``"neds"``.
+    connection : DuckDB connection
+        Holds the tables (or views) ``visits`` and ``codes``.
+    attrition : Attrition, optional
+        Steps taken while reading. Default: one step, all visits.
+    code_lengths : mapping of version to int
+        Versions whose codes are cut to that many characters in this source.
+    details : mapping
+        What a reader needs to know to find the same data again (year, files' digest). Never
+        credentials.
+    """
+
+    name: str
+    connection: duckdb.DuckDBPyConnection
+    attrition: Attrition = Attrition(())
+    code_lengths: Mapping[str, int] = field(default_factory=dict)
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for table, expected in (("visits", VISIT_COLUMNS), ("codes", CODE_COLUMNS)):
+            missing = [name for name in expected if name not in self.columns(table)]
+            if missing:
+                raise InvalidInputError(f"the {table} table lacks {', '.join(missing)}")
+        count, first, last = self.query("SELECT count(*), min(visit), max(visit) FROM visits")[0]
+        if count == 0:
+            raise InvalidInputError(f"the {self.name} source has no visits")
+        if (first, last) != (0, count - 1):
+            raise InvalidInputError("visits must be numbered 0, 1, ..., n - 1")
+        if not self.attrition.steps:
+            patients = self.query("SELECT count(DISTINCT patient) FROM visits")[0][0]
+            all_visits = Step("visits in the source", count, patients or None)
+            object.__setattr__(self, "attrition", Attrition((all_visits,)))
+
+    def query(self, sql: str, parameters: list[Any] | None = None) -> list[tuple[Any, ...]]:
+        """Rows of a query on the tables ``visits`` and ``codes``."""
+        return self.connection.execute(sql, parameters).fetchall()
+
+    def columns(self, table: str) -> tuple[str, ...]:
+        """Names of the columns of ``visits`` or ``codes``."""
+        return column_names(self.connection, table)
+
+    @property
+    def n_visits(self) -> int:
+        return int(self.query("SELECT count(*) FROM visits")[0][0])
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """Columns of ``visits`` beyond those every source has."""
+        return tuple(name for name in self.columns("visits") if name not in VISIT_COLUMNS)
+
+    def close(self) -> None:
+        """Release the tables and their temporary files."""
+        self.connection.close()
+
+    def __enter__(self) -> Source:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<Source {self.name}: {self.n_visits:,} visits, attributes {', '.join(self.attributes)}>"
+
+
+def connect(memory_limit: str = MEMORY_LIMIT) -> duckdb.DuckDBPyConnection:
+    """A private in-memory database that spills to a temporary folder above ``memory_limit``."""
+    spill = tempfile.gettempdir()
+    return duckdb.connect(
+        config={
+            "memory_limit": memory_limit,
+            "threads": thread_count(),
+            "temp_directory": f"{spill}/relprev-spill",
+            "autoinstall_known_extensions": False,
+        }
+    )
+
+
+def column_names(connection: duckdb.DuckDBPyConnection, table: str) -> tuple[str, ...]:
+    """Column names of a table, view or table function."""
+    return tuple(row[0] for row in connection.execute(f"DESCRIBE SELECT * FROM {table}").fetchall())
+
+
+def quoted(text: str) -> str:
+    """A text as an SQL literal."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def identifier(name: str) -> str:
+    """A name as an SQL identifier."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def labels(column: str, words: Mapping[str, str]) -> str:
+    """SQL that puts words for a column's numbers; a number without a word becomes NULL."""
+    pairs = " ".join(f"WHEN {quoted(code)} THEN {quoted(word)}" for code, word in words.items())
+    return f"CASE {column}::VARCHAR {pairs} END"
+
+
+def expose_wide(
+    connection: duckdb.DuckDBPyConnection, wide: str, roles: Mapping[str, str], version: str
+) -> None:
+    """Make the views ``visits`` and ``codes`` of a table that has codes in list columns.
+
+    Parameters
+    ----------
+    wide : str
+        Table (or table function) with the columns of ``visits`` and the lists.
+    roles : mapping of list column to role
+    version : str
+        SQL expression for the version.
+    """
+    lists = ", ".join(roles)
+    connection.execute(f"CREATE VIEW visits AS SELECT * EXCLUDE ({lists}) FROM {wide}")
+    parts = [
+        f"SELECT visit, {version} AS version, unnest({column}) AS code, {quoted(role)} AS role "
+        f"FROM {wide}"
+        for column, role in roles.items()
+    ]
+    connection.execute(f"CREATE VIEW codes AS {' UNION ALL '.join(parts)}")
+
+
+def code_list(columns: Sequence[str]) -> str:
+    """SQL list of the normalised codes in the given columns, blanks left out."""
+    spelled = normalize_sql("code")
+    return f"[{spelled} for code in [{', '.join(columns)}] if {spelled} <> '']"
+
+
+@contextmanager
+def reading(what: str) -> Iterator[None]:
+    """Turn DuckDB's errors into ours, without the row's content that DuckDB quotes."""
+    try:
+        yield
+    except duckdb.Error as error:
+        text = str(error)
+        line = re.search(r"CSV Error on Line: (\d+)", text)
+        reason = next(
+            (
+                meaning
+                for sign, meaning in {
+                    "end of GZIP": "the gzip file is cut short; download or copy it again",
+                    "Expected Number of Columns": "it has another number of columns than expected",
+                    "unterminated quote": "a quotation mark is not closed",
+                    "invalid UTF-8": "it is not UTF-8 text",
+                    "Invalid unicode": "it is not UTF-8 text",
+                    "Could not convert": "a number was expected",
+                    "No magic bytes": "it is not a Parquet file",
+                    "not a parquet": "it is not a Parquet file",
+                }.items()
+                if sign.lower() in text.lower()
+            ),
+            type(error).__name__,
+        )
+        where = f" (line {line[1]})" if line else ""
+        raise InvalidInputError(f"{what} cannot be read{where}: {reason}") from None
+
+
+def require_unique(connection: duckdb.DuckDBPyConnection, table: str, column: str) -> None:
+    """Fail where an identifier occurs twice or is missing."""
+    total, different, present = connection.execute(
+        f"SELECT count(*), count(DISTINCT {column}), count({column}) FROM {table}"
+    ).fetchall()[0]
+    if present < total:
+        raise InvalidInputError(f"{column} is missing in {total - present:,} rows of {table}")
+    if different < total:
+        raise InvalidInputError(
+            f"{column} must identify a row of {table}, but {total - different:,} of {total:,} rows "
+            "repeat an earlier one; remove the repeated rows"
+        )

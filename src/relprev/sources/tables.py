@@ -1,0 +1,205 @@
+"""Any table of visits with a long or wide table of codes.
+
+Files (CSV, Parquet, Stata, SAS; packed or not) or data frames, with columns under
+whatever names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from relprev.codes import normalize_sql, version_name
+from relprev.errors import InvalidInputError
+from relprev.sources.formats import load_table, require_file
+from relprev.sources.source import (
+    Source,
+    connect,
+    identifier,
+    quoted,
+    require_unique,
+)
+
+VERSIONS = ("ICD9", "ICD10", "SNOMED")
+SEX_WORDS = {"F": ("f", "female", "woman"), "M": ("m", "male", "man")}
+
+
+def read_tables(
+    visits: Any,
+    codes: Any = None,
+    *,
+    visit_id: str,
+    code: str | Sequence[str],
+    version: str,
+    patient: str | None = None,
+    age: str | None = None,
+    sex: str | None = None,
+    weight: str | None = None,
+    stratum: str | None = None,
+    psu: str | None = None,
+    year: str | None = None,
+    role: str | None = None,
+    attributes: Sequence[str] = (),
+) -> Source:
+    """Read visits and codes from any two tables, or from one wide table.
+
+    Parameters
+    ----------
+    visits : path or data frame
+        One row a visit.
+    codes : path or data frame, optional
+        One row a code, with the column ``visit_id`` too. None: codes are in columns of
+        ``visits``.
+    visit_id : str
+        Column that identifies a visit, in both tables.
+    code : str or list of str
+        Column of codes; for wide codes the list of columns.
+    version : str
+        Column with the code version (``9``, ``ICD10``, ...), or the version itself, such as
+        ``"ICD10"`` (ICD9, ICD10, SNOMED), if all codes have the same.
+    patient, age, sex, weight, stratum, psu, year : str, optional
+        Columns of ``visits``. Values of sex may be F/M or female/male in any case.
+    role : str, optional
+        Column of ``codes``.
+    attributes : list of str
+        Further columns of ``visits`` for groups and features.
+
+    Returns
+    -------
+    Source
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> visits = pd.DataFrame({"id": [7, 8], "dx1": ["t74.11XA", "R51"], "dx2": ["", "I10"]})
+    >>> source = read_tables(visits, visit_id="id", code=["dx1", "dx2"], version="ICD10")
+    >>> source.query("SELECT visit, version, code FROM codes ORDER BY visit, code")
+    [(0, 'ICD10', 'T7411XA'), (1, 'ICD10', 'I10'), (1, 'ICD10', 'R51')]
+    """
+    named = {"patient": patient, "age": age, "sex": sex, "weight": weight, "stratum": stratum,
+             "psu": psu, "year": year}  # fmt: skip
+    code_columns = [code] if isinstance(code, str) else list(code)
+    wide = codes is None
+    connection = connect()
+    wanted = [visit_id, *(c for c in named.values() if c), *attributes, *(code_columns if wide else ())]
+    _load(connection, visits, "raw_visits", list(dict.fromkeys(wanted)))
+    require_unique(connection, "raw_visits", identifier(visit_id))
+    _make_visits(connection, visit_id, named, attributes)
+    if wide:
+        _make_codes_from_columns(connection, code_columns, version)
+    else:
+        _make_codes(connection, codes, visit_id, code_columns, version, role)
+    return Source("tables", connection)
+
+
+def _load(connection: duckdb.DuckDBPyConnection, table: Any, name: str, columns: list[str]) -> None:
+    if isinstance(table, str | Path):
+        load_table(connection, require_file(table, name), name, columns)
+        return
+    missing = [column for column in columns if column not in table.columns]
+    if missing:
+        raise InvalidInputError(f"{name} lacks the columns {', '.join(missing)}")
+    connection.register("frame", table)
+    picked = ", ".join(identifier(column) for column in columns)
+    connection.execute(f"CREATE TABLE {name} AS SELECT {picked} FROM frame")
+    connection.unregister("frame")
+
+
+def _make_visits(
+    connection: duckdb.DuckDBPyConnection,
+    visit_id: str,
+    named: dict[str, str | None],
+    attributes: Sequence[str],
+) -> None:
+    kinds = {"age": "INTEGER", "year": "INTEGER", "weight": "DOUBLE"}
+    columns = ["row_number() OVER () - 1 AS visit", f"{identifier(visit_id)} AS visit_id"]
+    for name, column in named.items():
+        if column is None:
+            columns.append(f"NULL::{'VARCHAR' if name == 'sex' else kinds.get(name, 'BIGINT')} AS {name}")
+        elif name == "sex":
+            columns.append(f"{_sex(identifier(column))} AS sex")
+        elif name in kinds:
+            columns.append(f"try_cast({identifier(column)} AS {kinds[name]}) AS {name}")
+        else:
+            columns.append(f"{_present(column)} AS {name}")
+    columns += [f"{_present(column)} AS {identifier(column)}" for column in attributes]
+    connection.execute(f"CREATE TABLE visits AS SELECT {', '.join(columns)} FROM raw_visits")
+
+
+def _present(column: str) -> str:
+    """The column with blank text as NULL."""
+    name = identifier(column)
+    return f"CASE WHEN trim({name}::VARCHAR) <> '' THEN {name} END"
+
+
+def _sex(column: str) -> str:
+    cases = " ".join(
+        f"WHEN lower(trim({column}::VARCHAR)) IN ({', '.join(map(quoted, words))}) THEN '{sex}'"
+        for sex, words in SEX_WORDS.items()
+    )
+    return f"CASE {cases} END"
+
+
+def _make_codes_from_columns(
+    connection: duckdb.DuckDBPyConnection, columns: list[str], version: str
+) -> None:
+    listed = ", ".join(f"{identifier(column)}::VARCHAR" for column in columns)
+    connection.execute(f"""
+        CREATE TABLE codes AS SELECT * FROM (
+            SELECT row_number() OVER () - 1 AS visit, {quoted(version_name(version))} AS version,
+                   {normalize_sql(f"unnest([{listed}])")} AS code, 'diagnosis' AS role
+            FROM raw_visits
+        ) WHERE code <> ''
+    """)
+
+
+def _make_codes(
+    connection: duckdb.DuckDBPyConnection,
+    codes: Any,
+    visit_id: str,
+    code_columns: list[str],
+    version: str,
+    role: str | None,
+) -> None:
+    if len(code_columns) != 1:
+        raise InvalidInputError("code: with a codes table give one column, not several")
+    is_column = version_name(version) not in VERSIONS
+    wanted = [visit_id, code_columns[0], *([version] if is_column else ()), *([role] if role else ())]
+    _load(connection, codes, "raw_codes", list(dict.fromkeys(wanted)))
+    version_sql = f"{identifier(version)}::VARCHAR" if is_column else quoted(version)
+    _number_versions(connection, version_sql)
+    strangers = connection.execute(
+        f"SELECT count(*) FROM raw_codes ANTI JOIN raw_visits USING ({identifier(visit_id)})"
+    ).fetchall()[0][0]
+    if strangers:
+        raise InvalidInputError(
+            f"{strangers:,} rows of the codes table belong to no row of the visits table; check "
+            f"that {visit_id} means the same in both"
+        )
+    connection.execute(f"""
+        CREATE TABLE codes AS
+        SELECT visit, versions.name AS version, {normalize_sql(identifier(code_columns[0]))} AS code,
+               {f"{identifier(role)}::VARCHAR" if role else "'diagnosis'"} AS role
+        FROM raw_codes JOIN visits ON raw_codes.{identifier(visit_id)} = visits.visit_id
+        JOIN versions ON versions.raw = {version_sql}
+        WHERE code <> ''
+    """)
+
+
+def _number_versions(connection: duckdb.DuckDBPyConnection, version_sql: str) -> None:
+    """Table ``versions``: how every raw version is called here; none may be missing."""
+    found = connection.execute(
+        f"SELECT DISTINCT {version_sql} FROM raw_codes ORDER BY 1"
+    ).fetchall()
+    raw = [value for (value,) in found]
+    if None in raw or "" in raw:
+        raise InvalidInputError(
+            "version is missing for some codes; ICD-9 and ICD-10 share strings, so every code "
+            "needs its version"
+        )
+    connection.execute("CREATE TEMP TABLE versions (raw VARCHAR, name VARCHAR)")
+    for value in raw:
+        connection.execute("INSERT INTO versions VALUES (?, ?)", [value, version_name(value)])
