@@ -1,0 +1,13 @@
+"""Other ways to a relative prevalence, to compare PURPLE with; all share one contract."""
+
+from relprev.baselines.base import Baseline
+from relprev.baselines.bbe import BBE
+from relprev.baselines.dedpul import DEDPUL
+from relprev.baselines.km2 import KM2
+from relprev.baselines.negative import Negative
+from relprev.baselines.observed import Observed
+from relprev.baselines.oracle import Oracle
+from relprev.baselines.sar_em import SAREM
+from relprev.baselines.tice import TIcE
+
+__all__ = ["BBE", "DEDPUL", "KM2", "SAREM", "Baseline", "Negative", "Observed", "Oracle", "TIcE"]

@@ -1,0 +1,163 @@
+"""The contract of all baselines.
+
+A baseline estimates the prevalence of every group, m_g, and the relative
+prevalence is their ratio (see `relprev.estimates`). Each rests on an assumption
+that the relative prevalence does not need (nobody goes undiagnosed; some symptoms
+prove the condition; the logistic curve has exactly the right height), so its
+prevalences are kept private: only ratios leave.
+"""
+
+from __future__ import annotations
+
+import warnings
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from relprev.cohort import Cohort, as_cohort
+from relprev.design.base import FloatArray
+from relprev.errors import DataWarning, InvalidInputError
+from relprev.estimates import COMPLEMENT, GroupSummary, RelativePrevalence, relative_prevalence
+
+
+class Baseline(BaseEstimator, ABC):
+    """What every baseline offers: ``fit`` and ``relative_prevalence``.
+
+    ``admits_weights`` is False for methods whose theory counts independent rows.
+
+    Attributes
+    ----------
+    groups_ : tuple of str
+    n_features_in_ : int
+    """
+
+    admits_weights: ClassVar[bool] = True
+
+    @abstractmethod
+    def fit(
+        self,
+        X: Any,
+        s: Any = None,
+        *,
+        groups: Any = None,
+        sample_weight: Any = None,
+        clusters: Any = None,
+    ) -> Self:
+        """Estimate every group's prevalence.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, frame, `Design` or `Cohort`, shape (n, p)
+            Symptoms. With a `Cohort`, give nothing else.
+        s : array of shape (n,)
+            Recorded diagnosis, 0 or 1.
+        groups : array of shape (n,)
+        sample_weight : array of shape (n,), optional
+            Refused by methods that count rows.
+        clusters : array of shape (n,), optional
+            Patient of every row; a patient's rows are never split.
+        """
+
+    def relative_prevalence(self, versus: str = COMPLEMENT) -> RelativePrevalence:
+        """Relative prevalence of every group.
+
+        Parameters
+        ----------
+        versus : str
+            ``"complement"`` (everybody else), ``"pairwise"`` or a group's name.
+        """
+        check_is_fitted(self, "groups_")
+        settings = self.get_params(deep=False)
+        return relative_prevalence(self._summary, versus, method=type(self).__name__, **settings)
+
+    def _remember(self, cohort: Cohort, prevalence: FloatArray) -> Self:
+        self._summary = summarise(cohort, prevalence)
+        self.groups_ = cohort.group_names
+        self.n_features_in_ = cohort.X.n_cols
+        return self
+
+
+class GroupwiseBaseline(Baseline):
+    """A baseline that looks at one group at a time: subclasses implement `_prevalence`.
+
+    ``least_cases`` is the number of diagnosed rows the method cannot do without; a
+    group with fewer, or with nobody undiagnosed, gets NaN and a warning.
+    """
+
+    least_cases: ClassVar[int] = 1
+
+    def fit(
+        self,
+        X: Any,
+        s: Any = None,
+        *,
+        groups: Any = None,
+        sample_weight: Any = None,
+        clusters: Any = None,
+    ) -> Self:
+        cohort = as_cohort(X, s, groups=groups, sample_weight=sample_weight, clusters=clusters)
+        if cohort.weights is not None and not self.admits_weights:
+            raise InvalidInputError(
+                f"{type(self).__name__} cannot use sample_weight: it counts independent rows; fit "
+                "without weights, or use a method that admits them (PURPLE, Observed, Negative, "
+                "SAREM)"
+            )
+        return self._remember(cohort, self._prevalences(cohort))
+
+    fit.__doc__ = Baseline.fit.__doc__
+
+    @abstractmethod
+    def _prevalence(self, group: Cohort) -> float:
+        """Share of the group's weight that has the condition."""
+
+    def _prevalences(self, cohort: Cohort) -> FloatArray:
+        found = np.full(cohort.n_groups, np.nan)
+        for number, name in enumerate(cohort.group_names):
+            rows = np.flatnonzero(cohort.groups == number)
+            cases = int(cohort.diagnosed[rows].sum())
+            if self.least_cases <= cases < len(rows):
+                found[number] = self._prevalence(cohort.take(rows))
+            else:
+                self._warn(
+                    f"group {name!r} gets no estimate: {type(self).__name__} needs at least "
+                    f"{self.least_cases} diagnosed rows, and some that are not diagnosed"
+                )
+        return found
+
+    def _warn(self, message: str) -> None:
+        warnings.warn(message, DataWarning, stacklevel=5)
+
+
+def row_weights(cohort: Cohort) -> FloatArray:
+    """Weights of the rows, ones where the cohort has none; shape (n,)."""
+    return np.ones(cohort.n) if cohort.weights is None else np.asarray(cohort.weights)
+
+
+def group_means(values: FloatArray, cohort: Cohort) -> FloatArray:
+    """Weighted mean of ``values`` in every group, shape (n_groups,); NaN without rows."""
+    weights, k = row_weights(cohort), cohort.n_groups
+    with np.errstate(invalid="ignore"):
+        return np.bincount(cohort.groups, weights * values, minlength=k) / np.bincount(
+            cohort.groups, weights, minlength=k
+        )
+
+
+def summarise(cohort: Cohort, prevalence: FloatArray) -> GroupSummary:
+    """What the data and the estimated prevalences say of every group."""
+    diagnosed = cohort.diagnosed == 1
+    k = cohort.n_groups
+    rate = group_means(diagnosed.astype(float), cohort)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        diagnosis_rate = rate / prevalence
+    return GroupSummary(
+        names=cohort.group_names,
+        weight=np.asarray(np.bincount(cohort.groups, row_weights(cohort), k), dtype=float),
+        diagnosed_rate=rate,
+        condition=prevalence,
+        diagnosis_rate=diagnosis_rate,
+        n=np.bincount(cohort.groups, minlength=k),
+        n_diagnosed=np.bincount(cohort.groups[diagnosed], minlength=k),
+    )

@@ -1,0 +1,146 @@
+"""DEDPUL, difference of estimated densities (Ivanov 2020).
+
+Of the scores of a classifier of s, let r(x) = f_P(x) / f_U(x) be the ratio of the
+densities of diagnosed and undiagnosed rows. With a share alpha of negatives among
+the undiagnosed, f_U = (1 - alpha) f_P + alpha f_N, so the probability of being
+negative is 1 - (1 - alpha) r(x), and alpha is a fixed point of
+
+    alpha -> mean over undiagnosed rows of max(0, 1 - (1 - alpha) r)
+
+Densities are Gaussian kernel estimates of the logit of the scores. Their ratio is
+capped, smoothed by running medians and made to fall with the score's distance from
+the diagnosed. The fixed-point iteration starts at alpha = 0, which is a fixed point
+itself when no r exceeds one; where it does not settle, alpha is the kink of
+(mean - alpha), the largest second difference on a grid. The prevalence is
+p(s=1) + p(s=0) (1 - alpha).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.special import expit, logit
+from scipy.stats import gaussian_kde
+
+from relprev.baselines.base import GroupwiseBaseline
+from relprev.baselines.kernels import forgetful_maximum
+from relprev.baselines.scores import out_of_fold
+from relprev.cohort import Cohort
+from relprev.design.base import FloatArray
+
+BANDWIDTH_UNLABELED, BANDWIDTH_POSITIVE = 0.05, 0.1  # of the standard deviation
+GRID_POINTS = 2000
+RATIO_CAP = 50.0
+FORGET = 0.2  # see kernels.forgetful_maximum
+FIRST_MEDIAN = 5  # half the window of the first running median
+TOLERANCE, MAX_ITERATIONS = 1e-5, 1000
+STEP, MAX_GAP = 0.001, 0.05
+
+
+class DEDPUL(GroupwiseBaseline):
+    """Difference of estimated densities.
+
+    Parameters
+    ----------
+    classifier : scikit-learn classifier, optional
+        Default: logistic regression.
+    folds : int
+        The scores are out of fold.
+    random_state : int
+        Seed of the folds.
+
+    Examples
+    --------
+    >>> from relprev.simulate import gauss_synth
+    >>> data = gauss_synth((0.5, 0.3), separable=True, seed=1)
+    >>> table = DEDPUL().fit(data.cohort).relative_prevalence(versus="b").to_frame()
+    >>> truth = data.relative_prevalence("b").to_frame()
+    >>> bool(abs(table.loc[0, "estimate"] / truth.loc[0, "estimate"] - 1) < 0.1)
+    True
+    """
+
+    admits_weights = False
+    least_cases = 10
+
+    def __init__(self, classifier: Any = None, *, folds: int = 3, random_state: int = 0) -> None:
+        self.classifier = classifier
+        self.folds = folds
+        self.random_state = random_state
+
+    def _prevalence(self, group: Cohort) -> float:
+        scores = out_of_fold(self.classifier, group, self.folds, self.random_state)
+        diagnosed = group.diagnosed == 1
+        alpha = negative_share(density_ratio(scores[diagnosed], scores[~diagnosed]))
+        return float(diagnosed.mean() + (1 - diagnosed.mean()) * (1 - alpha))
+
+
+def density_ratio(positive: FloatArray, unlabeled: FloatArray) -> FloatArray:
+    """f_P / f_U at the unlabeled scores, in descending order, shape (n_unlabeled,).
+
+    Parameters
+    ----------
+    positive, unlabeled : arrays of scores in (0, 1)
+        p(s=1|x) of diagnosed and undiagnosed rows.
+    """
+    # Scores as if both kinds were equally many: 0 is surely diagnosed, 1 surely not.
+    balance = np.log(len(unlabeled) / len(positive))
+    of_positive, of_unlabeled = -logit(positive) - balance, np.sort(-logit(unlabeled) - balance)
+    lowest = min(of_positive.min(), of_unlabeled[0])
+    grid = np.linspace(lowest, max(of_positive.max(), of_unlabeled[-1]), GRID_POINTS)
+    top = np.interp(of_unlabeled, grid, _density(of_positive, BANDWIDTH_POSITIVE, grid))
+    bottom = np.interp(of_unlabeled, grid, _density(of_unlabeled, BANDWIDTH_UNLABELED, grid))
+    ratio = np.minimum(top / np.maximum(bottom, 1e-12), RATIO_CAP)
+    threshold = 0.5 * (expit(of_positive).mean() + expit(of_unlabeled).mean())
+    low = int(np.searchsorted(expit(of_unlabeled), threshold, side="right"))
+    ratio = _running_median(ratio, FIRST_MEDIAN)
+    ratio[:low] = np.maximum.accumulate(ratio[:low][::-1])[::-1]
+    ratio = _running_median(ratio, len(ratio) // 20)
+    return np.sort(forgetful_maximum(ratio[::-1].copy(), FORGET))[::-1]
+
+
+def _density(values: FloatArray, bandwidth: float, grid: FloatArray) -> FloatArray:
+    if np.ptp(values) == 0:  # a classifier that tells nothing apart
+        return np.ones_like(grid)
+    return np.asarray(gaussian_kde(values, bandwidth)(grid))
+
+
+def _running_median(values: FloatArray, half: int) -> FloatArray:
+    """Medians of 2 half + 1 neighbours; towards the ends the window shrinks evenly."""
+    half = min(half, (len(values) - 1) // 2)
+    if half < 1:
+        return values.copy()
+    series = pd.Series(values)
+    out = series.rolling(2 * half + 1, center=True).median().to_numpy(copy=True)
+    for ends, part in ((slice(half), series), (slice(None, -half - 1, -1), series[::-1])):
+        out[ends] = part.iloc[: 2 * half].expanding().median().iloc[::2]
+    return out
+
+
+def negative_share(ratio: FloatArray) -> float:
+    """Share alpha of negatives among the unlabeled, from f_P / f_U at their scores."""
+    descending = np.sort(ratio)[::-1]
+    sums = np.concatenate([[0.0], np.cumsum(descending)])
+
+    def gap(alpha: FloatArray) -> FloatArray:
+        """Mean of max(0, 1 - (1 - alpha) r), minus alpha."""
+        zeroed = np.searchsorted(-descending, -1 / (1 - alpha), side="left")
+        n = len(descending)
+        rest = (n - zeroed) - (1 - alpha) * (sums[-1] - sums[zeroed])
+        return np.asarray(rest / n - alpha)
+
+    settled = 0.0
+    for _ in range(MAX_ITERATIONS):
+        change = float(gap(np.array([settled]))[0])
+        if abs(change) < TOLERANCE or (1 - settled) * descending[0] < 1:
+            break
+        settled += change
+    grid = np.arange(0, 1, STEP)
+    gaps = gap(grid)
+    allowed = gaps[1:-1] < MAX_GAP
+    if not allowed.any():
+        return settled
+    kink = float(grid[1:-1][allowed][np.argmax(np.diff(gaps, 2)[allowed])])
+    crosses = int((gaps < 0).sum()) > 1 and settled < 1 - STEP
+    return settled if kink >= settled or crosses else kink

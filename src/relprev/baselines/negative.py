@@ -1,0 +1,50 @@
+"""Negative: a classifier of the recorded diagnosis, everybody else taken as healthy.
+
+    m_g = mean over group g of p(s=1|x, g), fitted within the group
+
+Its predictions average to about the recorded share, so it errs like `Observed`.
+The published code fits it without an intercept; give
+``LogisticRegression(C=np.inf, fit_intercept=False)`` for that.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from relprev.baselines.base import GroupwiseBaseline
+from relprev.baselines.scores import out_of_fold
+from relprev.cohort import Cohort
+
+
+class Negative(GroupwiseBaseline):
+    """Mean prediction of a classifier of s, out of fold.
+
+    Parameters
+    ----------
+    classifier : scikit-learn classifier, optional
+        Default: logistic regression.
+    folds : int
+    random_state : int
+        Seed of the folds.
+
+    Examples
+    --------
+    >>> from relprev.simulate import gauss_synth
+    >>> data = gauss_synth((0.5, 0.1), seed=1)
+    >>> table = Negative().fit(data.cohort).relative_prevalence(versus="b").to_frame()
+    >>> bool(table.loc[0, "estimate"] > 2)  # the truth is 0.6
+    True
+    """
+
+    least_cases = 5
+
+    def __init__(self, classifier: Any = None, *, folds: int = 5, random_state: int = 0) -> None:
+        self.classifier = classifier
+        self.folds = folds
+        self.random_state = random_state
+
+    def _prevalence(self, group: Cohort) -> float:
+        scores = out_of_fold(self.classifier, group, self.folds, self.random_state)
+        return float(np.average(scores, weights=group.weights))

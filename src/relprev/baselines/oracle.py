@@ -1,0 +1,68 @@
+"""Oracle: what could be done if the condition itself had been recorded.
+
+    m_g = mean over group g of p(y=1|x), fitted on y in all groups together
+
+Only simulations have y. It marks the best that any method can hope for.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+
+from relprev.baselines.base import Baseline, group_means
+from relprev.baselines.scores import fit_classifier
+from relprev.cohort import as_cohort
+from relprev.errors import InvalidInputError
+from relprev.model.em import condition_probability
+
+
+class Oracle(Baseline):
+    """A classifier of the true condition; for simulations only.
+
+    Parameters
+    ----------
+    classifier : scikit-learn classifier, optional
+        Default: logistic regression.
+
+    Examples
+    --------
+    >>> from relprev.simulate import gauss_synth
+    >>> data = gauss_synth((0.5, 0.1), seed=1)
+    >>> oracle = Oracle().fit(data.cohort, condition=data.condition)
+    >>> table = oracle.relative_prevalence("b").to_frame()
+    >>> truth = data.relative_prevalence("b").to_frame()
+    >>> bool(abs(table.loc[0, "estimate"] / truth.loc[0, "estimate"] - 1) < 0.02)
+    True
+    """
+
+    def __init__(self, classifier: Any = None) -> None:
+        self.classifier = classifier
+
+    def fit(
+        self,
+        X: Any,
+        s: Any = None,
+        *,
+        groups: Any = None,
+        sample_weight: Any = None,
+        clusters: Any = None,
+        condition: Any = None,
+    ) -> Self:
+        """As in `Baseline.fit`, with ``condition`` the true y, 0 or 1, shape (n,)."""
+        cohort = as_cohort(X, s, groups=groups, sample_weight=sample_weight, clusters=clusters)
+        if condition is None:
+            raise InvalidInputError(
+                "condition is required: Oracle is fitted on the true condition, which only "
+                "simulations know"
+            )
+        y = np.asarray(condition)
+        if y.shape != (cohort.n,) or not np.isin(y, (0, 1)).all() or len(np.unique(y)) < 2:
+            raise InvalidInputError(
+                f"condition must hold 0s and 1s, one for each of X's {cohort.n:,} rows, got an "
+                f"array of shape {y.shape}"
+            )
+        X = cohort.X.to_scipy()
+        model = fit_classifier(self.classifier, X, y.astype(np.uint8), cohort.weights)
+        return self._remember(cohort, group_means(condition_probability(model, X), cohort))

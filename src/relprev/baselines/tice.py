@@ -1,0 +1,226 @@
+"""TIcE, tree induction for c estimation (Bekker and Davis 2018).
+
+In a region of x where everybody is positive, the diagnosed share is the diagnosis
+rate c; anywhere else it is lower. So in any region with T rows, L of them diagnosed,
+
+    c >= L / T - sqrt(c (1 - c) (1 - delta) / (delta T))
+
+with probability 1 - delta (one-sided Chebyshev), and c is estimated by the largest
+such limit over regions. The regions are the nodes of a decision tree that looks for
+dense diagnoses: each feature, scaled to [0, 1], is cut into quarters, and the feature
+taken is the one with the largest L / (T + k) in a part. The tree grows best node
+first on one fold, the limits come from the rest; c is the mean over folds. A first
+round uses c = 1/2 in the square root, the second the first round's estimate.
+The prevalence is p(s=1) / c.
+"""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse as sp
+
+from relprev.baselines.base import GroupwiseBaseline
+from relprev.cohort import Cohort
+from relprev.model.splits import split
+
+PARTS = 4
+Rows = NDArray[np.int64]
+
+
+class TIcE(GroupwiseBaseline):
+    """Tree induction for the diagnosis rate.
+
+    Parameters
+    ----------
+    folds : int
+    max_splits : int
+        Nodes split in one tree.
+    k : int
+        Prior weight that keeps small parts from looking dense.
+    min_rows : int
+        Smallest region used.
+    delta : float, optional
+        Error probability of a limit. Default: max(0.025, 1 / (1 + 0.004 T)) with T the
+        rows outside the tree's fold, as in the paper.
+    rounds : int
+    random_state : int
+        Seed of the folds.
+
+    Examples
+    --------
+    >>> from relprev.simulate import gauss_synth
+    >>> data = gauss_synth((0.5, 0.3), separable=True, seed=1)
+    >>> table = TIcE(max_splits=50).fit(data.cohort).relative_prevalence(versus="b").to_frame()
+    >>> bool(0 < table.loc[0, "estimate"] < 1)  # the truth is 0.24
+    True
+    """
+
+    admits_weights = False
+    least_cases = 10
+
+    def __init__(
+        self,
+        *,
+        folds: int = 5,
+        max_splits: int = 500,
+        k: int = 5,
+        min_rows: int = 10,
+        delta: float | None = None,
+        rounds: int = 2,
+        random_state: int = 0,
+    ) -> None:
+        self.folds = folds
+        self.max_splits = max_splits
+        self.k = k
+        self.min_rows = min_rows
+        self.delta = delta
+        self.rounds = rounds
+        self.random_state = random_state
+
+    def _prevalence(self, group: Cohort) -> float:
+        parts = split(group, [1.0] * self.folds, self.random_state)
+        s = group.diagnosed.astype(np.int64)
+        return min(float(s.mean()) / self._rate(quarters(group.X.to_scipy()), s, parts), 1.0)
+
+    def _rate(self, regions: Regions, s: NDArray[np.int64], folds: list[Rows]) -> float:
+        """Diagnosis rate from trees grown on each fold."""
+        rate = 0.5
+        for _ in range(self.rounds):
+            limits = []
+            for fold in folds:
+                rest = np.delete(np.arange(len(s)), fold)
+                delta = self.delta or max(0.025, 1 / (1 + 0.004 * len(rest)))
+                search = _Search(regions, s, rate, delta, self.k, self.min_rows)
+                limits.append(search.largest_limit(fold, rest, self.max_splits))
+            rate = float(np.mean(limits))
+        return rate
+
+
+@dataclass(frozen=True)
+class Regions:
+    """Quarter of every feature that each row is in.
+
+    ``member`` of shape (n, 4 p) marks the quarters except ``home`` (p,), the quarter of
+    the value zero in sparse data, which is everything not marked.
+    """
+
+    member: sp.csr_array
+    home: NDArray[np.int64]
+
+    def counts(self, rows: Rows, s: NDArray[np.int64]) -> tuple[Rows, Rows]:
+        """Rows and diagnosed rows in every quarter, each of shape (p, 4)."""
+        return self._count(rows), self._count(rows[s[rows] == 1])
+
+    def _count(self, rows: Rows) -> Rows:
+        marked = self.member[rows]
+        size = self.member.shape[1]
+        counts = np.bincount(marked.indices, minlength=size).reshape(-1, PARTS)
+        sparse = self.home >= 0
+        counts[sparse, self.home[sparse]] = len(rows) - counts[sparse].sum(axis=1)
+        return counts
+
+    def parts(self, rows: Rows, feature: int) -> list[Rows]:
+        """The rows by their quarter of one feature."""
+        block = self.member[rows][:, PARTS * feature : PARTS * (feature + 1)].toarray()
+        quarter = np.where(block.any(axis=1), block.argmax(axis=1), self.home[feature])
+        return [rows[quarter == part] for part in range(PARTS)]
+
+
+def quarters(X: Any) -> Regions:
+    """Cut the range of every feature of an array or sparse matrix into quarters."""
+    n, p = X.shape
+    if sp.issparse(X):
+        low, high = X.min(axis=0).toarray().ravel(), X.max(axis=0).toarray().ravel()
+        coo = X.tocoo()
+        row, column, values = coo.row, coo.col, coo.data
+        home = _quarter(np.zeros(p), low, high)
+    else:
+        low, high = X.min(axis=0), X.max(axis=0)
+        row, column = np.divmod(np.arange(n * p), p)
+        values = np.asarray(X).ravel()
+        home = np.full(p, -1)
+    quarter = _quarter(values, low[column], high[column])
+    elsewhere = quarter != home[column]
+    row, column, quarter = row[elsewhere], column[elsewhere], quarter[elsewhere]
+    ones = np.ones(len(row), dtype=np.int8)
+    member = sp.csr_array((ones, (row, PARTS * column + quarter)), shape=(n, PARTS * p))
+    return Regions(member, home)
+
+
+def _quarter(
+    values: NDArray[np.float64], low: NDArray[np.float64], high: NDArray[np.float64]
+) -> NDArray[np.int64]:
+    scaled = (values - low) / np.where(high > low, high - low, 1.0)
+    return np.minimum((PARTS * scaled).astype(np.int64), PARTS - 1)
+
+
+@dataclass(frozen=True)
+class _Node:
+    tree: Rows
+    rest: Rows
+    features: NDArray[np.bool_]  # not used on the way here
+
+
+class _Search:
+    """The largest lower limit on c over the nodes of one tree."""
+
+    def __init__(
+        self, regions: Regions, s: NDArray[np.int64], rate: float, delta: float, k: int, least: int
+    ) -> None:
+        self.regions, self.s, self.k, self.least = regions, s, k, least
+        self.spread = rate * (1 - rate) * (1 - delta) / delta
+
+    def largest_limit(self, tree: Rows, rest: Rows, max_splits: int) -> float:
+        """Grow a tree on some rows, the most promising node first; limits from the rest."""
+        best = max(float(self.s[rest].mean()), self._limit(rest))
+        every = np.ones(len(self.regions.home), dtype=bool)
+        queue = [(-self._limit(tree), 0, _Node(tree, rest, every))]
+        enough, made = 1.0, 1
+        for _ in range(max_splits):
+            if not queue:
+                break
+            node = heapq.heappop(queue)[2]
+            feature, left = self._best_feature(node, enough)
+            if feature is None:
+                continue
+            inside = self.regions.parts(node.tree, feature)
+            outside = self.regions.parts(node.rest, feature)
+            best = max([best, *(self._limit(rows) for rows in outside if len(rows) >= self.least)])
+            # A region with fewer diagnosed rows cannot beat the best limit so far.
+            enough = self.spread / (1 - best) ** 2 if best < 1 else np.inf
+            for child in map(_Node, inside, outside, [left] * PARTS):
+                if self._worth_splitting(child, enough):
+                    heapq.heappush(queue, (-self._limit(child.tree), made, child))
+                    made += 1
+        return best
+
+    def _limit(self, rows: Rows) -> float:
+        return float(self.s[rows].mean() - np.sqrt(self.spread / len(rows)))
+
+    def _worth_splitting(self, node: _Node, enough: float) -> bool:
+        labeled = int(self.s[node.tree].sum())
+        return (
+            int(self.s[node.rest].sum()) > enough
+            and len(node.tree) > self.least
+            and 0 < labeled < len(node.tree)
+        )
+
+    def _best_feature(self, node: _Node, enough: float) -> tuple[int | None, NDArray[np.bool_]]:
+        """Feature with the densest part, and those left for the node's children."""
+        rows, labeled = self.regions.counts(node.tree, self.s)
+        outside_rows, outside_labeled = self.regions.counts(node.rest, self.s)
+        useful = node.features & (outside_labeled.max(axis=1) >= enough)
+        if not useful.any():
+            return None, useful
+        score = np.where(useful, (labeled / (rows + self.k)).max(axis=1), -1.0)
+        feature = int(score.argmax())
+        if score[feature] <= 0 or np.count_nonzero(outside_rows[feature]) < 2:
+            return None, useful
+        left = useful.copy()
+        left[feature] = False
+        return feature, left

@@ -1,0 +1,79 @@
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from relprev import as_cohort
+from relprev.baselines import KM2, km2
+from relprev.errors import DataWarning, InvalidInputError
+
+
+def test_share_of_two_separate_gaussians_is_recovered() -> None:
+    rng = np.random.default_rng(0)
+    y = rng.random(400) < 0.4
+    mixture = rng.standard_normal((400, 2)) + 5.0 * y[:, None]
+    component = rng.standard_normal((200, 2)) + 5.0
+    share, at_limit = km2.mixture_share(mixture, component)
+    assert share == pytest.approx(y.mean(), abs=0.05)
+    assert not at_limit
+
+
+def test_kernel_is_the_one_that_separates_most() -> None:
+    rng = np.random.default_rng(1)
+    mixture, component = rng.standard_normal((30, 2)), rng.standard_normal((20, 2)) + 2
+    K, apart = km2._kernel(mixture, component)
+    contrast = np.concatenate([np.full(30, 1 / 30), np.full(20, -1 / 20)])
+    assert apart**2 == pytest.approx(contrast @ K @ contrast)
+    np.testing.assert_allclose(np.diag(K), 1)
+    median = np.median(((X := np.vstack([mixture, component]))[:, None] - X) ** 2 @ np.ones(2))
+    for multiple in np.logspace(-1, 1, 5):
+        d = ((X[:, None] - X) ** 2).sum(-1)
+        other = np.exp(-d / (2 * median * multiple**2))
+        assert contrast @ other @ contrast <= apart**2 + 1e-12
+
+
+def test_distance_is_that_of_a_general_solver() -> None:
+    rng = np.random.default_rng(2)
+    X = np.vstack([rng.standard_normal((12, 2)), rng.standard_normal((8, 2)) + 1])
+    K, _ = km2._kernel(X[:12], X[12:])
+    u = np.concatenate([np.full(12, 2.5 / 12), np.full(8, -1.5 / 8)])
+    slow = minimize(
+        lambda v: (u - v) @ K @ (u - v), np.full(20, 0.05), jac=lambda v: -2 * K @ (u - v),
+        bounds=[(0, None)] * 20, constraints={"type": "eq", "fun": lambda v: v.sum() - 1},
+        method="SLSQP", options={"ftol": 1e-14, "maxiter": 1000},
+    )  # fmt: skip
+    distance = km2.distance_curve(K, 12)
+    assert distance(2.5) == pytest.approx(np.sqrt(slow.fun), rel=1e-4)
+
+
+def test_distance_of_a_distribution_is_zero() -> None:
+    rng = np.random.default_rng(3)
+    K, _ = km2._kernel(rng.standard_normal((12, 2)), rng.standard_normal((8, 2)))
+    assert km2.distance_curve(K, 12)(1.0) == pytest.approx(0, abs=1e-6)
+
+
+def test_rare_condition_hits_the_floor_and_says_so() -> None:
+    rng = np.random.default_rng(4)
+    y = np.arange(4000) % 200 == 0
+    X = rng.standard_normal((4000, 2)) + 6.0 * y[:, None]
+    with pytest.warns(DataWarning, match=r"between 0\.0135 and 0\.8748") as caught:
+        model = KM2(max_rows=200).fit(X, y, groups=np.repeat(["a", "b"], 2000))
+    assert len(caught) == 2
+    assert model.relative_prevalence("b").to_frame().loc[0, "estimate"] == 1.0
+
+
+def test_cubic_cost_is_announced(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(km2, "SLOW_ROWS", 30)
+    rng = np.random.default_rng(5)
+    y = np.arange(200) % 2
+    X = rng.standard_normal((200, 1)) + 5 * y[:, None]
+    cohort = as_cohort(X, y * (rng.random(200) < 0.6), groups=np.repeat(["a", "b"], 100))
+    with pytest.warns(DataWarning, match="time grows with the cube"):
+        KM2(max_rows=40).fit(cohort)
+
+
+def test_too_few_rows_are_refused() -> None:
+    rng = np.random.default_rng(6)
+    with pytest.raises(InvalidInputError, match="max_rows must be at least 20, got 5"):
+        KM2(max_rows=5).fit(
+            rng.standard_normal((100, 1)), np.arange(100) % 2, groups=np.repeat(["a", "b"], 50)
+        )
