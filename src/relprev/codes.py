@@ -20,22 +20,24 @@ from pathlib import Path
 from relprev.errors import InvalidInputError
 
 VERSION_NAMES = {"9": "ICD9", "10": "ICD10"}
+PUNCTUATION = ".- "
+_DROPPED = str.maketrans("", "", PUNCTUATION)
 
 
 def normalize(code: str) -> str:
-    """A code in the one spelling: upper case, no dot, no padding.
+    """A code in the one spelling: upper case, without dots, blanks and dashes (padding).
 
     Examples
     --------
     >>> normalize(" t74.11xa"), normalize("780--")
     ('T7411XA', '780')
     """
-    return code.strip().upper().replace(".", "").rstrip("- ")
+    return code.upper().translate(_DROPPED)
 
 
 def normalize_sql(column: str) -> str:
     """`normalize` as an SQL expression."""
-    return f"rtrim(replace(upper(trim({column})), '.', ''), '- ')"
+    return f"translate(upper({column}), '{PUNCTUATION}', '')"
 
 
 def version_name(version: str) -> str:

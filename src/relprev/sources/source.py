@@ -174,8 +174,8 @@ def expose_wide(
 
 def code_list(columns: Sequence[str]) -> str:
     """SQL list of the normalised codes in the given columns, blanks left out."""
-    spelled = normalize_sql("code")
-    return f"[{spelled} for code in [{', '.join(columns)}] if {spelled} <> '']"
+    together = normalize_sql(f"concat_ws(',', {', '.join(columns)})")  # faster than one by one
+    return f"[code for code in string_split({together}, ',') if code <> '']"
 
 
 @contextmanager
