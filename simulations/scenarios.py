@@ -65,6 +65,9 @@ SCENARIOS = {
     "few_cases": Scenario(n=4_000, intercept=-2.9),
     "interactions": Scenario(interactions=1.0),
     "strong_shift": Scenario(shift=1.0),
+    "steady": Scenario(n=40_000),
+    "drift_1.5": Scenario(n=40_000, drift=float(np.log(1.5))),
+    "drift_2": Scenario(n=40_000, drift=float(np.log(2.0))),
 }
 
 
@@ -92,9 +95,10 @@ def _world(scenario: Scenario) -> _World:
     w = rng.normal(0.5, 0.6, N_SYMPTOMS)
     pairs = rng.normal(0.0, 1.0, N_SYMPTOMS // 2)
     away = rng.normal(size=(8, N_SYMPTOMS))[: len(scenario.rates)]
+    away[0] += 0.6 * w  # the first group has more of the symptoms that matter
     world = _World(base + scenario.shift * away, w, scenario.interactions * pairs, (0.0, 0.0))
     if scenario.drift:
-        x, g = _symptoms(replace(scenario, n=100_000), world, np.random.default_rng(1))
+        x, _ = _symptoms(replace(scenario, n=100_000), world, np.random.default_rng(1))
         z = _log_odds(scenario, world, x)
         low, high = np.quantile(np.log(_sigmoid(z)), [0.05, 0.95])
         world = replace(world, risk_range=(float(low), float(high)))
@@ -156,7 +160,7 @@ def _survey(scenario: Scenario, world: _World, rng: np.random.Generator) -> Draw
     tilt = 0.5 * level + 0.3 * rng.normal(size=n_psus)
     odds = scenario.shares[0] / scenario.shares[1] * np.exp(tilt[psu])
     g = (rng.random(len(psu)) > odds / (1 + odds)).astype(np.int64)
-    more = 0.2 * level + 0.3 * rng.normal(size=n_psus)
+    more = 0.1 * level + 0.1 * rng.normal(size=n_psus)
     x = rng.random((len(psu), N_SYMPTOMS)) < _sigmoid(world.frequency[g] + more[psu, None])
     p = _sigmoid(_log_odds(scenario, world, x))
     weight = np.exp(level)[psu]

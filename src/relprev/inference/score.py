@@ -39,6 +39,7 @@ from relprev.inference import kernels
 from relprev.parallel import map_chunks
 
 MAX_STEPS = 100
+FLAT = 1e-10  # smallest slope of the score, a diagnosed row, that counts as one
 
 
 @dataclass(frozen=True)
@@ -139,19 +140,27 @@ def solve_score(data: ScoreData, *, tolerance: float = 1e-10) -> FloatArray:
     return start if not data.risk.any() else _newton(data, start, tolerance)
 
 
+def _unsolvable() -> TooFewCasesError:
+    return TooFewCasesError(
+        "the diagnosis-rate ratios have no solution: x tells the groups (nearly) completely apart, "
+        "or a group's diagnosed rows lie where the other groups have none; merge groups, drop the "
+        "features that name a group, or use fewer features"
+    )
+
+
 def _newton(data: ScoreData, theta: FloatArray, tolerance: float) -> FloatArray:
     free = data.free
     scale = float(np.abs(data.omega @ data.s)) or 1.0
     value, slope = mean_score(data, theta)
     for _ in range(MAX_STEPS):
         size = float(np.abs(value[free]).max())
+        J = -slope[np.ix_(free, free)]
+        if np.linalg.svd(J, compute_uv=False).min() <= FLAT * scale:
+            raise _unsolvable()
         if size <= tolerance * scale:
             return theta
         step = np.zeros_like(theta)
-        try:
-            step[free] = np.linalg.solve(-slope[np.ix_(free, free)], value[free])
-        except np.linalg.LinAlgError:
-            break
+        step[free] = np.linalg.solve(J, value[free])
         step *= min(1.0, 2.0 / float(np.abs(step).max()))
         for _ in range(30):
             tried, tried_slope = mean_score(data, theta + step)
@@ -163,8 +172,4 @@ def _newton(data: ScoreData, theta: FloatArray, tolerance: float) -> FloatArray:
                 return theta  # as close as floating point allows
             break
         theta, value, slope = theta + step, tried, tried_slope
-    raise TooFewCasesError(
-        "the diagnosis-rate ratios have no solution: x tells the groups (nearly) completely apart, "
-        "or a group's diagnosed rows lie where the other groups have none; merge groups, drop the "
-        "features that name a group, or use fewer features"
-    )
+    raise _unsolvable()

@@ -1,0 +1,78 @@
+"""Do 95% intervals cover, is the estimate unbiased, does the test of constant ratio hold its size?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from relprev.checks import check_constant_ratio
+from relprev.estimates import contrasts
+from relprev.inference import DebiasedPURPLE
+from relprev.inference.moments import group_moments
+from relprev.inference.result import infer
+from relprev.inference.score import solve_score
+from simulations.replicates import Job, seed_of
+from simulations.scenarios import SCENARIOS, draw, truth
+
+COLUMNS = ["group", "versus", "estimate", "ci_low", "ci_high", "std_error", "effective_cases"]
+
+
+def replicate(job: Job) -> list[dict[str, Any]]:
+    """Doubly robust and case-only results of one cohort, versus the second group."""
+    scenario = SCENARIOS[job[0]]
+    cohort = draw(scenario, seed_of(job)).cohort
+    fitted = DebiasedPURPLE().fit(cohort)
+    data = fitted.score_data_.without_risk()
+    case_only = group_moments(data, solve_score(data), cohort.group_names, fitted.design_)
+    counts = np.bincount(cohort.groups), np.bincount(cohort.groups[cohort.diagnosed == 1])
+    versus = scenario.names[1]
+    results = {
+        "doubly robust": fitted.relative_prevalence(versus),
+        "case-only": infer(case_only, cohort.group_names, *counts, np.ones((2, 2)), versus),
+    }
+    known = truth(scenario)
+    true_ratio = {
+        scenario.names[g]: known[g] / known[1] for g, _ in contrasts(scenario.names, versus)
+    }
+    tests = {f"p_{by}": check_constant_ratio(fitted, by).p_value for by in ("trend", "quintiles")}
+    rows = []
+    for method, result in results.items():
+        table = result.to_frame()[COLUMNS].assign(truth=lambda t: t.group.map(true_ratio))
+        head = {"scenario": job[0], "replicate": job[1], "method": method}
+        head["n_diagnosed"] = int(cohort.diagnosed.sum())
+        head |= tests if method == "doubly robust" else {}
+        rows += [head | row for row in table.to_dict("records")]
+    return rows
+
+
+def summary(table: pd.DataFrame) -> pd.DataFrame:
+    """Coverage, bias and standard errors for every scenario, method and contrast."""
+    error = np.log(table.estimate / table.truth)
+    table = table.assign(
+        covered=(table.ci_low <= table.truth) & (table.truth <= table.ci_high), error=error
+    )
+    by = table.groupby(["scenario", "method", "group"], sort=False)
+    out = by.agg(
+        replicates=("replicate", "size"), n_diagnosed=("n_diagnosed", "mean"),
+        truth=("truth", "first"), coverage=("covered", "mean"), bias=("error", "mean"),
+        sd=("error", "std"), mean_std_error=("std_error", "mean"),
+    )  # fmt: skip
+    out["coverage_error"] = np.sqrt(out.coverage * (1 - out.coverage) / out.replicates)
+    out["bias_in_sd"] = out.bias / out.sd
+    return out.reset_index()
+
+
+def rejections(table: pd.DataFrame) -> pd.DataFrame:
+    """Share of replicates in which the test of constant diagnosis ratio rejects at 5%."""
+    tested = table.dropna(subset=["p_trend"]).drop_duplicates(["scenario", "replicate"])
+    by = tested.groupby("scenario", sort=False)
+    return pd.DataFrame(
+        {
+            "replicates": by.size(),
+            "n_diagnosed": by["n_diagnosed"].mean(),
+            "trend": by["p_trend"].agg(lambda p: np.mean(p < 0.05)),
+            "quintiles": by["p_quintiles"].agg(lambda p: np.mean(p < 0.05)),
+        }
+    ).reset_index()

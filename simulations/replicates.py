@@ -1,0 +1,53 @@
+"""Run seeded replicates on several processes and keep their rows in one tidy file.
+
+The file is written whole after every batch; replicates found in it are not run again.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from relprev.files import written_whole
+from relprev.progress import progress
+
+BATCH = 10
+Job = tuple[str, int]  # scenario, replicate
+Run = Callable[[Job], list[dict[str, Any]]]
+
+
+def seed_of(job: Job) -> np.random.SeedSequence:
+    """A replicate's own seed, whatever the order of work."""
+    scenario, replicate = job
+    return np.random.SeedSequence([replicate, *scenario.encode()])
+
+
+def run_all(run: Run, jobs: list[Job], out: Path, processes: int) -> pd.DataFrame:
+    """Rows of all jobs, from the file where they are there and run where not."""
+    done = pd.read_csv(out) if out.is_file() else pd.DataFrame()
+    known = set(zip(done.scenario, done.replicate, strict=True)) if len(done) else set()
+    todo = [job for job in jobs if job not in known]
+    rows = done.to_dict("records")
+    os.environ["RELPREV_NUM_THREADS"] = "1"  # inherited: one core a process
+    with (
+        progress("Replicates", len(todo), True) as advance,
+        ProcessPoolExecutor(processes) as pool,
+    ):
+        for number, future in enumerate(as_completed([pool.submit(run, job) for job in todo]), 1):
+            rows += future.result()
+            advance("")
+            if number % BATCH == 0 or number == len(todo):
+                _write(pd.DataFrame(rows), out)
+    return pd.DataFrame(rows)
+
+
+def _write(table: pd.DataFrame, out: Path) -> None:
+    ordered = table.sort_values(["scenario", "replicate"], kind="stable")
+    with written_whole(out) as temporary:
+        ordered.to_csv(temporary, index=False, float_format="%.6g")

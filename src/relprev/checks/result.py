@@ -1,0 +1,59 @@
+"""What every check returns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Literal
+
+import pandas as pd
+from matplotlib import pyplot as plt
+from matplotlib.axes import Axes
+
+Verdict = Literal["no concern", "concern"]
+Draw = Callable[[Axes, pd.DataFrame], None]
+
+
+@dataclass(frozen=True)
+class CheckResult:
+    """Outcome of a check.
+
+    Parameters
+    ----------
+    name : str
+    verdict : "no concern" or "concern"
+    effect : str
+        What was found and how large it is, in words.
+    table : pandas.DataFrame
+        The numbers behind it.
+    draw : function of (axes, table)
+        Draws the table; called by `plot`.
+    statistic, p_value : float, optional
+        NaN for a check that is not a test.
+    interval : (low, high), optional
+        Of the effect.
+    """
+
+    name: str
+    verdict: Verdict
+    effect: str
+    table: pd.DataFrame
+    draw: Draw = field(repr=False)
+    statistic: float = float("nan")
+    p_value: float = float("nan")
+    interval: tuple[float, float] = (float("nan"), float("nan"))
+
+    def to_frame(self) -> pd.DataFrame:
+        """The numbers behind the verdict."""
+        return self.table.copy()
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the check; returns the matplotlib axes."""
+        ax = plt.subplots(layout="constrained")[1] if ax is None else ax
+        self.draw(ax, self.table)
+        ax.set_title(f"{self.name}: {self.verdict}")
+        return ax
+
+    def __str__(self) -> str:
+        p = "" if self.p_value != self.p_value else f" (p = {self.p_value:.2g})"
+        return f"{self.name}: {self.verdict}{p}. {self.effect}"

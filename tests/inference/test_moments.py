@@ -1,0 +1,82 @@
+"""Influence functions and the delta method, by reweighting rows and finite differences."""
+
+import numpy as np
+import pytest
+from scipy.optimize import approx_fprime
+
+from relprev.inference.design import SamplingDesign
+from relprev.inference.moments import GroupMoments, group_moments, influence_functions
+from relprev.inference.score import ScoreData, solve_score
+
+CONTRASTS = [(0, [1]), (2, [0]), (1, [0, 2])]
+
+
+def random_data(n=500, K=3, seed=0, with_risk=True):
+    rng = np.random.default_rng(seed)
+    propensity = rng.dirichlet(np.full(K, 3.0), n)
+    g = np.array([rng.choice(K, p=row) for row in propensity]).astype(np.uint8)
+    s = (rng.random(n) < 0.3).astype(float)
+    omega = rng.uniform(0.5, 2, n)
+    risk = rng.uniform(0.1, 0.4, n) if with_risk else np.zeros(n)
+    return ScoreData(g, s, omega / omega.sum(), propensity, risk, reference=1)
+
+
+def rows_design(data):
+    n = len(data.g)
+    return SamplingDesign(np.arange(n), np.zeros(n, dtype=int))
+
+
+def moments_of(data):
+    return group_moments(data, solve_score(data), ("a", "b", "c"), rows_design(data))
+
+
+@pytest.mark.parametrize(("group", "others"), CONTRASTS)
+@pytest.mark.parametrize("with_risk", [True, False])
+def test_influence_is_the_effect_of_a_little_more_weight(group, others, with_risk):
+    """More weight h on row i moves every log ratio by h times the row's influence."""
+    data = random_data(with_risk=with_risk)
+    contrast = moments_of(data).contrast(group, np.array(others))
+    influence = influence_functions(data, solve_score(data))[2] @ contrast.gradient.T
+    h = 1e-4
+    for row in (0, 1, 2, 3, int(np.argmax(data.s)), 77):
+        omega = data.omega.copy()
+        omega[row] *= 1 + h
+        heavier = ScoreData(data.g, data.s, omega / omega.sum(), data.propensity, data.risk, 1)
+        moved = moments_of(heavier).contrast(group, np.array(others)).values - contrast.values
+        np.testing.assert_allclose(moved / h, influence[row], atol=2e-6)
+
+
+@pytest.mark.parametrize(("group", "others"), CONTRASTS)
+def test_gradients_agree_with_finite_differences(group, others):
+    rng = np.random.default_rng(0)
+    point = rng.normal(size=9)
+
+    def values(v):
+        moments = GroupMoments(("a", "b", "c"), v[:3], v[3:6], v[6:], np.eye(9), np.eye(3), 10)
+        return moments.contrast(group, np.array(others))
+
+    numeric = approx_fprime(point, lambda v: values(v).values, 1e-7)
+    np.testing.assert_allclose(values(point).gradient, numeric, atol=1e-6)
+
+
+def test_recorded_equals_corrected_times_diagnosis_ratio():
+    contrast = moments_of(random_data()).contrast(1, np.array([0, 2]))
+    corrected, recorded, diagnosis = contrast.values
+    assert recorded == pytest.approx(corrected + diagnosis)
+
+
+def test_effective_cases_of_two_groups_is_the_sum_of_mixing():
+    data = random_data(K=2)
+    data = ScoreData(data.g, data.s, data.omega, data.propensity, data.risk, 0)
+    theta = solve_score(data)
+    moments = group_moments(data, theta, ("a", "b"), rows_design(data))
+    tilted = data.propensity[data.s == 1] * np.exp(theta)
+    share = tilted[:, 0] / tilted.sum(axis=1)
+    expected = (share * (1 - share)).sum()
+    assert moments.contrast(0, np.array([1])).effective_cases == pytest.approx(expected)
+
+
+def test_influence_functions_have_mean_zero():
+    data = random_data()
+    influence = influence_functions(data, solve_score(data))[2]
+    np.testing.assert_allclose(influence.sum(axis=0), 0, atol=1e-9)
