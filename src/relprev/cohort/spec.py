@@ -31,7 +31,7 @@ A study is a few frozen dataclasses, or a TOML file that says the same:
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from importlib import resources
 from pathlib import Path
@@ -150,7 +150,7 @@ class GroupVariable:
     """
 
     column: str
-    recode: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    recode: Mapping[str, Sequence[str]] = field(default_factory=dict)
     minimum_size: int = 0
     missing: str = ""
     name: str = ""
@@ -186,8 +186,9 @@ class Study:
     Examples
     --------
     >>> women = Include("sex", one_of=("F",))
-    >>> study = Study(code_set("ipv"), (GroupVariable("race"),), (women, Include("age", minimum=18)))
-    >>> [str(rule) for rule in study.include]
+    >>> adults = Include("age", minimum=18)
+    >>> ipv = Study(code_set("ipv"), (GroupVariable("race"),), (women, adults))
+    >>> [str(rule) for rule in ipv.include]
     ['sex is F', 'age 18 or more']
     """
 
@@ -211,7 +212,9 @@ class Study:
 
     def columns(self) -> set[str]:
         """Columns of ``visits`` that the study needs."""
-        parts = (*self.include, *self.features.extra, *self.groups)
+        parts: tuple[Include | Extra | GroupVariable, ...] = (
+            *self.include, *self.features.extra, *self.groups,
+        )  # fmt: skip
         return {part.column for part in parts}
 
     @staticmethod

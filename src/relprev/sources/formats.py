@@ -135,7 +135,7 @@ def _statistics_file(file: Path, columns: Sequence[str] | None) -> pd.DataFrame:
             wanted = None if columns is None else [
                 by_lower[name.lower()] for name in columns if name.lower() in by_lower
             ]  # fmt: skip
-            return reader.read(columns=wanted)
+            return reader.read(columns=wanted)  # type: ignore[attr-defined]
     except ValueError as error:
         raise InvalidInputError(
             f"{file.name} is not a readable Stata or SAS file: {type(error).__name__}"
@@ -164,8 +164,8 @@ def load_fixed_width(
         )
         last = max(field[2] for field in fields)
         bad, lengthiest = connection.execute(
-            f"SELECT count(*) FILTER (WHERE length(rtrim(line)) > {width} OR length(line) < {last}),"
-            f" max(length(rtrim(line))) FROM {lines}"
+            f"SELECT count(*) FILTER (length(rtrim(line)) > {width} OR length(line) < {last}), "
+            f"max(length(rtrim(line))) FROM {lines}"
         ).fetchall()[0]
         if bad:
             raise InvalidInputError(

@@ -81,7 +81,11 @@ def _load(connection: duckdb.DuckDBPyConnection, hosp: Path, ed: Path) -> str:
             raise InvalidInputError(
                 f"{path.name} lacks {', '.join(missing)}; is it the MIMIC-IV table {name}?"
             )
-    for table, key in (("patients", "subject_id"), ("admissions", "hadm_id"), ("edstays", "stay_id")):
+    for table, key in (
+        ("patients", "subject_id"),
+        ("admissions", "hadm_id"),
+        ("edstays", "stay_id"),
+    ):
         require_unique(connection, f"all_{table}", key)
     races = [name for name in ("race", "ethnicity")
              if name in column_names(connection, "all_admissions")]  # fmt: skip
@@ -176,7 +180,10 @@ def _make_codes(connection: duckdb.DuckDBPyConnection) -> None:
         f"""SELECT visit, 'ICD' || d.icd_version AS version, {normalize_sql("d.icd_code")} AS code,
                    '{role}' AS role
             FROM all_{table} d JOIN visits v ON d.{key}::VARCHAR = v.{key}"""
-        for table, key, role in (("diagnosis", "stay_id", "ed"), ("diagnoses_icd", "hadm_id", "hospital"))
+        for table, key, role in (
+            ("diagnosis", "stay_id", "ed"),
+            ("diagnoses_icd", "hadm_id", "hospital"),
+        )
     ]
     connection.execute(f"CREATE TABLE codes AS {' UNION ALL '.join(parts)}")
     connection.execute("ALTER TABLE visits DROP COLUMN stay_id")

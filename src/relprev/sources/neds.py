@@ -100,7 +100,9 @@ def read_neds(
     offset, parts = 0, []
     for position, store in enumerate(stores):
         parts.append(_visits_sql(connection, store, offset, position if hospitals else None))
-        offset += connection.execute(f"SELECT count(*) FROM read_parquet({quoted(str(store))})").fetchall()[0][0]
+        offset += connection.execute(
+            f"SELECT count(*) FROM read_parquet({quoted(str(store))})"
+        ).fetchall()[0][0]
     connection.execute(f"CREATE VIEW wide AS {' UNION ALL BY NAME '.join(parts)}")
     expose_wide(connection, "wide", {"codes": "diagnosis", "causes": "cause"}, "'ICD10'")
     return Source("neds", connection, details={"stores": [store.name for store in stores]})
@@ -144,12 +146,16 @@ def _year_of(path: Path, year: int | None) -> int:
     return int(found[1])
 
 
-def _store(path: Path, year: int | None, layout: str | Path | None, cache: str | Path | None) -> Path:
+def _store(
+    path: Path, year: int | None, layout: str | Path | None, cache: str | Path | None
+) -> Path:
     """The converted file, made if it is not there yet."""
     year = _year_of(path, year)
     packed = path.suffix.lower() == ".parquet"
     names = () if packed else read_layout("Core", year, layout)
-    folder = Path(cache or os.environ.get("RELPREV_CACHE", "") or Path.home() / ".cache" / "relprev")
+    folder = Path(
+        cache or os.environ.get("RELPREV_CACHE", "") or Path.home() / ".cache" / "relprev"
+    )
     store = folder / f"neds-{year}-{_digest(path, names)}.parquet"
     if not store.is_file():
         with unpacked(path) as file, written_whole(store) as temporary:
@@ -177,7 +183,9 @@ def _csv_relation(file: Path, names: Sequence[str], original: Path) -> str:
             "file, and of that year?"
         )
     if first[0].strip('" ').upper() == names[0]:
-        raise InvalidInputError(f"{original.name} has a header row; HCUP's files have none: remove it")
+        raise InvalidInputError(
+            f"{original.name} has a header row; HCUP's files have none: remove it"
+        )
     columns = ", ".join(f"{quoted(name)}: 'VARCHAR'" for name in names)
     return (
         f"read_csv({quoted(str(file))}, columns={{{columns}}}, header=false, auto_detect=false, "
@@ -237,7 +245,8 @@ def _check(connection: duckdb.DuckDBPyConnection, store: Path, year: int, name: 
     """Values that a file read by the wrong layout cannot have."""
     rows, keys, ages, sexes, other_years = connection.execute(f"""
         SELECT count(*), count(DISTINCT key_ed), count(*) FILTER (age > {LARGEST_AGE}),
-               count(*) FILTER (female NOT IN (0, 1)), count(*) FILTER (year <> {year} OR year IS NULL)
+               count(*) FILTER (female NOT IN (0, 1)),
+               count(*) FILTER (year <> {year} OR year IS NULL)
         FROM read_parquet({quoted(str(store))})
     """).fetchall()[0]
     if rows == 0:

@@ -35,12 +35,15 @@ FIELDS_2010 = (
 )  # fmt: skip
 REQUIRED = ("AGE", "SEX", "RACERETH", "PAYTYPER", "PATWT", "CSTRATM", "CPSUM", "DIAG1")
 CODES = {"DIAG": 5, "HDDIAG": 5, "CAUSE": 3}  # most columns of the kind in any year
-OPTIONAL = tuple(
-    name
-    for prefix, most in CODES.items()
-    for name in (f"{prefix}{k}" for k in range(1, most + 1))
-    if name not in REQUIRED
-) + ("YEAR",)
+OPTIONAL = (
+    "YEAR",
+    *(
+        name
+        for prefix, most in CODES.items()
+        for name in (f"{prefix}{k}" for k in range(1, most + 1))
+        if name not in REQUIRED
+    ),
+)
 RACE = {
     "1": "White, non-Hispanic", "2": "Black, non-Hispanic", "3": "Hispanic",
     "4": "Other, non-Hispanic",

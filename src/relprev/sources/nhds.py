@@ -55,7 +55,8 @@ def read_nhds(path: str | Path) -> Source:
             row_number() OVER () - 1 AS visit,
             visit AS visit_id,
             NULL::BIGINT AS patient,
-            CASE WHEN age_units = '1' THEN age::INTEGER WHEN age_units IN ('2', '3') THEN 0 END AS age,
+            CASE WHEN age_units = '1' THEN age::INTEGER
+                 WHEN age_units IN ('2', '3') THEN 0 END AS age,
             CASE sex WHEN '1' THEN 'M' WHEN '2' THEN 'F' END AS sex,
             try_cast(weight AS DOUBLE) AS weight,
             NULL::BIGINT AS stratum, NULL::BIGINT AS psu,
@@ -69,4 +70,3 @@ def read_nhds(path: str | Path) -> Source:
     """)
     expose_wide(connection, "wide", {"recorded": "diagnosis"}, "'ICD9'")
     return Source("nhds", connection, details={"file": path.name})
-

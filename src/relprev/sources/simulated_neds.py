@@ -129,7 +129,9 @@ def _table(
     assert cohort.strata is not None
     assert cohort.weights is not None
     dx, counts = _diagnoses(simulation, rows, codes, rng)
-    columns: dict[str, pa.Array] = {name: pa.array(values[rows]) for name, values in variables.items()}
+    columns: dict[str, pa.Array] = {
+        name: pa.array(values[rows]) for name, values in variables.items()
+    }
     columns |= {f"I10_DX{k + 1}": column for k, column in enumerate(dx)}
     columns |= {
         "I10_NDX": pa.array(counts),
@@ -161,9 +163,7 @@ def _diagnoses(
     numbers[np.flatnonzero(diagnosed), lengths[diagnosed]] = len(codes) + rng.integers(
         0, len(labels), int(diagnosed.sum())
     )
-    taken = [
-        all_codes.take(pa.array(column, mask=column < 0)) for column in numbers.T
-    ]
+    taken = [all_codes.take(pa.array(column, mask=column < 0)) for column in numbers.T]
     return taken, lengths + diagnosed
 
 

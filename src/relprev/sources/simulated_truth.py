@@ -44,6 +44,6 @@ def truth_of(simulation: Simulation, values: NDArray[Any], rows: NDArray[np.bool
     weights = simulation.cohort.weights
     weight = np.ones(int(rows.sum())) if weights is None else weights[rows]
     numbers, names = pd.factorize(np.asarray(values)[rows].astype(str), sort=True)
-    total = np.bincount(numbers, weight)
+    total = np.bincount(numbers, weight).astype(np.float64)
     mean = np.bincount(numbers, weight * simulation.condition_probability[rows]) / total
     return Truth(tuple(str(name) for name in names), mean, total)

@@ -65,7 +65,7 @@ class Source:
 
     name: str
     connection: duckdb.DuckDBPyConnection
-    attrition: Attrition = Attrition(())
+    attrition: Attrition = field(default_factory=lambda: Attrition(()))
     code_lengths: Mapping[str, int] = field(default_factory=dict)
     details: Mapping[str, Any] = field(default_factory=dict)
 
@@ -112,7 +112,8 @@ class Source:
         self.close()
 
     def __repr__(self) -> str:
-        return f"<Source {self.name}: {self.n_visits:,} visits, attributes {', '.join(self.attributes)}>"
+        attributes = ", ".join(self.attributes)
+        return f"<Source {self.name}: {self.n_visits:,} visits, attributes {attributes}>"
 
 
 def connect(memory_limit: str = MEMORY_LIMIT) -> duckdb.DuckDBPyConnection:

@@ -84,7 +84,12 @@ def read_tables(
     code_columns = [code] if isinstance(code, str) else list(code)
     wide = codes is None
     connection = connect()
-    wanted = [visit_id, *(c for c in named.values() if c), *attributes, *(code_columns if wide else ())]
+    wanted = [
+        visit_id,
+        *(c for c in named.values() if c),
+        *attributes,
+        *(code_columns if wide else ()),
+    ]
     _load(connection, visits, "raw_visits", list(dict.fromkeys(wanted)))
     require_unique(connection, "raw_visits", identifier(visit_id))
     _make_visits(connection, visit_id, named, attributes)
@@ -118,7 +123,9 @@ def _make_visits(
     columns = ["row_number() OVER () - 1 AS visit", f"{identifier(visit_id)} AS visit_id"]
     for name, column in named.items():
         if column is None:
-            columns.append(f"NULL::{'VARCHAR' if name == 'sex' else kinds.get(name, 'BIGINT')} AS {name}")
+            columns.append(
+                f"NULL::{'VARCHAR' if name == 'sex' else kinds.get(name, 'BIGINT')} AS {name}"
+            )
         elif name == "sex":
             columns.append(f"{_sex(identifier(column))} AS sex")
         elif name in kinds:
@@ -167,7 +174,12 @@ def _make_codes(
     if len(code_columns) != 1:
         raise InvalidInputError("code: with a codes table give one column, not several")
     is_column = version_name(version) not in VERSIONS
-    wanted = [visit_id, code_columns[0], *([version] if is_column else ()), *([role] if role else ())]
+    wanted = [
+        visit_id,
+        code_columns[0],
+        *([version] if is_column else ()),
+        *([role] if role else ()),
+    ]
     _load(connection, codes, "raw_codes", list(dict.fromkeys(wanted)))
     version_sql = f"{identifier(version)}::VARCHAR" if is_column else quoted(version)
     _number_versions(connection, version_sql)
@@ -181,7 +193,8 @@ def _make_codes(
         )
     connection.execute(f"""
         CREATE TABLE codes AS
-        SELECT visit, versions.name AS version, {normalize_sql(identifier(code_columns[0]))} AS code,
+        SELECT visit, versions.name AS version,
+               {normalize_sql(identifier(code_columns[0]))} AS code,
                {f"{identifier(role)}::VARCHAR" if role else "'diagnosis'"} AS role
         FROM raw_codes JOIN visits ON raw_codes.{identifier(visit_id)} = visits.visit_id
         JOIN versions ON versions.raw = {version_sql}

@@ -1,0 +1,227 @@
+"""OMOP common data model 5.3 and 5.4.
+
+Tables person, visit_occurrence, condition_occurrence and concept, from a folder of CSV or
+Parquet files, a DuckDB database, or PostgreSQL. Only the columns used are read.
+
+Codes are the source codes (ICD as recorded; default) or the standard concepts (SNOMED).
+A code's version is its vocabulary, ICD9CM and ICD10CM being ICD9 and ICD10; a source
+value without a concept keeps its text under the version SOURCE.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import duckdb
+
+from relprev.codes import normalize_sql, version_name
+from relprev.errors import InvalidInputError
+from relprev.sources.attrition import Attrition, Step
+from relprev.sources.formats import load_table
+from relprev.sources.source import (
+    Source,
+    connect,
+    identifier,
+    quoted,
+    reading,
+    require_unique,
+)
+
+EMERGENCY = (9203, 262)  # emergency room visit; emergency room and inpatient visit
+FEMALE, MALE = 8532, 8507
+TABLES = {
+    "person": ("person_id", "gender_concept_id", "year_of_birth", "month_of_birth",
+               "day_of_birth", "race_concept_id", "ethnicity_concept_id"),
+    "visit_occurrence": ("visit_occurrence_id", "person_id", "visit_concept_id",
+                         "visit_start_date"),
+    "condition_occurrence": ("visit_occurrence_id", "condition_concept_id",
+                             "condition_source_value", "condition_source_concept_id"),
+    "concept": ("concept_id", "concept_name", "vocabulary_id", "concept_code"),
+}  # fmt: skip
+
+
+def read_omop(
+    database: str | Path,
+    *,
+    schema: str | None = None,
+    codes: str = "source",
+    visit_concepts: Sequence[int] = EMERGENCY,
+) -> Source:
+    """Read an OMOP database.
+
+    Parameters
+    ----------
+    database : str or Path
+        Folder of CSV or Parquet files, DuckDB file, or ``postgresql://...`` URL (package
+        psycopg). The URL is used to connect and kept nowhere.
+    schema : str, optional
+        Schema of the tables. Default: ``main`` (DuckDB), ``public`` (PostgreSQL).
+    codes : "source" or "standard"
+        Source codes or standard concepts.
+    visit_concepts : sequence of int
+        Kinds of visit to keep; empty keeps all. Default: emergency room visits.
+
+    Returns
+    -------
+    Source
+        Attributes race, ethnicity and visit_concept_id.
+    """
+    if codes not in ("source", "standard"):
+        raise InvalidInputError(f"codes must be 'source' or 'standard', got {codes!r}")
+    connection = connect()
+    text = str(database)
+    if text.startswith(("postgresql://", "postgres://")):
+        _load_postgres(connection, text, schema or "public")
+    elif Path(database).is_dir():
+        _load_folder(connection, Path(database))
+    else:
+        _load_duckdb(connection, Path(database), schema or "main")
+    require_unique(connection, "raw_visit_occurrence", "visit_occurrence_id")
+    require_unique(connection, "raw_person", "person_id")
+    attrition = _make_visits(connection, visit_concepts)
+    _make_codes(connection, codes)
+    return Source("omop", connection, attrition=attrition, details={"codes": codes})
+
+
+def _load_folder(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
+    files = {file.name.lower(): file for file in sorted(folder.iterdir()) if file.is_file()}
+    for table, columns in TABLES.items():
+        endings = (".parquet", ".csv", ".csv.gz")
+        found = next((files[table + end] for end in endings if table + end in files), None)
+        if found is None:
+            raise InvalidInputError(
+                f"{folder} has no {table}.parquet, .csv or .csv.gz; is it a folder of OMOP tables?"
+            )
+        load_table(connection, found, f"raw_{table}", columns)
+
+
+def _load_duckdb(connection: duckdb.DuckDBPyConnection, path: Path, schema: str) -> None:
+    if not path.is_file():
+        raise InvalidInputError(
+            f"there is no folder or DuckDB file at {path}; for PostgreSQL give postgresql://..."
+        )
+    with reading(path.name):
+        connection.execute(f"ATTACH {quoted(str(path))} AS cdm (READ_ONLY)")
+        for table, columns in TABLES.items():
+            present = connection.execute(
+                "SELECT lower(column_name) FROM information_schema.columns WHERE table_catalog = "
+                "'cdm' AND lower(table_schema) = lower(?) AND lower(table_name) = ?",
+                [schema, table],
+            ).fetchall()
+            _require_columns(table, columns, [name for (name,) in present], schema)
+            connection.execute(
+                f"CREATE TABLE raw_{table} AS SELECT {', '.join(columns)} "
+                f"FROM cdm.{identifier(schema)}.{table}"
+            )
+        connection.execute("DETACH cdm")
+
+
+def _load_postgres(connection: duckdb.DuckDBPyConnection, url: str, schema: str) -> None:
+    """Stream each table through a temporary CSV file; memory stays small."""
+    try:
+        import psycopg
+        from psycopg import sql
+    except ImportError:
+        raise InvalidInputError(
+            "PostgreSQL needs the package psycopg: pip install psycopg"
+        ) from None
+    try:
+        with psycopg.connect(url) as server, tempfile.TemporaryDirectory() as folder:
+            for table, columns in TABLES.items():
+                found = server.execute(
+                    "SELECT column_name FROM information_schema.columns "
+                    "WHERE table_schema = %s AND table_name = %s",
+                    [schema, table],
+                ).fetchall()
+                _require_columns(table, columns, [name for (name,) in found], schema)
+                query = sql.SQL("COPY (SELECT {} FROM {}) TO STDOUT (FORMAT csv, HEADER)").format(
+                    sql.SQL(", ").join(map(sql.Identifier, columns)), sql.Identifier(schema, table)
+                )
+                file = Path(folder) / f"{table}.csv"
+                with server.cursor().copy(query) as rows, file.open("wb") as target:
+                    for block in rows:
+                        target.write(block)
+                load_table(connection, file, f"raw_{table}", columns)
+    except psycopg.Error as error:
+        # Neither the URL nor the server's message is repeated: both may hold credentials.
+        raise InvalidInputError(
+            f"PostgreSQL at {urlsplit(url).hostname or 'the local socket'} cannot be read "
+            f"({type(error).__name__}); check the URL, the user's rights and the schema {schema!r}"
+        ) from None
+
+
+def _require_columns(
+    table: str, columns: Sequence[str], present: Sequence[str], schema: str
+) -> None:
+    if not present:
+        raise InvalidInputError(f"there is no table {table} in the schema {schema!r}; give schema=")
+    missing = [column for column in columns if column not in present]
+    if missing:
+        raise InvalidInputError(f"{table} lacks {', '.join(missing)}; is it OMOP CDM 5.3 or 5.4?")
+
+
+def _make_visits(connection: duckdb.DuckDBPyConnection, visit_concepts: Sequence[int]) -> Attrition:
+    kinds = ", ".join(str(int(concept)) for concept in visit_concepts)
+    kind = f"visit_concept_id::BIGINT IN ({kinds})" if kinds else "true"
+    connection.execute(f"""
+        CREATE TABLE visits AS
+        WITH seen AS (
+            SELECT *, visit_start_date::DATE AS day,
+                   make_date(year_of_birth::INTEGER,
+                             coalesce(try_cast(month_of_birth AS INTEGER), 7),
+                             coalesce(try_cast(day_of_birth AS INTEGER), 1)) AS birth
+            FROM raw_visit_occurrence LEFT JOIN raw_person USING (person_id) WHERE {kind}
+        )
+        SELECT row_number() OVER (ORDER BY visit_occurrence_id::BIGINT) - 1 AS visit,
+               visit_occurrence_id::BIGINT AS visit_id, person_id::BIGINT AS patient,
+               datesub('year', birth, day)::INTEGER AS age,
+               CASE gender_concept_id::BIGINT
+                    WHEN {FEMALE} THEN 'F' WHEN {MALE} THEN 'M' END AS sex,
+               NULL::DOUBLE AS weight, NULL::BIGINT AS stratum, NULL::BIGINT AS psu,
+               year(day)::INTEGER AS year, {_concept_name("race")}, {_concept_name("ethnicity")},
+               visit_concept_id::BIGINT AS visit_concept_id
+        FROM seen
+    """)
+    rules = [("visits in the database", "true"), ("visit of the kinds asked for", kind)]
+    steps = []
+    for words, where in rules if kinds else rules[:1]:
+        visits, patients = connection.execute(
+            f"SELECT count(*), count(DISTINCT person_id) FROM raw_visit_occurrence WHERE {where}"
+        ).fetchall()[0]
+        steps.append(Step(words, visits, patients))
+    return Attrition(tuple(steps))
+
+
+def _concept_name(attribute: str) -> str:
+    """SQL: name of the concept, or its number where the vocabulary lacks it; 0 is missing."""
+    number = f"nullif({attribute}_concept_id::BIGINT, 0)"
+    return f"""coalesce(
+        (SELECT any_value(concept_name) FROM raw_concept WHERE concept_id::BIGINT = {number}),
+        'concept ' || {number}) AS {attribute}"""
+
+
+def _make_codes(connection: duckdb.DuckDBPyConnection, codes: str) -> None:
+    source = codes == "source"
+    concept = "condition_source_concept_id" if source else "condition_concept_id"
+    fallback = "condition_source_value" if source else "NULL"
+    connection.execute(f"""
+        CREATE TABLE recorded AS
+        SELECT v.visit, coalesce(c.vocabulary_id, 'SOURCE') AS vocabulary,
+               {normalize_sql(f"coalesce(c.concept_code::VARCHAR, {fallback}::VARCHAR)")} AS code
+        FROM raw_condition_occurrence o
+        JOIN visits v ON v.visit_id = try_cast(o.visit_occurrence_id AS BIGINT)
+        LEFT JOIN raw_concept c
+            ON c.concept_id::BIGINT = try_cast(o.{concept} AS BIGINT) AND c.concept_id::BIGINT <> 0
+    """)
+    connection.execute("CREATE TABLE versions (vocabulary VARCHAR, version VARCHAR)")
+    for (vocabulary,) in connection.execute("SELECT DISTINCT vocabulary FROM recorded").fetchall():
+        connection.execute(
+            "INSERT INTO versions VALUES (?, ?)", [vocabulary, version_name(vocabulary)]
+        )
+    connection.execute("""
+        CREATE TABLE codes AS SELECT visit, version, code, 'diagnosis' AS role
+        FROM recorded JOIN versions USING (vocabulary) WHERE code <> ''
+    """)

@@ -1,0 +1,223 @@
+"""Simulated MIMIC-IV and MIMIC-IV-ED files with a known truth, in the official format.
+
+Visits come from `relprev.simulate.ed_visits`; its groups are the patients' races. Every
+visit is written as an emergency stay, a stay with the admission it led to (codes spread
+over both), or an admission through the emergency room. Added to them, with codes of the
+condition, are visits that the paper's rules leave out: admissions linked to two stays,
+stays linked to an admission that does not exist, admissions from elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from relprev.codes import code_set
+from relprev.errors import InvalidInputError
+from relprev.files import written_whole
+from relprev.simulate import Simulation, ed_visits
+from relprev.sources.simulated_neds import icd10_like
+from relprev.sources.simulated_truth import Truth, truth_of
+
+RACES = {"WHITE": 0.35, "BLACK/AFRICAN AMERICAN": 0.15, "ASIAN": 0.2, "HISPANIC/LATINO": 0.3}
+INSURANCES = ("Medicare", "Medicaid", "Other")
+MARITAL_STATUSES = ("SINGLE", "MARRIED", "DIVORCED", "WIDOWED", "")
+ED, BOTH, HOSPITAL = 0, 1, 2
+ANCHOR_YEAR = 2150
+LAYOUTS = ("1.0", "2.2")
+
+
+@dataclass(frozen=True, eq=False)
+class WrittenMimic:
+    """The folders, the truth for race, and how many visits each rule must leave out.
+
+    The truth is that of women of 18 and more whose race can be known from the files.
+    """
+
+    hosp: Path
+    ed: Path
+    truth: Truth
+    excluded: Mapping[str, int]
+    included: int
+
+
+def write_mimic(
+    folder: str | Path,
+    n_visits: int = 50_000,
+    *,
+    layout: str = "2.2",
+    n_codes: int = 2_000,
+    prevalence: float = 0.05,
+    seed: int = 0,
+) -> WrittenMimic:
+    """Write simulated MIMIC-IV and MIMIC-IV-ED folders.
+
+    Parameters
+    ----------
+    folder : str or Path
+        Gets the folders ``mimic-iv`` and ``mimic-iv-ed``.
+    n_visits : int
+        Visits that the linking rules keep; men and children included.
+    layout : "1.0" or "2.2"
+        Version whose folders and column names to use.
+    n_codes, prevalence, seed
+        As in `relprev.simulate.ed_visits`.
+    """
+    if layout not in LAYOUTS:
+        raise InvalidInputError(f"layout must be one of {', '.join(LAYOUTS)}, got {layout!r}")
+    rng = np.random.default_rng([seed, 2])
+    simulation = ed_visits(n_visits, n_codes=n_codes, prevalence=prevalence, seed=seed,
+                           diagnosis_rates=RACES)  # fmt: skip
+    patients = _patients(simulation, rng)
+    visits = _visits(simulation, patients, rng)
+    left_out = _left_out(visits, rng)
+    stays = pd.concat([visits[visits["kind"] != HOSPITAL], left_out[left_out["stay_id"] > 0]])
+    admissions = pd.concat([visits[visits["kind"] != ED], left_out[left_out["admitted"]]])
+    codes = _codes(simulation, visits, left_out, rng)
+    hosp, ed = Path(folder) / "mimic-iv", Path(folder) / "mimic-iv-ed"
+    _write_tables(hosp, ed, layout, patients, stays, admissions, codes)
+    known = np.ones(n_visits, dtype=bool)
+    if layout == "1.0":  # stays have no race: it comes from some admission of the patient
+        known = np.isin(visits["subject_id"], admissions["subject_id"])
+    included = (visits["gender"] == "F").to_numpy() & (visits["age"] >= 18).to_numpy()
+    return WrittenMimic(
+        hosp, ed,
+        truth=truth_of(simulation, visits["race"].to_numpy(dtype=str), included & known),
+        excluded={str(reason): int(n) for reason, n in left_out["reason"].value_counts().items()},
+        included=int(included.sum()),
+    )  # fmt: skip
+
+
+def _patients(simulation: Simulation, rng: np.random.Generator) -> pd.DataFrame:
+    cohort = simulation.cohort
+    assert cohort.clusters is not None
+    _, first = np.unique(cohort.clusters, return_index=True)
+    n = len(first)
+    return pd.DataFrame({
+        "subject_id": 10_000_000 + np.arange(n),
+        "gender": rng.choice(["F", "M"], n, p=[0.6, 0.4]),
+        "anchor_age": rng.integers(12, 91, n),
+        "anchor_year": ANCHOR_YEAR,
+        "race": cohort.group_labels[first],
+        "insurance": rng.choice(INSURANCES, n),
+        "marital_status": rng.choice(MARITAL_STATUSES, n),
+    })  # fmt: skip
+
+
+def _visits(
+    simulation: Simulation, patients: pd.DataFrame, rng: np.random.Generator
+) -> pd.DataFrame:
+    """One row a simulated visit, in the simulation's order."""
+    cohort = simulation.cohort
+    visits = patients.iloc[np.asarray(cohort.clusters)].reset_index(drop=True)
+    later = rng.integers(0, 4, cohort.n)
+    visits["age"] = visits["anchor_age"] + later
+    visits["time"] = _times(later, rng)
+    visits["kind"] = rng.choice([ED, BOTH, HOSPITAL], cohort.n, p=[0.45, 0.4, 0.15])
+    number = np.arange(cohort.n)
+    visits["stay_id"] = np.where(visits["kind"] == HOSPITAL, 0, 30_000_000 + number)
+    visits["hadm_id"] = np.where(visits["kind"] == ED, 0, 20_000_000 + number)
+    visits["admission_location"] = "EMERGENCY ROOM"
+    return visits
+
+
+def _times(years_later: NDArray[Any], rng: np.random.Generator) -> list[str]:
+    months = rng.integers(1, 13, len(years_later))
+    return [f"{ANCHOR_YEAR + later}-{month:02d}-15 10:00:00"
+            for later, month in zip(years_later, months, strict=True)]  # fmt: skip
+
+
+def _left_out(visits: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
+    """Visits that the rules must leave out, and why."""
+    size = max(len(visits) // 200, 4)
+    reasons = ("several stays", "several stays", "no admission", "from elsewhere")
+    parts = []
+    for k, reason in enumerate(reasons):
+        part = visits.iloc[rng.integers(0, len(visits), size)].copy()
+        number = np.arange(size)
+        part["reason"] = reason
+        part["stay_id"] = 0 if reason == "from elsewhere" else 38_000_000 + size * k + number
+        # Both parts of "several stays" share their admissions, written once.
+        part["hadm_id"] = 28_000_000 + size * reasons.index(reason) + number
+        part["admitted"] = (reason == "from elsewhere") | ((reason == "several stays") & (k == 0))
+        part["admission_location"] = "PHYSICIAN REFERRAL"
+        parts.append(part)
+    return pd.concat(parts, ignore_index=True)
+
+
+def _codes(
+    simulation: Simulation,
+    visits: pd.DataFrame,
+    left_out: pd.DataFrame,
+    rng: np.random.Generator,
+) -> pd.DataFrame:
+    """Every recorded code: stay_id or hadm_id (the other is 0), icd_code, icd_version."""
+    X = simulation.cohort.X.to_scipy().tocoo()
+    names, versions = _code_names(X.shape[1])
+    labels = code_set("ipv").patterns
+    texts = np.concatenate([names, [p.text for p in labels]])
+    numbers = np.concatenate([versions, [int(p.version[3:]) for p in labels]])
+    sick = np.flatnonzero(simulation.cohort.diagnosed)
+    row = np.concatenate([X.row, sick])
+    code = np.concatenate([X.col, X.shape[1] + rng.integers(0, len(labels), len(sick))])
+    stay, admission = visits["stay_id"].to_numpy()[row], visits["hadm_id"].to_numpy()[row]
+    place = rng.choice([ED, BOTH, HOSPITAL], len(row))  # matters where there are two places
+    in_stay = (stay > 0) & ((admission == 0) | (place != HOSPITAL))
+    in_admission = (admission > 0) & ((stay == 0) | (place != ED))
+    wrong = rng.integers(X.shape[1], len(texts), len(left_out))  # codes of the condition
+    elsewhere = np.where(left_out["stay_id"] > 0, 0, left_out["hadm_id"])
+    none_in_stays, none_in_admissions = (np.zeros(k.sum(), int) for k in (in_admission, in_stay))
+    stay = np.concatenate([stay[in_stay], none_in_stays, left_out["stay_id"]])
+    admission = np.concatenate([none_in_admissions, admission[in_admission], elsewhere])
+    code = np.concatenate([code[in_stay], code[in_admission], wrong])
+    return pd.DataFrame({"stay_id": stay, "hadm_id": admission, "icd_code": texts[code],
+                         "icd_version": numbers[code]})  # fmt: skip
+
+
+def _code_names(count: int) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Texts and versions of the simulated codes: ICD-9 and ICD-10 by turns."""
+    icd10 = np.array(icd10_like(count), dtype=object)
+    icd9 = np.array([f"{j:05d}" for j in range(count)], dtype=object)
+    odd = np.arange(count) % 2 == 1
+    return np.where(odd, icd9, icd10), np.where(odd, 9, 10)
+
+
+def _write_tables(
+    hosp: Path,
+    ed: Path,
+    layout: str,
+    patients: pd.DataFrame,
+    stays: pd.DataFrame,
+    admissions: pd.DataFrame,
+    codes: pd.DataFrame,
+) -> None:
+    old = layout == "1.0"
+    people = hosp / ("core" if old else "hosp")
+    admissions = admissions.rename(
+        columns={"time": "admittime"} | ({"race": "ethnicity"} if old else {})
+    )
+    stays = stays.rename(columns={"time": "intime"}).assign(
+        hadm_id=stays["hadm_id"].astype("Int64").mask(stays["hadm_id"] == 0)
+    )
+    race = "ethnicity" if old else "race"
+    person = ["subject_id", "gender", "anchor_age", "anchor_year"]
+    admission = ["subject_id", "hadm_id", "admittime", "admission_location", "insurance",
+                 "marital_status", race]  # fmt: skip
+    stay = ["subject_id", "hadm_id", "stay_id", "intime", *([] if old else ["gender", "race"])]
+    code = ["icd_code", "icd_version"]
+    tables = {
+        people / "patients": patients[person],
+        people / "admissions": admissions[admission],
+        hosp / "hosp" / "diagnoses_icd": codes.loc[codes["hadm_id"] > 0, ["hadm_id", *code]],
+        ed / "ed" / "edstays": stays[stay],
+        ed / "ed" / "diagnosis": codes.loc[codes["stay_id"] > 0, ["stay_id", *code]],
+    }
+    for path, table in tables.items():
+        with written_whole(path.with_name(path.name + ".csv.gz")) as temporary:
+            table.to_csv(temporary, index=False, compression={"method": "gzip", "mtime": 0})
