@@ -1,0 +1,132 @@
+"""What an experiment is: a grid of cells, each of which gives one row of results."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from relprev.errors import RelprevError, RelprevWarning
+from relprev.estimates import RelativePrevalence
+from relprev.experiments.methods import METHODS, REFERENCE, Parts
+from relprev.model.splits import split
+from relprev.simulate import Simulation
+
+SHARES = (0.6, 0.2, 0.2)
+Settings = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A family of simulated data sets and the methods tried on them.
+
+    Parameters
+    ----------
+    name : str
+        As on the command line.
+    title : str
+    scenarios : function of (quick, variant, data)
+        Settings of every data set; values are text, numbers or booleans.
+    simulate : function of (settings, seed)
+    methods : names of methods, see `relprev.experiments.methods`
+    x, x_label : setting on the horizontal axis of the figure, and its label
+    panel : setting that has one panel for each value, or ""
+    series : setting that has one line for each value, or "" for one line a method
+    seeds, splits : number of data sets of each scenario, and of splits of each
+    write_extras : function of (folder, data) that writes further tables, optional
+    """
+
+    name: str
+    title: str
+    scenarios: Callable[[bool, str, str], Sequence[Settings]]
+    simulate: Callable[[Settings, int], Simulation]
+    methods: tuple[str, ...]
+    x: str
+    x_label: str
+    panel: str = ""
+    series: str = ""
+    seeds: int = 20
+    splits: int = 5
+    write_extras: Callable[[Path, str], None] | None = None
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One method on one split of one data set."""
+
+    experiment: str
+    settings: Settings
+    method: str
+    seed: int
+    split: int
+
+    @property
+    def columns(self) -> dict[str, Any]:
+        """What identifies the cell, as columns of the results."""
+        place = {"method": self.method, "seed": self.seed, "split": self.split}
+        return {"experiment": self.experiment, **self.settings, **place}
+
+    def key(self, version: str) -> str:
+        """A name for the cell's file: the same cell of the same version has the same name."""
+        text = json.dumps([version, self.columns], sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:24]
+
+
+def compute(cell: Cell, simulate: Callable[[Settings, int], Simulation]) -> dict[str, Any]:
+    """One row of results: settings, estimate, truth, their ratio, time and warnings.
+
+    A method that refuses the data gives an estimate of NaN and says why in ``notes``.
+    """
+    data = simulate(cell.settings, cell.seed)
+    train, validation, test = split(data.cohort, SHARES, cell.split)
+    fit = np.sort(np.concatenate([train, validation]))
+    parts = Parts(
+        train=data.cohort.take(train),
+        validation=data.cohort.take(validation),
+        test=data.cohort.take(test),
+        fit=data.cohort.take(fit),
+        condition=data.condition[fit],
+    )
+    method = METHODS[cell.method]
+    started = time.perf_counter()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", RelprevWarning)
+        try:
+            estimate = _first(method.estimate(parts))
+            notes = {type(w.message).__name__ for w in caught}
+        except RelprevError as error:
+            estimate, notes = float("nan"), {f"{type(error).__name__}: {error}"}
+    seconds = time.perf_counter() - started
+    truth = _truth(data, test if method.judged_on == "test" else fit)
+    return {
+        **cell.columns,
+        "estimate": estimate,
+        "truth": truth,
+        "ratio": estimate / truth,
+        "seconds": round(seconds, 3),
+        "notes": "; ".join(sorted(notes)),
+    }
+
+
+def _truth(data: Simulation, rows: NDArray[np.int64]) -> float:
+    """True relative prevalence of a versus b in the given rows, from p(y=1|x)."""
+    part = Simulation(
+        data.cohort.take(rows),
+        data.condition_probability[rows],
+        data.condition[rows],
+        data.diagnosis_rates,
+    )
+    return _first(part.relative_prevalence(REFERENCE))
+
+
+def _first(result: RelativePrevalence) -> float:
+    """The one contrast there is: a versus b."""
+    return float(result.to_frame()["estimate"].iloc[0])

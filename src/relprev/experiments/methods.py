@@ -1,0 +1,99 @@
+"""The methods that experiments compare, by name.
+
+As in the paper, a data set is split into train, validation and test parts. PURPLE
+is fitted on the first, its penalty chosen on the second, and its p(y=1|x) averaged
+over the third. Baselines have nothing to tune and are fitted on the first two
+together. Each is judged by the true relative prevalence of the rows it averages over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from relprev.baselines import BBE, DEDPUL, KM2, SAREM, Negative, Observed, Oracle, TIcE
+from relprev.cohort import Cohort
+from relprev.estimates import RelativePrevalence
+from relprev.model import PURPLE
+
+REFERENCE = "b"  # experiments have two groups and estimate a versus b
+KM2_ROWS = 300
+
+
+@dataclass(frozen=True)
+class Parts:
+    """A data set cut into parts, and the true condition of the ``fit`` rows."""
+
+    train: Cohort
+    validation: Cohort
+    test: Cohort
+    fit: Cohort  # train and validation
+    condition: NDArray[np.uint8]
+
+
+@dataclass(frozen=True)
+class Method:
+    """A way to estimate the relative prevalence.
+
+    Parameters
+    ----------
+    name : str
+        As in results files.
+    label : str
+        As in figures.
+    estimate : function of `Parts`
+    judged_on : "fit" or "test"
+        Rows over which the method averages.
+    """
+
+    name: str
+    label: str
+    estimate: Callable[[Parts], RelativePrevalence]
+    judged_on: Literal["fit", "test"] = "fit"
+
+
+def with_validation(estimator: Any, parts: Parts) -> RelativePrevalence:
+    """Fit on train, choose on validation, average over test."""
+    fitted = clone(estimator).fit(parts.train, validation=parts.validation)
+    result: RelativePrevalence = fitted.relative_prevalence(REFERENCE, on=parts.test)
+    return result
+
+
+def without_validation(estimator: Any, parts: Parts) -> RelativePrevalence:
+    """Fit on train and validation together, and average over them."""
+    known = {"condition": parts.condition} if isinstance(estimator, Oracle) else {}
+    fitted = clone(estimator).fit(parts.fit, **known)
+    result: RelativePrevalence = fitted.relative_prevalence(REFERENCE)
+    return result
+
+
+def _purple(name: str, label: str, selection: str) -> Method:
+    estimator = PURPLE(selection=selection)
+    return Method(name, label, partial(with_validation, estimator), judged_on="test")
+
+
+def _baseline(name: str, label: str, estimator: Any) -> Method:
+    return Method(name, label, partial(without_validation, estimator))
+
+
+METHODS: dict[str, Method] = {
+    method.name: method
+    for method in (
+        _purple("purple", "PURPLE", "likelihood"),
+        _purple("purple-auc", "PURPLE, chosen by AUC", "auc"),
+        _baseline("oracle", "Oracle", Oracle()),
+        _baseline("observed", "Observed", Observed()),
+        _baseline("negative", "Negative", Negative()),
+        _baseline("sar-em", "SAR-EM", SAREM()),
+        _baseline("bbe", "BBE", BBE()),
+        _baseline("dedpul", "DEDPUL", DEDPUL()),
+        _baseline("tice", "TIcE", TIcE()),
+        _baseline("km2", "KM2", KM2(max_rows=KM2_ROWS)),
+    )
+}

@@ -1,0 +1,152 @@
+"""Run an experiment: cells, results, table and figure, in one folder."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from relprev.errors import InvalidInputError
+from relprev.experiments import figures, gauss, semisynthetic
+from relprev.experiments.engine import run_cells
+from relprev.experiments.experiment import Cell, Experiment, compute
+from relprev.experiments.methods import METHODS
+from relprev.experiments.summary import write_summary
+from relprev.parallel import available_cores
+
+EXPERIMENTS: dict[str, Experiment] = {
+    experiment.name: experiment for experiment in (*gauss.EXPERIMENTS, semisynthetic.EXPERIMENT)
+}
+VARIANTS = ("paper", "published")
+QUICK = 1  # seeds and splits
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """Results of an experiment and where they were written.
+
+    Parameters
+    ----------
+    results : DataFrame
+        One row a cell: settings, method, seed, split, estimate, truth, ratio, seconds, notes and
+        the versions of packages.
+    table : DataFrame
+        Mean and standard deviation of estimate / truth of every scenario and method.
+    folder : Path
+    """
+
+    results: pd.DataFrame
+    table: pd.DataFrame
+    folder: Path
+
+
+def run(
+    name: str,
+    out: str | Path,
+    *,
+    quick: bool = False,
+    variant: str = "paper",
+    data: str = "simulated",
+    methods: Sequence[str] | None = None,
+    seeds: int | None = None,
+    splits: int | None = None,
+    jobs: int | None = None,
+    verbose: bool = False,
+) -> Reproduction:
+    """Run an experiment of the paper and write its results to ``out/name``.
+
+    A run that was stopped goes on where it was. Files: ``results.parquet`` and ``.csv``,
+    ``table.csv`` and ``.md``, ``figure.svg``, ``.png`` and ``.pdf``.
+
+    Parameters
+    ----------
+    name : str
+        One of ``EXPERIMENTS``.
+    out : path
+    quick : bool
+        A small grid, one data set and one split each.
+    variant : "paper" or "published"
+        Follow the paper's text, or the authors' code where it differs.
+    data : str
+        For ``semisynthetic``: ``"simulated"``, ``"nhds:PATH"`` or ``"mimic:PATH"``.
+    methods : names of methods, optional
+        Default: the experiment's own.
+    seeds, splits : int, optional
+        Data sets of every scenario, and splits of each. Default: the experiment's own.
+    jobs : int, optional
+        Processes. Default: all cores.
+    verbose : bool
+        Show progress and time left on standard error.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     done = run("group-gap", folder, quick=True, methods=["observed"], jobs=1)
+    >>> list(done.table["group_gap"]), done.table["mean"].between(0.9, 1.1).all()
+    ([0.0, 2.0], np.True_)
+    """
+    experiment = _experiment(name)
+    _check(variant, methods, seeds=seeds, splits=splits, jobs=jobs)
+    if data != "simulated" and experiment is not semisynthetic.EXPERIMENT:
+        raise InvalidInputError(f"data={data!r} is for semisynthetic; {name} simulates its own")
+    folder = Path(out) / name
+    grid = cells(
+        experiment,
+        experiment.scenarios(quick, variant, data),
+        tuple(methods or experiment.methods),
+        seeds or (QUICK if quick else experiment.seeds),
+        splits or (QUICK if quick else experiment.splits),
+    )
+    results = run_cells(grid, work, folder, jobs=jobs or available_cores(), verbose=verbose)
+    table = write_summary(results, folder)
+    figures.write(experiment, table, folder)
+    if experiment.write_extras is not None:
+        experiment.write_extras(folder, data)
+    return Reproduction(results, table, folder)
+
+
+def cells(
+    experiment: Experiment,
+    scenarios: Sequence[Any],
+    methods: Sequence[str],
+    seeds: int,
+    splits: int,
+) -> list[Cell]:
+    """The grid: every method on every split of every data set of every scenario."""
+    return [
+        Cell(experiment.name, settings, method, seed, number)
+        for settings in scenarios
+        for seed in range(seeds)
+        for number in range(splits)
+        for method in methods
+    ]
+
+
+def work(cell: Cell) -> dict[str, Any]:
+    """The row of one cell."""
+    return compute(cell, EXPERIMENTS[cell.experiment].simulate)
+
+
+def _experiment(name: str) -> Experiment:
+    if name not in EXPERIMENTS:
+        raise InvalidInputError(
+            f"there is no experiment {name!r}; there are {', '.join(EXPERIMENTS)}"
+        )
+    return EXPERIMENTS[name]
+
+
+def _check(variant: str, methods: Sequence[str] | None, **counts: int | None) -> None:
+    if variant not in VARIANTS:
+        raise InvalidInputError(f"variant must be 'paper' or 'published', got {variant!r}")
+    unknown = [name for name in methods or () if name not in METHODS]
+    if unknown:
+        raise InvalidInputError(
+            f"methods holds {', '.join(unknown)}; there are {', '.join(METHODS)}"
+        )
+    for name, count in counts.items():
+        if count is not None and count < 1:
+            raise InvalidInputError(f"{name} must be at least 1, got {count}")

@@ -1,0 +1,196 @@
+"""Semi-synthetic data: real (or simulated) code vectors, a simulated condition. Figure 2C.
+
+With ``count`` the number of suspicious codes of a visit,
+
+    p(y=1|x) = sigma(k count - 3),    s ~ Bernoulli(c_g y)
+
+for four choices of suspicious codes, made from the data at hand by the paper's rules:
+
+    common          25 of the 50 most common codes, k = 1
+    high-rp         the 10 codes with the highest prevalence in b over that in a, among codes
+                    used 50 times or more in each; adults, k = 4
+    endometriosis   the 25 codes most over-represented in visits with endometriosis, whose own
+                    codes are then dropped; women, k = 1
+    ipv             injuries of head, neck and face; adult women, k = 4
+
+Codes used ten times or less are dropped. (The paper prints another formula for p(y=1|x), but
+only this one, that of its code, gives the prevalences it reports.) The authors' code takes a
+fifth of the visits, except for ipv: ``variant="published"``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from relprev.codes import describe
+from relprev.cohort import as_cohort
+from relprev.design.base import FloatArray
+from relprev.errors import InvalidInputError
+from relprev.experiments.experiment import Experiment, Settings
+from relprev.experiments.methods import METHODS
+from relprev.experiments.visits import CodedVisits, load_visits
+from relprev.files import written_whole
+from relprev.simulate import Simulation
+
+RATE_A = 0.5
+RATES_B = (0.1, 0.3, 0.5, 0.7, 0.9)
+LEAST_USES = 10
+LEAST_USES_IN_GROUP = 50
+PUBLISHED_SHARE = 0.2
+Columns = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """How to choose visits and suspicious codes, and how strongly the codes count."""
+
+    k: float
+    women: bool
+    adults: bool
+    choose: Callable[[CodedVisits], Columns]
+    subsampled: bool = True  # by the authors' code
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """Visits of a setting, columns of the suspicious codes and p(y=1|x)."""
+
+    visits: CodedVisits
+    suspicious: Columns
+    probability: FloatArray
+
+
+def _common(visits: CodedVisits) -> Columns:
+    top = np.argsort(-_uses(visits), kind="stable")[:50]
+    return np.sort(np.random.default_rng(0).choice(top, min(25, len(top)), replace=False))
+
+
+def _high_relative_prevalence(visits: CodedVisits) -> Columns:
+    in_a, in_b = (_uses(visits, visits.group == g) for g in (0, 1))
+    often = np.flatnonzero((in_a >= LEAST_USES_IN_GROUP) & (in_b >= LEAST_USES_IN_GROUP))
+    return often[np.argsort(-in_b[often] / in_a[often], kind="stable")[:10]]
+
+
+def _with_endometriosis(visits: CodedVisits) -> Columns:
+    own = visits.columns_of(visits.endometriosis)
+    cases = np.asarray(visits.X[:, own].sum(axis=1)).ravel() > 0
+    if not cases.any():
+        raise InvalidInputError(
+            "no visit has an endometriosis code; the setting 'endometriosis' needs some"
+        )
+    excess = _uses(visits, cases) / _uses(visits)
+    excess[own] = -1.0
+    return np.argsort(-excess, kind="stable")[:25]
+
+
+def _injuries(visits: CodedVisits) -> Columns:
+    found = visits.columns_of(visits.injuries)
+    if len(found) == 0:
+        raise InvalidInputError("no visit has an injury code; the setting 'ipv' needs some")
+    return found
+
+
+def _uses(visits: CodedVisits, rows: NDArray[np.bool_] | None = None) -> FloatArray:
+    X = visits.X if rows is None else visits.X[np.flatnonzero(rows)]
+    return np.asarray(X.sum(axis=0), dtype=float).ravel()
+
+
+SETTINGS = {
+    "common": Setting(1.0, women=False, adults=False, choose=_common),
+    "high-rp": Setting(4.0, women=False, adults=True, choose=_high_relative_prevalence),
+    "endometriosis": Setting(1.0, women=True, adults=False, choose=_with_endometriosis),
+    "ipv": Setting(4.0, women=True, adults=True, choose=_injuries, subsampled=False),
+}
+
+
+@lru_cache(maxsize=len(SETTINGS))
+def prepare(data: str, name: str) -> Prepared:
+    """Visits, suspicious codes and p(y=1|x) of a setting."""
+    everybody, setting = load_visits(data), SETTINGS[name]
+    rows = np.ones(len(everybody.group), dtype=bool)
+    if setting.women:
+        rows &= everybody.female
+    if setting.adults:
+        rows &= everybody.adult
+    visits = everybody.restricted(rows, LEAST_USES)
+    suspicious = setting.choose(visits)
+    count = np.asarray(visits.X[:, suspicious].sum(axis=1)).ravel()
+    return Prepared(visits, suspicious, 1 / (1 + np.exp(3 - setting.k * count)))
+
+
+def simulate(settings: Settings, seed: int) -> Simulation:
+    """Draw y and s for the visits of a setting."""
+    name = settings["setting"]
+    prepared = prepare(settings["data"], name)
+    visits, p = prepared.visits, prepared.probability
+    rng = np.random.default_rng(seed)
+    rows = np.arange(len(p))
+    if settings["variant"] == "published" and SETTINGS[name].subsampled:
+        rows = np.sort(rng.choice(rows, int(PUBLISHED_SHARE * len(p)), replace=False))
+    kept = np.arange(visits.X.shape[1])
+    if name == "endometriosis":
+        kept = np.setdiff1d(kept, visits.columns_of(visits.endometriosis))
+    X = visits.X[rows][:, kept]
+    used = np.flatnonzero(np.asarray(X.sum(axis=0)).ravel() > 0)
+    p, g = p[rows], visits.group[rows]
+    rates = np.array([RATE_A, settings["rate_b"]])
+    y = (rng.random(len(p)) < p).astype(np.uint8)
+    s = ((rng.random(len(p)) < rates[g]) & (y == 1)).astype(np.uint8)
+    patients = None if visits.patients is None else visits.patients[rows]
+    cohort = as_cohort(X[:, used], s, groups=np.array(["a", "b"])[g], clusters=patients)
+    return Simulation(cohort, p, y, rates)
+
+
+def scenarios(quick: bool, variant: str, data: str) -> list[Settings]:
+    """Every setting at every diagnosis rate of group b."""
+    data = "simulated-small" if quick and data == "simulated" else data
+    rates = RATES_B[:1] if quick else RATES_B
+    return [
+        {"setting": name, "rate_b": rate, "variant": variant, "data": data}
+        for name in SETTINGS
+        for rate in rates
+    ]
+
+
+def write_symptoms(folder: Path, data: str) -> None:
+    """Write ``symptoms.csv``: the suspicious codes of every setting and how often they are used."""
+    tables = [symptoms(prepare(data, name)).assign(setting=name) for name in SETTINGS]
+    with written_whole(folder / "symptoms.csv") as path:
+        pd.concat(tables).to_csv(path, index=False)
+
+
+def symptoms(prepared: Prepared) -> pd.DataFrame:
+    """Suspicious codes: version, code, description, share of the visits of a and b with it."""
+    visits = prepared.visits
+    shares = [_uses(visits, visits.group == g) / np.sum(visits.group == g) for g in (0, 1)]
+    return pd.DataFrame(
+        {
+            "version": [visits.codes[j][0] for j in prepared.suspicious],
+            "code": [visits.codes[j][1] for j in prepared.suspicious],
+            "description": [describe(*visits.codes[j]) for j in prepared.suspicious],
+            "share_a": shares[0][prepared.suspicious],
+            "share_b": shares[1][prepared.suspicious],
+        }
+    )
+
+
+EXPERIMENT = Experiment(
+    "semisynthetic",
+    "Simulated conditions on code vectors",
+    scenarios,
+    simulate,
+    tuple(METHODS),
+    x="rate_b",
+    x_label="Diagnosis rate of group b (group a: 0.5)",
+    panel="setting",
+    seeds=5,
+    splits=1,
+    write_extras=write_symptoms,
+)
