@@ -19,7 +19,7 @@ from relprev.cohort.spec import GroupVariable, Study
 from relprev.errors import DataWarning, InvalidInputError, TooFewCasesError
 from relprev.progress import progress
 from relprev.sources.attrition import Attrition, Step
-from relprev.sources.source import Source
+from relprev.sources.source import Source, reading
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +31,7 @@ class BuiltCohort:
     attrition: Attrition
 
 
+@reading("the source")
 def build_cohorts(
     study: Study,
     source: Source,

@@ -28,7 +28,7 @@ from relprev.codes import normalize_sql
 from relprev.errors import InvalidInputError
 from relprev.sources.attrition import Attrition, Step
 from relprev.sources.formats import load_table
-from relprev.sources.source import Source, column_names, connect, require_unique
+from relprev.sources.source import Source, column_names, connect, reading, require_unique
 
 EMERGENCY_ROOM = "EMERGENCY ROOM"
 TABLES = {
@@ -41,6 +41,7 @@ TABLES = {
 }  # fmt: skip
 
 
+@reading("the MIMIC-IV files")
 def read_mimic(hosp: str | Path, ed: str | Path, *, fill: str = "patient") -> Source:
     """Read MIMIC-IV with MIMIC-IV-ED.
 

@@ -57,6 +57,7 @@ LARGEST_AGE = 124
 DESIGN_BASE = 100_000  # NEDS_STRATUM and HOSP_ED have at most 5 digits
 
 
+@reading("the NEDS files")
 def read_neds(
     core: str | Path | Iterable[str | Path],
     *,

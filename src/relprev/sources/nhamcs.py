@@ -24,6 +24,7 @@ from relprev.sources.source import (
     connect,
     expose_wide,
     labels,
+    reading,
 )
 
 CUT = 4
@@ -57,6 +58,7 @@ PAYER = {
 NO_CODE = {"ICD9": r"^-\d*$|^V99\d|^$", "ICD10": r"^-\d*$|^ZZZ|^$"}
 
 
+@reading("the NHAMCS files")
 def read_nhamcs(paths: str | Path | Iterable[str | Path], *, year: int | None = None) -> Source:
     """Read one or several years of NHAMCS emergency department files.
 

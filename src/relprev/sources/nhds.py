@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from relprev.sources.formats import load_fixed_width, require_file
-from relprev.sources.source import Source, code_list, connect, expose_wide, labels
+from relprev.sources.source import Source, code_list, connect, expose_wide, labels, reading
 
 WIDTH = 149
 DIAGNOSES = tuple((f"dx{k:02d}", 28 + 5 * (k - 1), 32 + 5 * (k - 1)) for k in range(1, 16))
@@ -32,6 +32,7 @@ PAYER = {
 }  # fmt: skip
 
 
+@reading("the NHDS file")
 def read_nhds(path: str | Path) -> Source:
     """Read the NHDS 2010 public-use file.
 

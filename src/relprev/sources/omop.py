@@ -43,6 +43,7 @@ TABLES = {
 }  # fmt: skip
 
 
+@reading("the OMOP database")
 def read_omop(
     database: str | Path,
     *,

