@@ -1,4 +1,4 @@
-"""Do 95% intervals cover, is the estimate unbiased, does the test of constant ratio hold its size?"""
+"""Do 95% intervals cover, is the estimate unbiased, does the check hold its size?"""
 
 from __future__ import annotations
 

@@ -118,7 +118,7 @@ def drift_test(
     stacked = (phi[:, :, None] * U[:, None, :]).reshape(len(phi), -1)
     projected = stacked - U @ np.linalg.solve(J.T, J_k.T)
     weighted = data.omega[:, None] * projected
-    T, V = weighted.sum(axis=0), design.covariance(design.totals(weighted))
+    T, V = weighted.sum(axis=0), design.covariance(design.totals(weighted.T))
     df = design.degrees_of_freedom
     count = q * len(free)
     if count >= df:
@@ -146,8 +146,8 @@ def _functions(fitted: DebiasedPURPLE, by: Any) -> tuple[FloatArray, list[str], 
         raise InvalidInputError(f"by must be 'trend', 'quintiles' or an array, got {by!r}")
     if not data.risk.any():
         raise InvalidInputError(
-            f"by={by!r} needs a model of the risk, but the estimator was fitted with m=None; fit it "
-            "with m='purple' or give categories"
+            f"by={by!r} needs a model of the risk, but the estimator was fitted with m=None; fit "
+            "it with m='purple' or give categories"
         )
     log_risk = np.log(np.maximum(data.risk, 1e-12))
     cases = data.omega * data.risk

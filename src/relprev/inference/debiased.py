@@ -71,7 +71,7 @@ class DebiasedPURPLE(BaseEstimator):
         What to do with a stratum of one primary sampling unit.
     reference : str, optional
         Group whose diagnosis rate is 1 in ``diagnosis_ratios_``. Default: the largest.
-        The relative prevalences do not depend on it.
+        The relative prevalences depend on it only through the risk's scale, in the third digit.
     random_state : int
         Seed of the folds.
     verbose : bool
@@ -321,8 +321,8 @@ def _estimable(cohort: Cohort) -> tuple[Cohort, NDArray[np.int64]]:
             f"{', '.join(thin)}); merge groups"
         )
     warnings.warn(
-        f"no estimate for {', '.join(thin)}: fewer than {MIN_PATIENTS} diagnosed patients; rows that "
-        "need these groups (also in a complement) are withheld, so merge them with another group",
+        f"no estimate for {', '.join(thin)}: fewer than {MIN_PATIENTS} diagnosed patients; rows "
+        "that need these groups (also in a complement) are withheld; merge them with another",
         DataWarning,
         stacklevel=3,
     )
@@ -343,9 +343,9 @@ def _warn_if_thin(information: FloatArray, names: tuple[str, ...]) -> None:
             if cases < FEW_CASES / 2]  # fmt: skip
     if thin:
         warnings.warn(
-            f"very few informative cases: {', '.join(thin)} effective; the diagnosed of these groups "
-            "are few, or unlike anyone diagnosed elsewhere, and intervals may be too short; merge "
-            "groups or use fewer features",
+            f"very few informative cases: {', '.join(thin)} effective; the diagnosed of these "
+            "groups are few, or unlike anyone diagnosed elsewhere, and intervals may be too short; "
+            "merge groups or use fewer features",
             DataWarning,
             stacklevel=4,
         )

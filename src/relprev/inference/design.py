@@ -20,6 +20,7 @@ of freedom count the PSUs and strata that still have rows.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -65,9 +66,9 @@ class SamplingDesign:
         alone = int((np.bincount(self.stratum) == 1).sum())
         if alone and self.lonely == "fail":
             raise InvalidInputError(
-                f"{alone} strata have a single primary sampling unit, which shows no variance; merge "
-                "them with similar strata, or choose lonely_psu='adjust' (cautious) or 'certainty' "
-                "(the unit was sure to be drawn)"
+                f"{alone} strata have a single primary sampling unit, which shows no variance; "
+                "merge them with similar strata, or choose lonely_psu='adjust' (cautious) or "
+                "'certainty' (the unit was sure to be drawn)"
             )
 
     @classmethod
@@ -102,10 +103,10 @@ class SamplingDesign:
         """PSUs less strata, of those that have rows."""
         return self.n_psus - self.n_strata
 
-    def totals(self, values: FloatArray) -> FloatArray:
-        """Sums within PSUs: (n, q) to (number of PSUs, q)."""
+    def totals(self, columns: Iterable[FloatArray]) -> FloatArray:
+        """Sums within PSUs of q columns of shape (n,), as (number of PSUs, q)."""
         count = len(self.stratum)
-        return np.column_stack([np.bincount(self.psu, column, count) for column in values.T])
+        return np.column_stack([np.bincount(self.psu, column, count) for column in columns])
 
     def covariance(self, totals: FloatArray) -> FloatArray:
         """V for the totals of q influence functions, shape (q, q)."""
@@ -116,8 +117,8 @@ class SamplingDesign:
             )
         n_strata = int(self.stratum.max()) + 1
         size = np.bincount(self.stratum, minlength=n_strata)
-        mean = np.column_stack([np.bincount(self.stratum, t, n_strata) for t in totals.T])
-        mean /= np.maximum(size, 1)[:, None]
+        sums = np.column_stack([np.bincount(self.stratum, t, n_strata) for t in totals.T])
+        mean = sums / np.maximum(size, 1)[:, None]
         factor = np.where(size > 1, size / np.maximum(size - 1, 1), 1.0)
         if self.lonely == "adjust":
             mean[size == 1] = totals.mean(axis=0)

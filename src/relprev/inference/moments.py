@@ -21,6 +21,7 @@ likewise for D_B and P_B; the delta method gives the covariance of any contrasts
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -120,8 +121,8 @@ def group_moments(
     design : SamplingDesign
         Of the same rows.
     """
-    share, cases, influence = influence_functions(data, theta)
-    totals = design.totals(influence)
+    share, cases = shares_and_cases(data)
+    totals = design.totals(influence_functions(data, theta))
     return GroupMoments(
         names=names,
         log_share=np.log(share),
@@ -133,22 +134,26 @@ def group_moments(
     )
 
 
-def influence_functions(
-    data: ScoreData, theta: FloatArray
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Shares (K,), recorded cases (K,), and omega * influence of (log P, log D, theta), (n, 3K)."""
-    K, n, free = data.n_groups, len(data.g), data.free
-    share = np.bincount(data.g, data.omega, minlength=K)
-    cases = np.bincount(data.g, data.omega * data.s, minlength=K)
-    influence = np.zeros((n, 3 * K))
-    every = np.arange(n)
-    influence[:, : 2 * K] = -1.0
-    influence[every, data.g] += 1.0 / share[data.g]
-    influence[every, K + data.g] += data.s / cases[data.g]
-    J = -mean_score(data, theta)[1][np.ix_(free, free)]
-    influence[:, 2 * K + free] = np.linalg.solve(J, row_scores(data, theta)[:, free].T).T
-    influence *= data.omega[:, None]
-    return share, cases, influence
+def shares_and_cases(data: ScoreData) -> tuple[FloatArray, FloatArray]:
+    """P_g and D_g, shape (K,) each."""
+    K = data.n_groups
+    share = np.bincount(data.g, data.omega, minlength=K).astype(np.float64)
+    return share, np.bincount(data.g, data.omega * data.s, minlength=K).astype(np.float64)
+
+
+def influence_functions(data: ScoreData, theta: FloatArray) -> Iterator[FloatArray]:
+    """omega * influence of log P, log D and theta: 3K columns of shape (n,), one at a time."""
+    share, cases = shares_and_cases(data)
+    for group in range(data.n_groups):
+        yield data.omega * ((data.g == group) / share[group] - 1.0)
+    for group in range(data.n_groups):
+        yield data.omega * ((data.g == group) * data.s / cases[group] - 1.0)
+    free = data.free
+    inverse = np.zeros((data.n_groups, data.n_groups))  # zero for the reference
+    inverse[np.ix_(free, free)] = np.linalg.inv(-mean_score(data, theta)[1][np.ix_(free, free)])
+    U = row_scores(data, theta)
+    for row in inverse:
+        yield data.omega * (U @ row)
 
 
 def case_information(data: ScoreData, theta: FloatArray) -> FloatArray:

@@ -124,7 +124,7 @@ def cross_fit(
     models: list[list[Any]] = []
     for k in range(tuned):
         advance(f"fold {k + 1}, {len(grid)} strengths")
-        train, path = learner.inputs(_others(folds, k)), []
+        train, path = learner.inputs(_others(folds, k)), list[Any]()
         for j, strength in enumerate(grid):
             path.append(learner.fit(train, strength, path[-1] if path else None))
             losses[j, k] = learner.judge(path[-1], folds[k])[1]

@@ -39,7 +39,7 @@ STRENGTHS = (300.0, 100.0, 30.0, 10.0, 3.0, 1.0)
 
 @dataclass(frozen=True)
 class PropensityModel:
-    """Coefficients of shape (K - 1, p) and intercepts (K - 1,); the last group is minus their sum."""
+    """Coefficients (K - 1, p) and intercepts (K - 1,); the last group has minus their sum."""
 
     coef: FloatArray
     intercept: FloatArray
@@ -132,8 +132,8 @@ def fit_propensity(
     >>> g, omega = np.array([0, 1], np.uint8), np.array([0.5, 0.5])
     >>> problem = PropensityProblem(X, g, omega, n_groups=2, n_units=2)
     >>> fit_propensity(problem, 1.0).probabilities(X).round(2)
-    array([[0.61, 0.39],
-           [0.39, 0.61]])
+    array([[0.6, 0.4],
+           [0.4, 0.6]])
     """
     free, p = problem.n_groups - 1, problem.X.n_cols
     null = null_model(problem)
@@ -169,9 +169,9 @@ def fit_propensity(
     residual = float(np.abs(found.jac).max()) / unit
     if residual > 10 * tolerance:
         warnings.warn(
-            f"the propensity model stopped after {found.nit} iterations with gradient {residual:.1e} "
-            f"of its starting size, above {tolerance:.1e}, at strength {strength:g}; use a larger "
-            "strength or check for features on very different scales",
+            f"the propensity model stopped after {found.nit} iterations with gradient "
+            f"{residual:.1e} of its starting size, above {tolerance:.1e} at strength {strength:g}; "
+            "use a larger strength or check for features on very different scales",
             ConvergenceWarning,
             stacklevel=2,
         )

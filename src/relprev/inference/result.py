@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from scipy import stats
 
 from relprev.design.base import FloatArray
@@ -27,6 +28,7 @@ EXTRA_COLUMNS = (
 )  # fmt: skip
 FEW_CASES = 20.0  # effective informative cases below which a sentence says so
 N_DRAWS = 100_000
+Counts = Sequence[int] | NDArray[np.integer[Any]]
 
 
 @dataclass(frozen=True)
@@ -116,7 +118,7 @@ def holm(p: FloatArray) -> FloatArray:
 
 
 def infer(
-    moments: GroupMoments, names: Sequence[str], n: Sequence[int], n_diagnosed: Sequence[int],
+    moments: GroupMoments, names: Sequence[str], n: Counts, n_diagnosed: Counts,
     recorded: FloatArray, versus: str = COMPLEMENT, *, level: float = 0.95, method: str = "",
     settings: dict[str, Any] | None = None,
 ) -> InferredPrevalence:  # fmt: skip
@@ -170,7 +172,7 @@ def _row(
     df = np.array([informed, moments.degrees_of_freedom, informed])
     half = stats.t.ppf(0.5 + level / 2, df) * error
     low, value, high = (np.exp(contrast.values + side * half) for side in (-1, 0, 1))
-    row = {
+    row: dict[str, Any] = {
         "estimate": float(value[0]), "ci_low": float(low[0]), "ci_high": float(high[0]),
         "observed_ratio": float(value[1]), "diagnosis_ratio": float(value[2]),
         "std_error": float(error[0]),
@@ -187,23 +189,23 @@ def _sentence(head: dict[str, Any], row: dict[str, Any], level: float) -> str:
     other = "everybody else" if head["versus"] == COMPLEMENT else f"in {head['versus']}"
     among = "among " + other if head["versus"] == COMPLEMENT else other
     words = (
-        f"The condition is estimated to be {row['estimate']:.2f} times as common in {head['group']} "
-        f"as {among} ({level:.0%} interval {row['ci_low']:.2f} to {row['ci_high']:.2f}). Recorded "
-        f"diagnoses alone give {row['observed_ratio']:.2f}; a case in {head['group']} is "
-        f"{row['diagnosis_ratio']:.2f} times as likely to be diagnosed."
+        f"The condition is estimated to be {row['estimate']:.2f} times as common in "
+        f"{head['group']} as {among} ({level:.0%} interval {row['ci_low']:.2f} to "
+        f"{row['ci_high']:.2f}). Recorded diagnoses alone give {row['observed_ratio']:.2f}; a case "
+        f"in {head['group']} is {row['diagnosis_ratio']:.2f} times as likely to be diagnosed."
     )
     if row["effective_cases"] < FEW_CASES:
         words += (
-            f" Few cases inform this: about {row['effective_cases']:.0f}, because few are diagnosed "
-            "or the groups differ in almost all symptoms."
+            f" Few cases inform this: about {row['effective_cases']:.0f}, because few are "
+            "diagnosed or the groups differ in almost all symptoms."
         )
     return words
 
 
 def _withheld(head: dict[str, Any], ratio: float, missing: list[str]) -> dict[str, Any]:
     words = (
-        f"No estimate for {head['group']} versus {head['versus']}: too few patients are diagnosed in "
-        f"{', '.join(missing)}."
+        f"No estimate for {head['group']} versus {head['versus']}: too few patients are "
+        f"diagnosed in {', '.join(missing)}."
     )
     blank = dict.fromkeys([*COLUMNS[2:], *EXTRA_COLUMNS], float("nan"))
     return blank | {"observed_ratio": ratio, "sentence": words}
