@@ -126,8 +126,9 @@ def test_a_group_without_diagnoses_gets_no_estimate(method: Baseline, data: dict
         values = ratios(fitted(method, data["X"], s, data["y"], groups=data["groups"]))
         assert values[0] == 0 if isinstance(method, Observed) else values[0] > 0
         return
-    with pytest.warns(DataWarning, match="group 'a' gets no estimate"):
+    with pytest.warns(DataWarning, match="group 'a' gets no estimate") as caught:
         model = fitted(method, data["X"], s, data["y"], groups=data["groups"])
+    assert caught[0].filename == __file__  # points at the caller
     values = ratios(model)
     assert np.isnan(values[0])
     assert values[1] > 0

@@ -1,8 +1,9 @@
 import numpy as np
 import pytest
 from scipy.special import expit
+from scipy.stats import gaussian_kde
 
-from relprev.baselines.dedpul import _running_median, density_ratio, negative_share
+from relprev.baselines.dedpul import _density, _running_median, density_ratio, negative_share
 from relprev.baselines.kernels import forgetful_maximum
 
 
@@ -43,3 +44,11 @@ def test_share_of_two_separate_gaussians_is_recovered(share: float) -> None:
 def test_uninformative_scores_call_everybody_positive() -> None:
     flat = np.full(200, 0.3)
     assert negative_share(density_ratio(flat, flat)) == 0.0
+
+
+def test_density_is_the_kernel_estimate() -> None:
+    values = np.random.default_rng(1).standard_normal(500)
+    grid = np.linspace(values.min(), values.max(), 10_000)
+    np.testing.assert_allclose(
+        _density(values, 0.05, grid), gaussian_kde(values, 0.05)(grid), rtol=0.01, atol=1e-3
+    )

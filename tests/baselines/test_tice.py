@@ -4,6 +4,7 @@ from scipy import sparse as sp
 
 from relprev.baselines import TIcE
 from relprev.baselines.tice import _Search, quarters
+from relprev.errors import InvalidInputError
 
 
 def test_quarters_of_a_feature() -> None:
@@ -40,3 +41,9 @@ def test_dense_region_is_found_and_the_rate_is_a_lower_limit() -> None:
     folds = [np.flatnonzero(np.arange(8000) % 5 == k) for k in range(5)]
     rate = TIcE()._rate(quarters(X), s, folds)
     assert 0.5 < rate < 0.6
+
+
+@pytest.mark.parametrize("options", [{"delta": 0.0}, {"rounds": 0}, {"max_splits": 0}, {"k": 0}])
+def test_impossible_settings_are_refused(gauss, options) -> None:
+    with pytest.raises(InvalidInputError, match=f"{next(iter(options))} must be"):
+        TIcE(**options).fit(gauss.cohort)

@@ -107,8 +107,6 @@ class GroupwiseBaseline(Baseline):
             )
         return self._remember(cohort, self._prevalences(cohort))
 
-    fit.__doc__ = Baseline.fit.__doc__
-
     @abstractmethod
     def _prevalence(self, group: Cohort) -> float:
         """Share of the group's weight that has the condition."""
@@ -121,14 +119,13 @@ class GroupwiseBaseline(Baseline):
             if self.least_cases <= cases < len(rows):
                 found[number] = self._prevalence(cohort.take(rows))
             else:
-                self._warn(
+                warnings.warn(
                     f"group {name!r} gets no estimate: {type(self).__name__} needs at least "
-                    f"{self.least_cases} diagnosed rows, and some that are not diagnosed"
+                    f"{self.least_cases} diagnosed rows, and some that are not diagnosed",
+                    DataWarning,
+                    stacklevel=3,
                 )
         return found
-
-    def _warn(self, message: str) -> None:
-        warnings.warn(message, DataWarning, stacklevel=5)
 
 
 def row_weights(cohort: Cohort) -> FloatArray:

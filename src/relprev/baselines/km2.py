@@ -26,6 +26,7 @@ the number of rows.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 
 import numpy as np
@@ -36,7 +37,7 @@ from scipy.spatial.distance import cdist
 from relprev.baselines.base import GroupwiseBaseline
 from relprev.cohort import Cohort
 from relprev.design.base import FloatArray
-from relprev.errors import InvalidInputError
+from relprev.errors import DataWarning, InvalidInputError
 
 LARGEST = 8.0
 WIDTH = 0.04  # of the bisection
@@ -80,7 +81,7 @@ class KM2(GroupwiseBaseline):
         mixture = _sample(np.arange(group.n), self.max_rows, rng)
         component = _sample(np.flatnonzero(group.diagnosed), self.max_rows, rng)
         if len(mixture) + len(component) > SLOW_ROWS:
-            self._warn(
+            _warn(
                 f"KM2 on {len(mixture) + len(component):,} rows takes minutes to hours (time grows "
                 "with the cube of the rows); lower max_rows"
             )
@@ -88,12 +89,16 @@ class KM2(GroupwiseBaseline):
         X = X.toarray() if issparse(X) else X
         kappa, at_bound = mixture_share(X[: len(mixture)], X[len(mixture) :])
         if at_bound:
-            self._warn(
+            _warn(
                 f"KM2 can only return prevalences between {_share(1 + _last() / 2):.4f} and "
                 f"{_share(LARGEST - _last() / 2):.4f}, and a group is at a limit: its ratios mean "
                 "nothing"
             )
         return kappa
+
+
+def _warn(message: str) -> None:
+    warnings.warn(message, DataWarning, stacklevel=5)
 
 
 def mixture_share(mixture: FloatArray, component: FloatArray) -> tuple[float, bool]:

@@ -26,6 +26,7 @@ from scipy import sparse as sp
 
 from relprev.baselines.base import GroupwiseBaseline
 from relprev.cohort import Cohort
+from relprev.errors import InvalidInputError
 from relprev.model.splits import split
 
 PARTS = 4
@@ -83,9 +84,17 @@ class TIcE(GroupwiseBaseline):
         self.random_state = random_state
 
     def _prevalence(self, group: Cohort) -> float:
+        self._check_parameters()
         parts = split(group, [1.0] * self.folds, self.random_state)
         s = group.diagnosed.astype(np.int64)
         return min(float(s.mean()) / self._rate(quarters(group.X.to_scipy()), s, parts), 1.0)
+
+    def _check_parameters(self) -> None:
+        for name in ("max_splits", "k", "min_rows", "rounds"):
+            if getattr(self, name) < 1:
+                raise InvalidInputError(f"{name} must be at least 1, got {getattr(self, name)}")
+        if self.delta is not None and not 0 < self.delta < 1:
+            raise InvalidInputError(f"delta must be between 0 and 1, got {self.delta}")
 
     def _rate(self, regions: Regions, s: NDArray[np.int64], folds: list[Rows]) -> float:
         """Diagnosis rate from trees grown on each fold."""

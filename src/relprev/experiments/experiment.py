@@ -41,7 +41,7 @@ class Experiment:
     panel : setting that has one panel for each value, or ""
     series : setting that has one line for each value, or "" for one line a method
     seeds, splits : number of data sets of each scenario, and of splits of each
-    write_extras : function of (folder, data) that writes further tables, optional
+    write_extras : function of (folder, source) that writes further tables, optional
     """
 
     name: str
@@ -60,13 +60,18 @@ class Experiment:
 
 @dataclass(frozen=True)
 class Cell:
-    """One method on one split of one data set."""
+    """One method on one split of one data set.
+
+    ``source`` says where real data are; it is no part of the results and takes the place of
+    the setting ``data`` in the simulation.
+    """
 
     experiment: str
     settings: Settings
     method: str
     seed: int
     split: int
+    source: str = ""
 
     @property
     def columns(self) -> dict[str, Any]:
@@ -85,7 +90,8 @@ def compute(cell: Cell, simulate: Callable[[Settings, int], Simulation]) -> dict
 
     A method that refuses the data gives an estimate of NaN and says why in ``notes``.
     """
-    data = simulate(cell.settings, cell.seed)
+    place = {"data": cell.source} if cell.source else {}
+    data = simulate({**cell.settings, **place}, cell.seed)
     train, validation, test = split(data.cohort, SHARES, cell.split)
     fit = np.sort(np.concatenate([train, validation]))
     parts = Parts(

@@ -93,37 +93,21 @@ def run(
     _check(variant, methods, seeds=seeds, splits=splits, jobs=jobs)
     if data != "simulated" and experiment is not semisynthetic.EXPERIMENT:
         raise InvalidInputError(f"data={data!r} is for semisynthetic; {name} simulates its own")
-    folder = Path(out) / name
-    grid = cells(
-        experiment,
-        experiment.scenarios(quick, variant, data),
-        tuple(methods or experiment.methods),
-        seeds or (QUICK if quick else experiment.seeds),
-        splits or (QUICK if quick else experiment.splits),
-    )
+    folder, scenarios = Path(out) / name, experiment.scenarios(quick, variant, data)
+    source = data if ":" in data else ""
+    grid = [
+        Cell(name, settings, method, seed, number, source)
+        for settings in scenarios
+        for seed in range(seeds or (QUICK if quick else experiment.seeds))
+        for number in range(splits or (QUICK if quick else experiment.splits))
+        for method in methods or experiment.methods
+    ]
     results = run_cells(grid, work, folder, jobs=jobs or available_cores(), verbose=verbose)
     table = write_summary(results, folder)
     figures.write(experiment, table, folder)
     if experiment.write_extras is not None:
-        experiment.write_extras(folder, data)
+        experiment.write_extras(folder, source or scenarios[0]["data"])
     return Reproduction(results, table, folder)
-
-
-def cells(
-    experiment: Experiment,
-    scenarios: Sequence[Any],
-    methods: Sequence[str],
-    seeds: int,
-    splits: int,
-) -> list[Cell]:
-    """The grid: every method on every split of every data set of every scenario."""
-    return [
-        Cell(experiment.name, settings, method, seed, number)
-        for settings in scenarios
-        for seed in range(seeds)
-        for number in range(splits)
-        for method in methods
-    ]
 
 
 def work(cell: Cell) -> dict[str, Any]:

@@ -85,9 +85,8 @@ def _with_endometriosis(visits: CodedVisits) -> Columns:
         raise InvalidInputError(
             "no visit has an endometriosis code; the setting 'endometriosis' needs some"
         )
-    excess = _uses(visits, cases) / _uses(visits)
-    excess[own] = -1.0
-    return np.argsort(-excess, kind="stable")[:25]
+    order = np.argsort(-_uses(visits, cases) / _uses(visits), kind="stable")
+    return order[~np.isin(order, own)][:25]
 
 
 def _injuries(visits: CodedVisits) -> Columns:
@@ -149,11 +148,11 @@ def simulate(settings: Settings, seed: int) -> Simulation:
 
 
 def scenarios(quick: bool, variant: str, data: str) -> list[Settings]:
-    """Every setting at every diagnosis rate of group b."""
-    data = "simulated-small" if quick and data == "simulated" else data
+    """Every setting at every diagnosis rate of group b; of ``data`` only the kind is noted."""
+    kind = "simulated-small" if quick and data == "simulated" else data.partition(":")[0]
     rates = RATES_B[:1] if quick else RATES_B
     return [
-        {"setting": name, "rate_b": rate, "variant": variant, "data": data}
+        {"setting": name, "rate_b": rate, "variant": variant, "data": kind}
         for name in SETTINGS
         for rate in rates
     ]

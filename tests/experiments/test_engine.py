@@ -1,0 +1,119 @@
+"""Cells are computed once, kept whole, and add up to the same file however the run went."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from relprev.experiments.engine import run_cells
+from relprev.experiments.experiment import Cell
+from relprev.experiments.reproduce import run
+
+CELLS = [Cell("toy", {"level": level}, "m", seed, 0) for level in (1, 2) for seed in range(3)]
+
+
+def toy(cell: Cell) -> dict[str, Any]:
+    estimate = float("nan") if cell.seed == 2 else cell.settings["level"] + cell.seed
+    return {
+        **cell.columns,
+        "estimate": estimate,
+        "ratio": estimate / 2,
+        "seconds": 0.0,
+        "notes": "",
+    }
+
+
+def test_rows_come_in_the_order_of_the_grid(tmp_path: Path) -> None:
+    results = run_cells(CELLS, toy, tmp_path)
+    assert list(zip(results["level"], results["seed"], strict=True)) == [
+        (level, seed) for level in (1, 2) for seed in range(3)
+    ]
+    assert results["estimate"].isna().tolist() == [False, False, True] * 2
+    assert set(results.columns) >= {"relprev", "numpy", "scipy", "scikit-learn", "seconds"}
+
+
+def test_parquet_and_csv_hold_the_same(tmp_path: Path) -> None:
+    results = run_cells(CELLS, toy, tmp_path)
+    pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "results.parquet"), results)
+    written = pd.read_csv(
+        tmp_path / "results.csv", keep_default_na=False, na_values={"estimate": "", "ratio": ""}
+    )
+    pd.testing.assert_frame_equal(written, results, check_dtype=False)
+
+
+def test_finished_cells_are_not_computed_again(tmp_path: Path) -> None:
+    run_cells(CELLS[:4], toy, tmp_path)
+    computed: list[Cell] = []
+
+    def watched(cell: Cell) -> dict[str, Any]:
+        computed.append(cell)
+        return toy(cell)
+
+    run_cells(CELLS, watched, tmp_path)
+    assert computed == CELLS[4:]
+
+
+def test_cell_that_fails_leaves_no_file(tmp_path: Path) -> None:
+    def failing(cell: Cell) -> dict[str, Any]:
+        if cell.seed == 1:
+            raise RuntimeError("a bug")
+        return toy(cell)
+
+    with pytest.raises(RuntimeError, match="a bug"):
+        run_cells(CELLS, failing, tmp_path)
+    files = list((tmp_path / "cells").iterdir())
+    assert [json.loads(file.read_text())["seed"] for file in files] == [0]
+    assert not (tmp_path / "results.csv").exists()
+
+
+def test_two_processes_give_what_one_gives(tmp_path: Path) -> None:
+    one = run_cells(CELLS, toy, tmp_path / "one", jobs=1)
+    two = run_cells(CELLS, toy, tmp_path / "two", jobs=2)
+    pd.testing.assert_frame_equal(one, two)
+
+
+def test_another_version_or_setting_is_another_cell() -> None:
+    keys = {cell.key("1") for cell in CELLS} | {CELLS[0].key("2")}
+    assert len(keys) == len(CELLS) + 1
+
+
+GRID = {"quick": True, "methods": ["observed", "negative", "purple"], "seeds": 3, "splits": 2}
+
+
+def test_killed_and_restarted_run_gives_the_same_results(tmp_path: Path) -> None:
+    script = (
+        "from relprev.experiments import run\n"
+        "if __name__ == '__main__':\n"
+        f"    run('group-gap', {str(tmp_path / 'killed')!r}, jobs=2, **{GRID!r})\n"
+    )
+    (tmp_path / "script.py").write_text(script)
+    command = [sys.executable, str(tmp_path / "script.py")]
+    process = subprocess.Popen(command, start_new_session=True)  # its own process group
+    cells = tmp_path / "killed" / "group-gap" / "cells"
+    deadline = time.monotonic() + 120
+    while not list(cells.glob("[!.]*.json")):
+        assert process.poll() is None
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    time.sleep(0.5 * random.random())
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    finished = len(list(cells.glob("[!.]*.json")))
+    again = run("group-gap", tmp_path / "killed", jobs=1, **GRID).results
+    calm = run("group-gap", tmp_path / "calm", jobs=1, **GRID).results
+    assert 0 < finished < len(calm) == 36
+    pd.testing.assert_frame_equal(again.drop(columns="seconds"), calm.drop(columns="seconds"))
+    names = {path.name for path in cells.iterdir()}
+    assert names == {path.name for path in (tmp_path / "calm" / "group-gap" / "cells").iterdir()}
+    written = pd.read_parquet(tmp_path / "killed" / "group-gap" / "results.parquet")
+    pd.testing.assert_frame_equal(written, again)
