@@ -33,7 +33,13 @@ def test_sql_spells_codes_as_python_does(text):
 
 @pytest.mark.parametrize(
     ("text", "name"),
-    [("9", "ICD9"), ("icd-9-cm", "ICD9"), ("ICD10CM", "ICD10"), ("10", "ICD10"), ("snomed", "SNOMED")],
+    [
+        ("9", "ICD9"),
+        ("icd-9-cm", "ICD9"),
+        ("ICD10CM", "ICD10"),
+        ("10", "ICD10"),
+        ("snomed", "SNOMED"),
+    ],
 )
 def test_versions_have_one_name(text, name):
     assert version_name(text) == name
@@ -94,7 +100,12 @@ def test_unreadable_patterns_are_refused(text):
 
 def test_cutting_joins_codes_that_the_data_cannot_tell_apart():
     cut = code_set("ipv").cut_to({"ICD10": 4})
-    assert {p.text for p in cut.patterns if p.version == "ICD10"} == {"T741", "T761", "Y070", "Y079"}
+    assert {p.text for p in cut.patterns if p.version == "ICD10"} == {
+        "T741",
+        "T761",
+        "Y070",
+        "Y079",
+    }
     assert ("ICD9", "E9673") in cut
     assert ("ICD9", "E967") not in cut
 

@@ -90,7 +90,10 @@ def test_codes_of_the_demo_are_those_of_both_places(demo):
         by_visit.setdefault(visit, set()).add((version, code))
 
     def recorded(frame):
-        return {(f"ICD{v}", c.strip()) for c, v in zip(frame["icd_code"], frame["icd_version"], strict=True)}
+        return {
+            (f"ICD{v}", c.strip())
+            for c, v in zip(frame["icd_code"], frame["icd_version"], strict=True)
+        }
 
     stays = tables["stays"].set_index("stay_id")["hadm_id"]
     for visit, codes in by_visit.items():
@@ -173,7 +176,7 @@ def test_duplicate_stays_are_refused_without_naming_them(small):
     file = small.ed / "ed" / "edstays.csv.gz"
     stays = pd.read_csv(file)
     pd.concat([stays, stays.tail(3)]).to_csv(file, index=False)
-    with pytest.raises(InvalidInputError, match="3 of .* rows repeat an earlier one") as caught:
+    with pytest.raises(InvalidInputError, match=r"3 of .* rows repeat an earlier one") as caught:
         read_mimic(small.hosp, small.ed)
     assert str(stays["stay_id"].iloc[-1]) not in str(caught.value)
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from relprev.codes import code_set
+from relprev.codes import CodeSet, code_set
 from relprev.cohort.build import build_cohorts
 from relprev.cohort.spec import GroupVariable, Include, Study
 from relprev.errors import InvalidInputError
@@ -22,7 +22,11 @@ def stata(path, rows):
 
 @pytest.fixture(scope="module")
 def three_years(real_data):
-    files = ["nhamcs-ed/ED2018-stata.zip", "nhamcs-ed/ED2019-stata.zip", "nhamcs-ed-2010/ED2010.zip"]
+    files = [
+        "nhamcs-ed/ED2018-stata.zip",
+        "nhamcs-ed/ED2019-stata.zip",
+        "nhamcs-ed-2010/ED2010.zip",
+    ]
     return read_nhamcs([real_data(name) for name in files])
 
 
@@ -81,23 +85,21 @@ def test_weighted_totals_are_those_of_nchs(three_years):
 
 def test_four_character_ipv_codes_are_counted(three_years, real_data):
     """Counted again by pandas, column by column."""
-    expected = 0
-    for year in (2018, 2019):
-        frame = pd.read_stata(real_data(f"nhamcs-ed/ED{year}-stata.zip"), convert_categoricals=False)
-        columns = [c for c in frame if c.rstrip("12345") in ("DIAG", "CAUSE", "HDDIAG")]
-        coded = frame[columns].isin(["T741", "T761", "Y070", "Y079"]).any(axis=1)
-        expected += int((coded & (frame["SEX"] == 1) & (frame["AGE"] >= 18)).sum())
+    columns = [*(f"DIAG{k}" for k in range(1, 6)), *(f"HDDIAG{k}" for k in range(1, 6)),
+               *(f"CAUSE{k}" for k in range(1, 4))]  # fmt: skip
+    frame = pd.read_stata(real_data("nhamcs-ed/ED2019-stata.zip"), convert_categoricals=False,
+                          columns=["SEX", "AGE", *columns])  # fmt: skip
+    coded = frame[columns].isin(["T741", "T761", "Y070", "Y079"]).any(axis=1)
+    expected = int((coded & (frame["SEX"] == 1) & (frame["AGE"] >= 18)).sum())
     race = GroupVariable("race")
-    years = Include("year", minimum=2018)
-    built = build_cohorts(Study(code_set("ipv"), (race,), (*WOMEN, years)), three_years)["race"]
-    assert int(built.cohort.diagnosed.sum()) == expected > 20
+    year = Include("year", minimum=2019)
+    built = build_cohorts(Study(code_set("ipv"), (race,), (*WOMEN, year)), three_years)["race"]
+    assert int(built.cohort.diagnosed.sum()) == expected > 10
     assert not {"ICD10:T741", "ICD10:Y070"} & set(built.cohort.feature_names)
 
 
 def test_abuse_counts_of_2010(three_years):
     abuse = ["ICD9:E967*", *(f"ICD9:995.8{k}" for k in range(6)), "ICD9:V61.11"]
-    from relprev.codes import CodeSet
-
     race = GroupVariable("race")
     only_2010 = Include("year", maximum=2010)
     study = Study(CodeSet.of("abuse", abuse), (race,), (*WOMEN, only_2010), without_codes="keep")

@@ -79,7 +79,9 @@ def test_a_truncated_bz2_is_refused(tmp_path):
 
 
 def test_a_missing_file_is_named(tmp_path):
-    with pytest.raises(InvalidInputError, match=r"expected a file at .*nothing\.txt, found nothing"):
+    with pytest.raises(
+        InvalidInputError, match=r"expected a file at .*nothing\.txt, found nothing"
+    ):
         read_nhds(tmp_path / "nothing.txt")
     with pytest.raises(InvalidInputError, match="found a folder"):
         read_nhds(tmp_path)

@@ -86,6 +86,12 @@ def build_cohorts(
         selected = select_visits(study, source, variables)
         advance("codes")
         matrix = code_matrix(study, source, selected)
+        if not matrix.feature_names:
+            raise InvalidInputError(
+                "no feature is left: the included visits have no code, of the roles asked for, "
+                "beyond the condition's own that is seen often enough (min_count is "
+                f"{study.features.min_count})"
+            )
         kept, attrition = _with_codes(study, selected, matrix)
         patients = _patients(selected)
         built = {}

@@ -46,8 +46,9 @@ def select_visits(study: Study, source: Source, groups: tuple[GroupVariable, ...
     """Apply the study's inclusion rules, in order, and count after each."""
     missing = sorted(study.columns() - set(source.columns("visits")))
     if missing:
+        why = "".join(f" ({source.absent[name]})" for name in missing if name in source.absent)
         raise InvalidInputError(
-            f"the {source.name} source has no {', '.join(missing)}; it has "
+            f"the {source.name} source has no {', '.join(missing)}{why}; it has "
             f"{', '.join(source.columns('visits'))}"
         )
     rules = [(str(rule), _condition(rule)) for rule in study.include] + _design_rules(source)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import bz2
+import csv
+import gzip
 import shutil
 import tempfile
 import zipfile
@@ -16,7 +18,7 @@ import pandas as pd
 from relprev.errors import InvalidInputError
 from relprev.sources.source import column_names, identifier, quoted, reading
 
-CSV_ENDINGS = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".txt", ".txt.gz")
+DELIMITERS = {".csv": ",", ".csv.gz": ",", ".tsv": "\t", ".tsv.gz": "\t"}
 
 
 def require_file(path: str | Path, what: str) -> Path:
@@ -84,25 +86,54 @@ def load_table(
     """
     with unpacked(path) as file, reading(path.name):
         lower = file.name.lower()
-        if lower.endswith(CSV_ENDINGS):
-            relation = f"read_csv({quoted(str(file))}, header=true, all_varchar=true)"
+        delimiter = next((d for end, d in DELIMITERS.items() if lower.endswith(end)), None)
+        if delimiter is not None:
+            names = first_row(file, delimiter)
+            relation = csv_relation(file, names, header=True, delimiter=delimiter)
         elif lower.endswith((".parquet", ".pq")):
             relation = f"read_parquet({quoted(str(file))})"
         elif lower.endswith((".dta", ".sas7bdat", ".xpt")):
-            frame = _statistics_file(file, columns and [*columns, *optional])
+            connection.register("frame", _statistics_file(file, columns and [*columns, *optional]))
             relation = "frame"
         else:
             raise InvalidInputError(
-                f"{path.name}: expected .csv, .csv.gz, .tsv, .txt, .parquet, .dta, .sas7bdat or "
+                f"{path.name}: expected .csv, .csv.gz, .tsv, .parquet, .dta, .sas7bdat or "
                 ".xpt (or one of them in a .zip)"
             )
-        if relation == "frame":
-            connection.register("frame", frame)
         available = column_names(connection, relation)
         picked = ", ".join(_picked(available, columns, optional, path.name))
         connection.execute(f"CREATE TABLE {name} AS SELECT {picked} FROM {relation}")
         if relation == "frame":
             connection.unregister("frame")
+
+
+def first_row(file: Path, delimiter: str = ",") -> list[str]:
+    """The fields of the first line of a text file, packed by gzip or not."""
+    try:
+        if file.suffix == ".gz":
+            with gzip.open(file, "rt", encoding="utf-8-sig", errors="replace") as packed:
+                return next(csv.reader(packed, delimiter=delimiter), [])
+        with file.open(encoding="utf-8-sig", errors="replace") as lines:
+            return next(csv.reader(lines, delimiter=delimiter), [])
+    except (EOFError, OSError) as error:
+        raise InvalidInputError(
+            f"{file.name} cannot be read ({type(error).__name__}): it is damaged or cut short; "
+            "download or copy it again"
+        ) from None
+
+
+def csv_relation(file: Path, names: Sequence[str], *, header: bool, delimiter: str = ",") -> str:
+    """SQL that reads a CSV file with the given columns, all text.
+
+    Nothing is left to be guessed: a guess may skip lines it does not understand.
+    """
+    if not names:
+        raise InvalidInputError(f"{file.name} is empty")
+    columns = ", ".join(f"{quoted(name)}: 'VARCHAR'" for name in names)
+    return (
+        f"read_csv({quoted(str(file))}, columns={{{columns}}}, header={str(header).lower()}, "
+        f"auto_detect=false, delim='{delimiter}', quote='\"', escape='\"')"
+    )
 
 
 def _picked(

@@ -11,20 +11,18 @@ of its content and layout. An interrupted conversion leaves nothing behind.
 from __future__ import annotations
 
 import csv
-import gzip
 import hashlib
 import os
 import re
 from collections.abc import Iterable, Sequence
 from importlib import resources
 from pathlib import Path
-from typing import TextIO
 
 import duckdb
 
 from relprev.errors import InvalidInputError
 from relprev.files import written_whole
-from relprev.sources.formats import require_file, unpacked
+from relprev.sources.formats import csv_relation, first_row, require_file, unpacked
 from relprev.sources.source import (
     Source,
     code_list,
@@ -106,7 +104,12 @@ def read_neds(
         ).fetchall()[0][0]
     connection.execute(f"CREATE VIEW wide AS {' UNION ALL BY NAME '.join(parts)}")
     expose_wide(connection, "wide", {"codes": "diagnosis", "causes": "cause"}, "'ICD10'")
-    return Source("neds", connection, details={"stores": [store.name for store in stores]})
+    return Source(
+        "neds",
+        connection,
+        absent={"race": "NEDS records race from 2019 on"},
+        details={"stores": [store.name for store in stores]},
+    )
 
 
 def _listed(paths: str | Path | Iterable[str | Path]) -> list[Path]:
@@ -177,37 +180,17 @@ def _digest(path: Path, names: Sequence[str]) -> str:
 
 def _csv_relation(file: Path, names: Sequence[str], original: Path) -> str:
     """SQL that reads the CSV file by the layout, after a look at its first line."""
-    first = _first_row(file, original)
+    first = first_row(file)
     if len(first) != len(names):
         raise InvalidInputError(
             f"{original.name} has {len(first)} columns, the layout has {len(names)}; is it a Core "
             "file, and of that year?"
         )
-    if first[0].strip('" ').upper() == names[0]:
+    if first[0].strip().upper() == names[0]:
         raise InvalidInputError(
             f"{original.name} has a header row; HCUP's files have none: remove it"
         )
-    columns = ", ".join(f"{quoted(name)}: 'VARCHAR'" for name in names)
-    return (
-        f"read_csv({quoted(str(file))}, columns={{{columns}}}, header=false, auto_detect=false, "
-        "delim=',', quote='\"', escape='\"')"
-    )
-
-
-def _first_row(file: Path, original: Path) -> list[str]:
-    def row(lines: TextIO) -> list[str]:
-        return next(csv.reader(lines), [])
-
-    try:
-        if file.suffix == ".gz":
-            with gzip.open(file, "rt", encoding="latin-1") as packed:
-                return row(packed)
-        with file.open(encoding="latin-1") as lines:
-            return row(lines)
-    except (EOFError, OSError) as error:
-        raise InvalidInputError(
-            f"{original.name} cannot be unpacked ({type(error).__name__}); copy it again"
-        ) from None
+    return csv_relation(file, names, header=False)
 
 
 def _convert(relation: str, year: int, name: str, target: Path) -> None:

@@ -58,6 +58,8 @@ class Source:
         Steps taken while reading. Default: one step, all visits.
     code_lengths : mapping of version to int
         Versions whose codes are cut to that many characters in this source.
+    absent : mapping of column to text
+        Why a column that a study may want is not there.
     details : mapping
         What a reader needs to know to find the same data again (year, files' digest). Never
         credentials.
@@ -67,6 +69,7 @@ class Source:
     connection: duckdb.DuckDBPyConnection
     attrition: Attrition = field(default_factory=lambda: Attrition(()))
     code_lengths: Mapping[str, int] = field(default_factory=dict)
+    absent: Mapping[str, str] = field(default_factory=dict)
     details: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

@@ -1,0 +1,121 @@
+from __future__ import annotations
+
+import pytest
+
+from relprev.codes import CodeSet, code_set
+from relprev.cohort.spec import (
+    Extra,
+    Features,
+    GroupVariable,
+    Include,
+    Study,
+    study,
+    study_names,
+)
+from relprev.errors import InvalidInputError
+
+TEXT = """
+condition = {name = "burns", codes = ["ICD10:T20*", "ICD9:941*"]}
+without_codes = "keep"
+
+[[include]]
+column = "age"
+minimum = 18
+maximum = 64
+
+[features]
+roll_up = "category"
+min_count = 10
+roles = ["ed"]
+
+[[features.extra]]
+column = "age"
+edges = [35, 50]
+
+[[groups]]
+column = "race"
+minimum_size = 100
+missing = "Not stated"
+[groups.recode]
+White = ["1"]
+Other = ["2", "3"]
+"""
+
+
+def test_a_file_says_what_the_dataclasses_say(tmp_path):
+    file = tmp_path / "burns.toml"
+    file.write_text(TEXT)
+    assert study(str(file)) == Study(
+        CodeSet.of("burns", ["ICD10:T20*", "ICD9:941*"]),
+        (GroupVariable("race", {"White": ("1",), "Other": ("2", "3")}, 100, "Not stated"),),
+        (Include("age", minimum=18, maximum=64),),
+        Features("category", 10, ("ed",), (Extra("age", (35, 50)),)),
+        without_codes="keep",
+        name="burns",
+    )
+
+
+def test_rules_print_as_the_attrition_table_shows_them():
+    assert str(Include("age", minimum=18, maximum=64)) == "age 18 or more and 64 or less"
+    assert str(Include("sex", one_of=("F", "M"))) == "sex is F or M"
+
+
+def test_shipped_studies_are_the_papers():
+    assert set(study_names()) == {"ipv-mimic", "ipv-neds"}
+    for name in study_names():
+        found = study(name)
+        assert found.condition == code_set("ipv")
+        assert [str(rule) for rule in found.include] == ["sex is F", "age 18 or more"]
+        assert found.features == Features()
+    groups = {group.name: tuple(group.recode) for group in study("ipv-mimic").groups}
+    assert groups["race"] == ("White", "Black", "Asian", "Hispanic/Latino")
+    assert groups["insurance"] == ("Medicare", "Medicaid")
+    assert groups["marital_status"] == ("Legally unmarried", "Married", "Divorced")
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Include("age"), "either minimum/maximum or one_of"),
+        (lambda: Include("age", minimum=1, one_of=("2",)), "either minimum/maximum or one_of"),
+        (lambda: Extra("age", (50, 35)), "edges must increase"),
+        (lambda: Features(roll_up="chapter"), "roll_up must be one of"),
+        (lambda: Features(min_count=-1), "min_count must be 0 or more, got -1"),
+        (
+            lambda: GroupVariable("r", {"a": ["1"], "b": ["1", "2"]}),
+            r"in two groups at once: \['1'\]",
+        ),
+        (lambda: Study(code_set("ipv"), ()), "at least one group variable"),
+        (lambda: Study(code_set("ipv"), (GroupVariable("r"),) * 2), "names must differ"),
+        (
+            lambda: Study(code_set("ipv"), (GroupVariable("r"),), without_codes="?"),
+            "'drop' or 'keep'",
+        ),
+    ],
+)
+def test_impossible_parts_are_refused(make, message):
+    with pytest.raises(InvalidInputError, match=message):
+        make()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("minimum = 18", "least = 18", "Include has no least; it has column, minimum"),
+        ("without_codes", "with_codes", "Study has no with_codes"),
+        ("[features]", "[features", "not valid TOML"),
+        ("condition = {", "condition = 3 #{", "condition must name a code set"),
+        ('column = "race"\n', "", "GroupVariable"),
+    ],
+)
+def test_mistakes_in_a_file_are_named(tmp_path, old, new, message):
+    file = tmp_path / "burns.toml"
+    assert old in TEXT
+    file.write_text(TEXT.replace(old, new))
+    with pytest.raises(InvalidInputError, match=message):
+        Study.read(file)
+
+
+def test_a_missing_file_lists_the_shipped_studies(tmp_path):
+    with pytest.raises(InvalidInputError, match="shipped studies: ipv-mimic, ipv-neds"):
+        study(str(tmp_path / "nothing.toml"))

@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+from relprev.errors import InvalidInputError
+from relprev.sources import read_tables
+
+VISITS = pd.DataFrame({
+    "id": ["a", "b", "c"], "who": [1, 1, 2], "years": [20, 30, 40], "gender": ["female", "M", ""],
+    "w": [1.5, 2.0, 2.5], "area": ["north", "", "south"], "dx1": ["T74.11XA", "R51", ""],
+    "dx2": ["r10.2", None, ""],
+})  # fmt: skip
+CODES = pd.DataFrame({
+    "id": ["a", "a", "b", "b"], "code": ["T74.11XA", "E967.3", "R51", "r10.2"],
+    "icd_version": [10, 9, 10, 10],
+})  # fmt: skip
+NAMES = {"visit_id": "id", "patient": "who", "age": "years", "sex": "gender", "weight": "w",
+         "attributes": ["area"]}  # fmt: skip
+
+
+def save(frame, path):
+    if path.suffix == ".parquet":
+        frame.to_parquet(path)
+    elif path.suffix == ".dta":
+        frame.fillna("").to_stata(path, write_index=False)
+    else:
+        frame.to_csv(path, index=False)
+    return path
+
+
+def test_long_codes_with_a_version_column():
+    source = read_tables(VISITS, CODES, code="code", version="icd_version", **NAMES)
+    assert source.query("SELECT * FROM codes ORDER BY ALL") == [
+        (0, "ICD10", "T7411XA", "diagnosis"), (0, "ICD9", "E9673", "diagnosis"),
+        (1, "ICD10", "R102", "diagnosis"), (1, "ICD10", "R51", "diagnosis"),
+    ]  # fmt: skip
+
+
+def test_blank_text_is_missing_and_sex_is_recognised():
+    source = read_tables(VISITS, code=["dx1", "dx2"], version="ICD10", **NAMES)
+    found = source.query("SELECT patient, age, sex, weight, area FROM visits ORDER BY visit")
+    assert found == [
+        (1, 20, "F", 1.5, "north"),
+        (1, 30, "M", 2.0, None),
+        (2, 40, None, 2.5, "south"),
+    ]
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet", ".dta", ".csv.gz"])
+def test_files_read_as_frames_do(tmp_path, ending):
+    file = save(VISITS, tmp_path / f"visits{ending}")
+    query = "SELECT visit, code FROM codes ORDER BY ALL"
+    from_file = read_tables(file, code=["dx1", "dx2"], version="ICD10", **NAMES)
+    from_frame = read_tables(VISITS, code=["dx1", "dx2"], version="ICD10", **NAMES)
+    assert from_file.query(query) == from_frame.query(query) == [
+        (0, "R102"), (0, "T7411XA"), (1, "R51"),
+    ]  # fmt: skip
+    assert from_file.query("SELECT age, sex FROM visits ORDER BY visit") == [
+        (20, "F"), (30, "M"), (40, None),
+    ]  # fmt: skip
+
+
+def test_duplicate_and_missing_identifiers_are_refused():
+    twice = pd.concat([VISITS, VISITS.tail(1)])
+    with pytest.raises(InvalidInputError, match="1 of 4 rows repeat"):
+        read_tables(twice, code=["dx1"], version="ICD10", **NAMES)
+    missing = VISITS.assign(id=["a", None, "c"])
+    with pytest.raises(InvalidInputError, match="missing in 1 rows"):
+        read_tables(missing, code=["dx1"], version="ICD10", **NAMES)
+
+
+def test_codes_of_unknown_visits_are_refused():
+    strange = pd.concat([CODES, CODES.head(1).assign(id="nobody")])
+    with pytest.raises(InvalidInputError, match="1 rows of the codes table belong to no row"):
+        read_tables(VISITS, strange, code="code", version="icd_version", **NAMES)
+
+
+def test_codes_without_a_version_are_refused():
+    unversioned = CODES.assign(icd_version=[10, None, 10, 10])
+    with pytest.raises(InvalidInputError, match="every code needs its version"):
+        read_tables(VISITS, unversioned, code="code", version="icd_version", **NAMES)
+
+
+def test_missing_columns_are_named(tmp_path):
+    with pytest.raises(InvalidInputError, match="lacks the columns nothing"):
+        read_tables(VISITS, code=["nothing"], version="ICD10", **NAMES)
+    file = save(VISITS, tmp_path / "visits.csv")
+    with pytest.raises(InvalidInputError, match=r"visits\.csv lacks the column nothing"):
+        read_tables(file, code=["nothing"], version="ICD10", **NAMES)
+
+
+def test_unknown_formats_are_refused(tmp_path):
+    file = tmp_path / "visits.docx"
+    file.write_text("hello")
+    with pytest.raises(InvalidInputError, match=r"expected \.csv"):
+        read_tables(file, code=["dx1"], version="ICD10", **NAMES)
+
+
+def test_text_that_claims_to_be_parquet_is_refused(tmp_path):
+    file = tmp_path / "visits.parquet"
+    file.write_text("this is not a Parquet file at all")
+    with pytest.raises(InvalidInputError, match="not a Parquet file"):
+        read_tables(file, code=["dx1"], version="ICD10", **NAMES)
+
+
+def test_a_malformed_line_is_located_but_not_quoted(tmp_path):
+    file = save(VISITS, tmp_path / "visits.csv")
+    text = file.read_text() + "d,1,50,F,1.0,north,secret,secret,secret\n"
+    file.write_text(text)
+    with pytest.raises(InvalidInputError, match=r"line 5") as caught:
+        read_tables(file, code=["dx1"], version="ICD10", **NAMES)
+    assert "secret" not in str(caught.value)
