@@ -226,3 +226,14 @@ def test_domain_must_be_a_mask():
     data, _ = make(n=500)
     with pytest.raises(InvalidInputError, match="domain"):
         DebiasedPURPLE(**FAST).fit(**data, domain=np.arange(10))
+
+
+def test_ridge_counts_patients_not_primary_sampling_units():
+    """Strengths counted in PSUs shrank the propensities of surveys far too much."""
+    data, _ = make(n=9000)
+    psu = np.random.default_rng(0).integers(0, 20, 9000)
+    plain = DebiasedPURPLE(**FAST).fit(**data)
+    survey = DebiasedPURPLE(**FAST).fit(**data, psus=psu)
+    assert np.std(survey.propensity_[:, 0]) == pytest.approx(
+        np.std(plain.propensity_[:, 0]), rel=0.05
+    )

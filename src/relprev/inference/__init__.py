@@ -1,7 +1,20 @@
-"""Honest uncertainty: the debiased estimator, survey designs, intervals."""
+"""Honest uncertainty: the debiased estimator, survey designs, replication, anchors, planning."""
 
+from relprev.inference.anchor import anchor
 from relprev.inference.debiased import DebiasedPURPLE
 from relprev.inference.design import SamplingDesign
+from relprev.inference.plan import Plan, plan
+from relprev.inference.replication import Replication, bootstrap, replicate_weights
 from relprev.inference.result import InferredPrevalence
 
-__all__ = ["DebiasedPURPLE", "InferredPrevalence", "SamplingDesign"]
+__all__ = [
+    "DebiasedPURPLE",
+    "InferredPrevalence",
+    "Plan",
+    "Replication",
+    "SamplingDesign",
+    "anchor",
+    "bootstrap",
+    "plan",
+    "replicate_weights",
+]

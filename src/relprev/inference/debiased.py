@@ -216,13 +216,14 @@ class DebiasedPURPLE(BaseEstimator):
     def _estimate(self, kept: Cohort, design: SamplingDesign) -> None:
         problem = Problem.from_cohort(kept)
         folds = make_folds(kept, design, self.folds, self.random_state)
+        n_patients = kept.n if kept.clusters is None else len(np.unique(kept.clusters))
         tuning_folds = self.tuning_folds or (len(folds) if kept.n <= MANY_ROWS else 1)
         steps = len(folds) * ((self.propensity == "ridge") + (self.m == "purple"))
         reference = int(np.argmax(problem.group_weight))
         if self.reference in kept.group_names:
             reference = kept.group_names.index(str(self.reference))
         with progress("DebiasedPURPLE", steps, self.verbose) as advance:
-            propensity = self._propensities(problem, design, folds, tuning_folds, advance)
+            propensity = self._propensities(problem, n_patients, folds, tuning_folds, advance)
             data = ScoreData(
                 problem.g, problem.s.astype(float), problem.omega, propensity,
                 np.zeros(kept.n), reference,
@@ -236,7 +237,7 @@ class DebiasedPURPLE(BaseEstimator):
         _warn_if_thin(np.diag(self.moments_.information), kept.group_names)
 
     def _propensities(
-        self, problem: Problem, design: SamplingDesign, folds: list[NDArray[np.int64]],
+        self, problem: Problem, n_patients: int, folds: list[NDArray[np.int64]],
         tuning_folds: int, advance: Advance,
     ) -> FloatArray:  # fmt: skip
         self.strength_, self.propensity_tuning_ = float("nan"), None
@@ -248,7 +249,7 @@ class DebiasedPURPLE(BaseEstimator):
                 )
             )  # fmt: skip
         found = cross_fit(
-            RidgePropensity(problem, design.n_psus), folds, self.strengths,
+            RidgePropensity(problem, n_patients), folds, self.strengths,
             tuning_folds=tuning_folds, advance=lambda step: advance(f"propensities, {step}"),
         )  # fmt: skip
         self.strength_, self.propensity_tuning_ = found.chosen, found.tuning

@@ -1,0 +1,124 @@
+"""From relative to absolute: one outside number fixes all diagnosis rates and prevalences.
+
+The data give ratios only. If the diagnosis rate of one group a is known from elsewhere,
+
+    c_g = c_a exp(theta_g - theta_a),    p(y=1|g) = mu_g / c_g,
+
+and if its prevalence is, c_a = mu_a / p(y=1|a). On the log scale the outside value's own
+variance is added to that of the data (delta method), the two being independent.
+"""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from relprev.errors import DataWarning, InvalidInputError
+from relprev.inference.debiased import DebiasedPURPLE
+
+
+def anchor(
+    fitted: DebiasedPURPLE,
+    group: str,
+    *,
+    diagnosis_rate: float | None = None,
+    prevalence: float | None = None,
+    interval: tuple[float, float] | None = None,
+    level: float = 0.95,
+) -> pd.DataFrame:
+    """Absolute diagnosis rates and prevalences of all groups, from one outside value.
+
+    Parameters
+    ----------
+    fitted : DebiasedPURPLE
+    group : str
+        The group whose value is known.
+    diagnosis_rate, prevalence : float
+        Exactly one of the two.
+    interval : (low, high)
+        Of the outside value, at the same level; (value, value) if it is exact.
+    level : float
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row a group: ``diagnosis_rate`` and ``prevalence``, each with ``_low`` and ``_high``.
+
+    Examples
+    --------
+    >>> from relprev.simulate import gauss_synth
+    >>> fitted = DebiasedPURPLE(m=None, strengths=[1.0]).fit(gauss_synth((0.5, 0.1)).cohort)
+    >>> table = anchor(fitted, "b", diagnosis_rate=0.1, interval=(0.09, 0.11))
+    >>> bool(abs(table.set_index("group").loc["a", "diagnosis_rate"] - 0.5) < 0.05)
+    True
+    """
+    value = _outside_value(diagnosis_rate, prevalence, interval)
+    moments = fitted.moments_
+    if group not in moments.names:
+        raise InvalidInputError(
+            f"group={group!r} has no estimate; groups that have: {moments.names}"
+        )
+    assert interval is not None
+    quantile = float(stats.norm.ppf(0.5 + level / 2))
+    own_variance = (np.log(interval[1] / interval[0]) / (2 * quantile)) ** 2
+    K, a = len(moments.names), moments.names.index(group)
+    quantile_t = float(stats.t.ppf(0.5 + level / 2, moments.degrees_of_freedom))
+    rows = []
+    for g, name in enumerate(moments.names):
+        rate = np.zeros(3 * K)  # gradient of log c_g in (log P, log D, theta)
+        rate[2 * K + g] += 1.0
+        rate[2 * K + a] -= 1.0
+        if prevalence is not None:
+            rate[K + a] += 1.0
+            rate[a] -= 1.0
+        recorded = np.zeros(3 * K)
+        recorded[K + g], recorded[g] = 1.0, -1.0
+        at = np.concatenate([moments.log_share, moments.log_cases, moments.theta])
+        sign = 1.0 if prevalence is None else -1.0
+        row: dict[str, object] = {"group": name}
+        for key, gradient, side in (
+            ("diagnosis_rate", rate, sign),
+            ("prevalence", recorded - rate, -sign),
+        ):
+            middle = float(gradient @ at) + side * np.log(value)
+            spread = np.sqrt(gradient @ moments.covariance @ gradient + own_variance)
+            row |= {key: np.exp(middle), f"{key}_low": np.exp(middle - quantile_t * spread),
+                    f"{key}_high": np.exp(middle + quantile_t * spread)}  # fmt: skip
+        rows.append(row)
+    table = pd.DataFrame(rows)
+    _warn_if_impossible(table)
+    return table
+
+
+def _outside_value(
+    diagnosis_rate: float | None, prevalence: float | None, interval: tuple[float, float] | None
+) -> float:
+    if (diagnosis_rate is None) == (prevalence is None):
+        raise InvalidInputError(
+            "give exactly one outside value, diagnosis_rate or prevalence: without it the data hold "
+            "ratios only, and no absolute rate can be printed"
+        )
+    value = float(diagnosis_rate if diagnosis_rate is not None else prevalence)  # type: ignore[arg-type]
+    if interval is None:
+        raise InvalidInputError(
+            "interval is required: the outside value's own uncertainty; (value, value) if exact"
+        )
+    if not 0 < interval[0] <= value <= interval[1] <= 1:
+        raise InvalidInputError(
+            f"the outside value {value} and its interval {interval} must be in (0, 1], in order"
+        )
+    return value
+
+
+def _warn_if_impossible(table: pd.DataFrame) -> None:
+    above = table.loc[table["diagnosis_rate"] > 1, "group"]
+    if len(above):
+        warnings.warn(
+            f"the outside value implies a diagnosis rate above 1 in {', '.join(above)}: it does not "
+            "fit the data, or an assumption fails",
+            DataWarning,
+            stacklevel=3,
+        )

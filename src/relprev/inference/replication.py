@@ -1,0 +1,279 @@
+"""Standard errors by fitting again with other weights: bootstrap and replicate weights.
+
+An estimate fitted with replicate weights w_r is theta_r; the variance of log theta is
+
+    V = sum_r k_r (log theta_r - log theta)^2.
+
+The survey bootstrap (Rao and Wu) draws n_h - 1 of the n_h PSUs of each stratum with
+replacement and multiplies the weights of a PSU drawn d times by d n_h / (n_h - 1); then
+k_r = 1 / R, with the mean of the log theta_r in place of log theta. Patients are the PSUs
+where there is no survey design. A PSU drawn twice counts twice instead of entering twice,
+so cross-fitting never sees the same patient in two folds.
+
+Replicate weights that come with the data have k_r by their kind: 1 / R for balanced
+repeated replication (BRR), 1 / (R (1 - fay)^2) for Fay's, (R - 1) / R for the jackknife
+that leaves out one PSU (JK1), or given ones (stratified jackknife).
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+from scipy import stats
+from sklearn.base import clone
+
+from relprev.cohort import Cohort
+from relprev.design.base import FloatArray
+from relprev.errors import DataWarning, InvalidInputError, TooFewCasesError
+from relprev.estimates import COLUMNS, COMPLEMENT
+from relprev.files import written_whole
+from relprev.inference.design import SamplingDesign
+from relprev.inference.result import EXTRA_COLUMNS, InferredPrevalence
+from relprev.progress import progress
+
+SAVE_EVERY = 10
+MANY_DEGENERATE = 0.05
+KEYS = ["replicate", "group", "versus", "estimate", "observed_ratio"]
+Weights = Callable[[int], FloatArray]
+
+
+@dataclass(frozen=True)
+class Replication:
+    """An estimate and its replicates.
+
+    Parameters
+    ----------
+    base : pandas.DataFrame
+        The estimator's own table.
+    replicates : pandas.DataFrame
+        One row a replicate and contrast, NaN where the replicate could not be fitted.
+    coefficients : array of shape (R,)
+        k_r.
+    degrees_of_freedom : int
+    centred : bool
+        Whether deviations are from the replicates' mean (bootstrap) or the estimate.
+    """
+
+    base: pd.DataFrame
+    replicates: pd.DataFrame
+    coefficients: FloatArray
+    degrees_of_freedom: int
+    centred: bool
+    method: str
+
+    def std_errors(self, column: str = "estimate") -> FloatArray:
+        """Standard errors of the logarithm of a column, in the order of ``base``."""
+        wide = self._log(column)
+        centre = np.nanmean(wide, axis=0) if self.centred else np.log(self.base[column].to_numpy())
+        known = np.isfinite(wide)
+        k = self.coefficients[:, None] * known
+        k = k * self.coefficients.sum() / np.maximum(k.sum(axis=0), 1e-300)  # share of the lost
+        return np.sqrt(np.nansum(k * (wide - centre) ** 2, axis=0))
+
+    def result(self, level: float = 0.95) -> InferredPrevalence:
+        """The table with these standard errors, intervals and p-values."""
+        error, df = self.std_errors(), self.degrees_of_freedom
+        quantile = float(stats.t.ppf(0.5 + level / 2, df))
+        rows = []
+        for (_, row), sigma in zip(self.base.iterrows(), error, strict=True):
+            blank = dict.fromkeys([*COLUMNS, *EXTRA_COLUMNS], float("nan"))
+            value, half = float(row["estimate"]), quantile * sigma
+            low, high = value * np.exp(-half), value * np.exp(half)
+            p = 2 * stats.t.sf(abs(np.log(value)) / sigma, df) if sigma > 0 else float("nan")
+            words = (
+                f"The condition is estimated to be {value:.2f} times as common in {row['group']} as "
+                f"versus {row['versus']} ({level:.0%} {self.method} interval {low:.2f} to {high:.2f})."
+            )
+            found = {"ci_low": low, "ci_high": high, "std_error": sigma, "p_value": p,
+                     "degrees_of_freedom": float(df), "sentence": words}  # fmt: skip
+            rows.append(blank | {key: row[key] for key in COLUMNS} | found)
+        correlation = pd.DataFrame(self._log("estimate")).corr().to_numpy()
+        return InferredPrevalence(tuple(rows), self.method, {}, level, correlation)
+
+    def _log(self, column: str) -> FloatArray:
+        """Replicates of a column as (R, rows of base), logarithms."""
+        wide = self.replicates.pivot(index="replicate", columns=["group", "versus"], values=column)
+        order = pd.MultiIndex.from_frame(self.base[["group", "versus"]])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            logs = np.log(wide.reindex(columns=order).to_numpy(dtype=float))
+        return np.where(np.isfinite(logs), logs, np.nan)
+
+
+def bootstrap(
+    estimator: Any,
+    cohort: Cohort,
+    versus: str = COMPLEMENT,
+    *,
+    replicates: int = 200,
+    lonely_psu: str = "fail",
+    random_state: int = 0,
+    out: str | Path | None = None,
+    verbose: bool = False,
+) -> Replication:
+    """Cluster or survey bootstrap of any estimator with ``relative_prevalence``.
+
+    Parameters
+    ----------
+    estimator : PURPLE, DebiasedPURPLE or another estimator
+        Cloned and fitted anew for every replicate.
+    cohort : Cohort
+    versus : str
+        As in ``relative_prevalence``.
+    replicates : int
+    lonely_psu : "fail", "adjust" or "certainty"
+        The bootstrap cannot show the variance of a lonely PSU; other than "fail" keeps it
+        as it is in every replicate.
+    random_state : int
+        Replicate r draws from a stream of its own.
+    out : path, optional
+        CSV file of the replicates; if it exists, those in it are not fitted again.
+    verbose : bool
+
+    Examples
+    --------
+    >>> from relprev import PURPLE
+    >>> from relprev.simulate import gauss_synth
+    >>> cohort = gauss_synth((0.5, 0.3), n=(1000, 2000), seed=0).cohort
+    >>> found = bootstrap(PURPLE(lambdas=1e-3), cohort, "b", replicates=20)
+    >>> bool(0.01 < found.std_errors()[0] < 0.2)
+    True
+    """
+    if replicates < 2:
+        raise InvalidInputError(f"replicates must be at least 2, got {replicates}")
+    design = SamplingDesign.from_cohort(cohort, lonely_psu)
+    weight = np.ones(cohort.n) if cohort.weights is None else cohort.weights
+
+    def weights(number: int) -> FloatArray:
+        rng = np.random.default_rng(np.random.SeedSequence([random_state, number]))
+        return weight * rao_wu(design, rng)[design.psu]
+
+    base, table = _refit(estimator, cohort, versus, weights, replicates, out, verbose)
+    k = np.full(replicates, 1 / replicates)
+    return Replication(base, table, k, design.degrees_of_freedom, True, "bootstrap")
+
+
+def replicate_weights(
+    estimator: Any,
+    cohort: Cohort,
+    weights: ArrayLike,
+    versus: str = COMPLEMENT,
+    *,
+    kind: str = "brr",
+    fay: float = 0.0,
+    coefficients: ArrayLike | None = None,
+    degrees_of_freedom: int | None = None,
+    out: str | Path | None = None,
+    verbose: bool = False,
+) -> Replication:
+    """Standard errors from replicate weights that come with the data.
+
+    Parameters
+    ----------
+    estimator, cohort, versus, out, verbose
+        As in `bootstrap`.
+    weights : array of shape (n, R)
+        Replicate weights; zero where a replicate leaves a row out.
+    kind : "brr", "fay", "jk1" or "given"
+    fay : float in [0, 1)
+        Fay's coefficient, for ``kind="fay"``.
+    coefficients : array of shape (R,)
+        k_r, for ``kind="given"``.
+    degrees_of_freedom : int, optional
+        Default: R - 1.
+    """
+    columns = np.asarray(weights, dtype=float)
+    if columns.ndim != 2 or len(columns) != cohort.n or columns.shape[1] < 2:
+        raise InvalidInputError(
+            f"weights must have shape ({cohort.n}, R) with R >= 2, got {columns.shape}"
+        )
+    if not np.isfinite(columns).all() or (columns < 0).any():
+        raise InvalidInputError("weights must be finite and not negative")
+    k = _coefficients(kind, columns.shape[1], fay, coefficients)
+    base, table = _refit(
+        estimator, cohort, versus, lambda r: columns[:, r], columns.shape[1], out, verbose
+    )
+    df = columns.shape[1] - 1 if degrees_of_freedom is None else degrees_of_freedom
+    return Replication(base, table, k, df, False, "replicate weights")
+
+
+def rao_wu(design: SamplingDesign, rng: np.random.Generator) -> FloatArray:
+    """Weight factor of every PSU in one bootstrap replicate."""
+    factor = np.ones(len(design.stratum))
+    for stratum in np.unique(design.stratum):
+        psus = np.flatnonzero(design.stratum == stratum)
+        size = len(psus)
+        if size > 1:
+            drawn = np.bincount(rng.integers(0, size, size - 1), minlength=size)
+            factor[psus] = drawn * size / (size - 1)
+    return factor
+
+
+def _coefficients(kind: str, count: int, fay: float, given: ArrayLike | None) -> FloatArray:
+    if kind == "given":
+        k = np.asarray(given if given is not None else [], dtype=float)
+        if k.shape != (count,) or (k < 0).any():
+            raise InvalidInputError(f"coefficients must hold {count} numbers >= 0 for kind='given'")
+        return k
+    if not 0 <= fay < 1:
+        raise InvalidInputError(f"fay must be in [0, 1), got {fay}")
+    known = {"brr": 1 / count, "fay": 1 / (count * (1 - fay) ** 2), "jk1": (count - 1) / count}
+    if kind not in known:
+        raise InvalidInputError(f"kind must be one of {[*known, 'given']}, got {kind!r}")
+    return np.full(count, known[kind])
+
+
+def _refit(
+    estimator: Any, cohort: Cohort, versus: str, weights: Weights, count: int,
+    out: str | Path | None, verbose: bool,
+) -> tuple[pd.DataFrame, pd.DataFrame]:  # fmt: skip
+    """The estimate, and one table of all replicates; continues a file if there is one."""
+    base = clone(estimator).fit(cohort).relative_prevalence(versus).to_frame()
+    path = None if out is None else Path(out)
+    rows = pd.read_csv(path).to_dict("records") if path is not None and path.is_file() else []
+    done = {row["replicate"] for row in rows}
+    with progress("Replicates", count - len(done), verbose) as advance:
+        for number in range(count):
+            if number in done:
+                continue
+            advance(f"replicate {number + 1}")
+            rows += _one(estimator, cohort, versus, weights(number), number, base)
+            if path is not None and (number % SAVE_EVERY == 0 or number == count - 1):
+                with written_whole(path) as temporary:
+                    pd.DataFrame(rows, columns=KEYS).to_csv(temporary, index=False)
+    table = pd.DataFrame(rows, columns=KEYS)
+    table = table[table["replicate"] < count]
+    _warn_if_degenerate(table, count)
+    return base, table
+
+
+def _one(
+    estimator: Any, cohort: Cohort, versus: str, weight: FloatArray, number: int, base: pd.DataFrame
+) -> list[dict[str, Any]]:
+    rows = np.flatnonzero(weight > 0)
+    part = replace(cohort.take(rows), weights=weight[rows])
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DataWarning)  # thin groups are counted below
+            table = clone(estimator).fit(part).relative_prevalence(versus).to_frame()
+    except TooFewCasesError:
+        table = base.assign(estimate=np.nan, observed_ratio=np.nan)
+    return table.assign(replicate=number)[KEYS].to_dict("records")
+
+
+def _warn_if_degenerate(table: pd.DataFrame, count: int) -> None:
+    lost = table["estimate"].isna() | (table["estimate"] <= 0)
+    worst = int(lost.groupby([table["group"], table["versus"]]).sum().max())
+    if worst > MANY_DEGENERATE * count:
+        warnings.warn(
+            f"{worst} of {count} replicates gave no estimate for some contrast: too few diagnosed in "
+            "a group; the standard error describes the others only",
+            DataWarning,
+            stacklevel=4,
+        )
