@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import random
@@ -90,30 +91,49 @@ def test_another_version_or_setting_is_another_cell() -> None:
 GRID = {"quick": True, "methods": ["observed", "negative", "purple"], "seeds": 3, "splits": 2}
 
 
-def test_killed_and_restarted_run_gives_the_same_results(tmp_path: Path) -> None:
-    script = (
+def started(folder: Path) -> subprocess.Popen[bytes]:
+    """A run with two workers, in a process group of its own, once it has finished a cell."""
+    folder.mkdir()
+    script = folder / "script.py"
+    script.write_text(
         "from relprev.experiments import run\n"
         "if __name__ == '__main__':\n"
-        f"    run('group-gap', {str(tmp_path / 'killed')!r}, jobs=2, **{GRID!r})\n"
+        f"    run('group-gap', {str(folder)!r}, jobs=2, **{GRID!r})\n"
     )
-    (tmp_path / "script.py").write_text(script)
-    command = [sys.executable, str(tmp_path / "script.py")]
-    process = subprocess.Popen(command, start_new_session=True)  # its own process group
-    cells = tmp_path / "killed" / "group-gap" / "cells"
+    process = subprocess.Popen([sys.executable, str(script)], start_new_session=True)
     deadline = time.monotonic() + 120
-    while not list(cells.glob("[!.]*.json")):
+    while not finished(folder):
         assert process.poll() is None
         assert time.monotonic() < deadline
         time.sleep(0.01)
+    return process
+
+
+def finished(folder: Path) -> set[str]:
+    return {path.name for path in (folder / "group-gap" / "cells").glob("[!.]*.json")}
+
+
+def wait_until_gone(group: int, seconds: float) -> None:
+    deadline = time.monotonic() + seconds
+    with contextlib.suppress(ProcessLookupError):
+        while time.monotonic() < deadline:
+            os.killpg(group, 0)  # only asks whether any process is left
+            time.sleep(0.05)
+        os.killpg(group, signal.SIGKILL)
+        pytest.fail("workers outlived the run that started them")
+
+
+def test_killed_and_restarted_run_gives_the_same_results(tmp_path: Path) -> None:
+    process = started(tmp_path / "killed")
     time.sleep(0.5 * random.random())
-    os.killpg(process.pid, signal.SIGKILL)
+    process.kill()
     process.wait()
-    finished = len(list(cells.glob("[!.]*.json")))
+    wait_until_gone(process.pid, 30)
+    before = finished(tmp_path / "killed")
     again = run("group-gap", tmp_path / "killed", jobs=1, **GRID).results
     calm = run("group-gap", tmp_path / "calm", jobs=1, **GRID).results
-    assert 0 < finished < len(calm) == 36
+    assert 0 < len(before) < len(calm) == 36
     pd.testing.assert_frame_equal(again.drop(columns="seconds"), calm.drop(columns="seconds"))
-    names = {path.name for path in cells.iterdir()}
-    assert names == {path.name for path in (tmp_path / "calm" / "group-gap" / "cells").iterdir()}
-    written = pd.read_parquet(tmp_path / "killed" / "group-gap" / "results.parquet")
-    pd.testing.assert_frame_equal(written, again)
+    kept = tmp_path / "killed" / "group-gap"
+    assert {path.name for path in (kept / "cells").iterdir()} == finished(tmp_path / "calm")
+    pd.testing.assert_frame_equal(pd.read_parquet(kept / "results.parquet"), again)

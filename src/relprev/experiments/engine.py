@@ -15,8 +15,9 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
 from importlib.metadata import version
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pandas as pd
@@ -80,7 +81,8 @@ def _computed(missing: Sequence[tuple[Cell, Path]], work: Work, jobs: int) -> It
             yield cell
         return
     context = get_context("spawn")  # a fork would copy locks held by threads
-    with _one_thread_each(), ProcessPoolExecutor(jobs, mp_context=context) as pool:
+    pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_end_with_parent)
+    with _one_thread_each(), pool:
         futures = {pool.submit(_finish, work, cell, path): cell for cell, path in missing}
         try:
             for future in as_completed(futures):
@@ -104,6 +106,18 @@ def _one_thread_each() -> Iterator[None]:
                 del os.environ[name]
             else:
                 os.environ[name] = value
+
+
+def _end_with_parent() -> None:
+    """End this process when the one that started it is gone, however that was killed."""
+    parent = parent_process()
+    assert parent is not None
+
+    def watch() -> None:
+        parent.join()
+        os._exit(1)
+
+    Thread(target=watch, daemon=True).start()
 
 
 def _finish(work: Work, cell: Cell, path: Path) -> None:

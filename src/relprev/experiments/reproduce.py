@@ -77,7 +77,8 @@ def run(
     seeds, splits : int, optional
         Data sets of every scenario, and splits of each. Default: the experiment's own.
     jobs : int, optional
-        Processes. Default: all cores.
+        Processes. Default: all cores. In a script, a run with more than one must stand under
+        ``if __name__ == "__main__":``.
     verbose : bool
         Show progress and time left on standard error.
 
