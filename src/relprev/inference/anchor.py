@@ -98,8 +98,8 @@ def _outside_value(
 ) -> float:
     if (diagnosis_rate is None) == (prevalence is None):
         raise InvalidInputError(
-            "give exactly one outside value, diagnosis_rate or prevalence: without it the data hold "
-            "ratios only, and no absolute rate can be printed"
+            "give exactly one outside value, diagnosis_rate or prevalence: without it the data "
+            "hold ratios only, and no absolute rate can be printed"
         )
     value = float(diagnosis_rate if diagnosis_rate is not None else prevalence)  # type: ignore[arg-type]
     if interval is None:
@@ -117,8 +117,8 @@ def _warn_if_impossible(table: pd.DataFrame) -> None:
     above = table.loc[table["diagnosis_rate"] > 1, "group"]
     if len(above):
         warnings.warn(
-            f"the outside value implies a diagnosis rate above 1 in {', '.join(above)}: it does not "
-            "fit the data, or an assumption fails",
+            f"the outside value implies a diagnosis rate above 1 in {', '.join(above)}: it does "
+            "not fit the data, or an assumption fails",
             DataWarning,
             stacklevel=3,
         )

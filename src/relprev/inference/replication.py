@@ -35,7 +35,7 @@ from relprev.errors import DataWarning, InvalidInputError, TooFewCasesError
 from relprev.estimates import COLUMNS, COMPLEMENT
 from relprev.files import written_whole
 from relprev.inference.design import SamplingDesign
-from relprev.inference.result import EXTRA_COLUMNS, InferredPrevalence
+from relprev.inference.result import EXTRA_COLUMNS, InferredPrevalence, headline
 from relprev.progress import progress
 
 SAVE_EVERY = 10
@@ -87,13 +87,10 @@ class Replication:
             value, half = float(row["estimate"]), quantile * sigma
             low, high = value * np.exp(-half), value * np.exp(half)
             p = 2 * stats.t.sf(abs(np.log(value)) / sigma, df) if sigma > 0 else float("nan")
-            words = (
-                f"The condition is estimated to be {value:.2f} times as common in {row['group']} as "
-                f"versus {row['versus']} ({level:.0%} {self.method} interval {low:.2f} to {high:.2f})."
-            )
             found = {"ci_low": low, "ci_high": high, "std_error": sigma, "p_value": p,
-                     "degrees_of_freedom": float(df), "sentence": words}  # fmt: skip
-            rows.append(blank | {key: row[key] for key in COLUMNS} | found)
+                     "degrees_of_freedom": float(df)}  # fmt: skip
+            full = blank | {key: row[key] for key in COLUMNS} | found
+            rows.append(full | {"sentence": headline(full, level)})
         correlation = pd.DataFrame(self._log("estimate")).corr().to_numpy()
         return InferredPrevalence(tuple(rows), self.method, {}, level, correlation)
 
@@ -236,7 +233,9 @@ def _refit(
     """The estimate, and one table of all replicates; continues a file if there is one."""
     base = clone(estimator).fit(cohort).relative_prevalence(versus).to_frame()
     path = None if out is None else Path(out)
-    rows = pd.read_csv(path).to_dict("records") if path is not None and path.is_file() else []
+    rows: list[Any] = (
+        pd.read_csv(path).to_dict("records") if path is not None and path.is_file() else []
+    )
     done = {row["replicate"] for row in rows}
     with progress("Replicates", count - len(done), verbose) as advance:
         for number in range(count):
@@ -272,8 +271,8 @@ def _warn_if_degenerate(table: pd.DataFrame, count: int) -> None:
     worst = int(lost.groupby([table["group"], table["versus"]]).sum().max())
     if worst > MANY_DEGENERATE * count:
         warnings.warn(
-            f"{worst} of {count} replicates gave no estimate for some contrast: too few diagnosed in "
-            "a group; the standard error describes the others only",
+            f"{worst} of {count} replicates gave no estimate for some contrast: too few diagnosed "
+            "in a group; the standard error describes the others only",
             DataWarning,
             stacklevel=4,
         )

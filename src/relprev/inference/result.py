@@ -181,18 +181,25 @@ def _row(
         "diagnosis_ci_low": float(low[2]), "diagnosis_ci_high": float(high[2]),
         "effective_cases": contrast.effective_cases, "degrees_of_freedom": float(informed),
     }  # fmt: skip
-    row["sentence"] = _sentence(head, row, level)
+    row["sentence"] = _sentence(head | row, level)
     return row
 
 
-def _sentence(head: dict[str, Any], row: dict[str, Any], level: float) -> str:
-    other = "everybody else" if head["versus"] == COMPLEMENT else f"in {head['versus']}"
-    among = "among " + other if head["versus"] == COMPLEMENT else other
-    words = (
+def headline(row: dict[str, Any], level: float) -> str:
+    """What a row says, in one sentence."""
+    complement = row["versus"] == COMPLEMENT
+    other = "among everybody else" if complement else f"in {row['versus']}"
+    return (
         f"The condition is estimated to be {row['estimate']:.2f} times as common in "
-        f"{head['group']} as {among} ({level:.0%} interval {row['ci_low']:.2f} to "
-        f"{row['ci_high']:.2f}). Recorded diagnoses alone give {row['observed_ratio']:.2f}; a case "
-        f"in {head['group']} is {row['diagnosis_ratio']:.2f} times as likely to be diagnosed."
+        f"{row['group']} as {other} ({level:.0%} interval {row['ci_low']:.2f} to "
+        f"{row['ci_high']:.2f})."
+    )
+
+
+def _sentence(row: dict[str, Any], level: float) -> str:
+    words = (
+        f"{headline(row, level)} Recorded diagnoses alone give {row['observed_ratio']:.2f}; a case "
+        f"in {row['group']} is {row['diagnosis_ratio']:.2f} times as likely to be diagnosed."
     )
     if row["effective_cases"] < FEW_CASES:
         words += (

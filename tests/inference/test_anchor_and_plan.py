@@ -1,0 +1,93 @@
+"""Absolute rates from an outside value; precision before the study."""
+
+import numpy as np
+import pytest
+
+from relprev.errors import DataWarning, InvalidInputError
+from relprev.inference import DebiasedPURPLE, anchor, plan
+from relprev.simulate import gauss_synth
+
+
+@pytest.fixture(scope="module")
+def data():
+    return gauss_synth((0.5, 0.2), n=(8000, 12_000), seed=4)
+
+
+@pytest.fixture(scope="module")
+def fitted(data):
+    return DebiasedPURPLE(m=None, strengths=(1.0,)).fit(data.cohort)
+
+
+def test_true_rate_of_one_group_gives_the_other(data, fitted):
+    table = anchor(fitted, "a", diagnosis_rate=0.5, interval=(0.48, 0.52)).set_index("group")
+    p = data.condition_probability
+    truth = [p[data.cohort.groups == k].mean() for k in (0, 1)]
+    assert table.loc["b", "diagnosis_rate_low"] < 0.2 < table.loc["b", "diagnosis_rate_high"]
+    for name, value in zip("ab", truth, strict=True):
+        assert table.loc[name, "prevalence_low"] < value < table.loc[name, "prevalence_high"]
+
+
+def test_prevalence_and_rate_anchors_agree(fitted):
+    by_rate = anchor(fitted, "a", diagnosis_rate=0.5, interval=(0.5, 0.5)).set_index("group")
+    prevalence = by_rate.loc["a", "prevalence"]
+    by_prevalence = anchor(
+        fitted, "a", prevalence=prevalence, interval=(prevalence, prevalence)
+    ).set_index("group")
+    np.testing.assert_allclose(by_rate["diagnosis_rate"], by_prevalence["diagnosis_rate"])
+    np.testing.assert_allclose(by_rate["prevalence"], by_prevalence["prevalence"])
+
+
+def test_exact_rate_leaves_its_own_group_without_uncertainty_in_the_rate(fitted):
+    table = anchor(fitted, "a", diagnosis_rate=0.5, interval=(0.5, 0.5)).set_index("group")
+    assert table.loc["a", "diagnosis_rate_low"] == pytest.approx(0.5)
+    assert table.loc["b", "diagnosis_rate_low"] < table.loc["b", "diagnosis_rate"]
+
+
+def test_ratio_of_prevalences_is_the_relative_prevalence(fitted):
+    table = anchor(fitted, "b", prevalence=0.7, interval=(0.6, 0.8)).set_index("group")
+    ratio = table.loc["a", "prevalence"] / table.loc["b", "prevalence"]
+    assert ratio == pytest.approx(fitted.relative_prevalence("b").to_frame()["estimate"][0])
+
+
+def test_uncertain_anchor_widens_everything(fitted):
+    exact = anchor(fitted, "a", diagnosis_rate=0.5, interval=(0.5, 0.5))
+    vague = anchor(fitted, "a", diagnosis_rate=0.5, interval=(0.3, 0.8))
+    assert (vague["prevalence_high"] > exact["prevalence_high"]).all()
+
+
+def test_impossible_anchor_warns(fitted):
+    with pytest.warns(DataWarning, match="above 1 in a"):
+        anchor(fitted, "b", diagnosis_rate=0.9, interval=(0.9, 0.9))
+
+
+@pytest.mark.parametrize(
+    "keywords",
+    [{}, {"diagnosis_rate": 0.5}, {"diagnosis_rate": 0.5, "prevalence": 0.1, "interval": (0, 1)},
+     {"prevalence": 0.5, "interval": (0.6, 0.7)}],
+)  # fmt: skip
+def test_no_absolute_rate_without_a_proper_anchor(fitted, keywords):
+    with pytest.raises(InvalidInputError):
+        anchor(fitted, "a", **keywords)
+
+
+def test_plan_predicts_the_standard_error_of_a_simulated_study():
+    """The formula is for a rare diagnosis, so the rates are low here."""
+    data = gauss_synth((0.06, 0.03), n=(60_000, 60_000), group_gap=3.0, seed=1)
+    fitted = DebiasedPURPLE(m=None, strengths=(1.0,)).fit(data.cohort)
+    row = fitted.relative_prevalence("b").to_frame().iloc[0]
+    cases = np.bincount(data.cohort.groups[data.cohort.diagnosed == 1])
+    mixing = row["effective_cases"] / (cases[0] * cases[1] / cases.sum())
+    expected = plan((cases[0], cases[1]), mixing)
+    assert expected.std_error == pytest.approx(row["std_error"], rel=0.1)
+    assert expected.factor == pytest.approx(row["ci_high"] / row["estimate"], rel=0.02)
+
+
+def test_four_times_the_cases_halve_the_error():
+    one, four = plan((100, 200), 0.6), plan((400, 800), 0.6)
+    assert one.std_error == pytest.approx(2 * four.std_error)
+
+
+@pytest.mark.parametrize("arguments", [((0, 10), 0.5), ((10, 10), 0.0), ((10, 10), 1.5)])
+def test_impossible_plans_are_refused(arguments):
+    with pytest.raises(InvalidInputError):
+        plan(*arguments)

@@ -1,0 +1,146 @@
+"""Bootstrap and replicate weights."""
+
+import numpy as np
+import pytest
+
+from relprev import PURPLE, as_cohort
+from relprev.baselines import Observed
+from relprev.errors import DataWarning, InvalidInputError
+from relprev.inference import DebiasedPURPLE, SamplingDesign, bootstrap, replicate_weights
+from relprev.inference.replication import rao_wu
+
+
+def survey(n=1500, strata=6, psus=5, seed=0):
+    rng = np.random.default_rng(seed)
+    psu = np.repeat(np.arange(strata * psus), n // (strata * psus))
+    effect = rng.normal(0, 0.4, strata * psus)[psu]
+    g = rng.integers(0, 2, n)
+    s = (rng.random(n) < 1 / (1 + np.exp(1 - effect - 0.5 * g))).astype(int)
+    return {
+        "X": rng.normal(size=(n, 2)), "s": s, "groups": np.array(["a", "b"])[g],
+        "sample_weight": rng.uniform(0.5, 2, n), "strata": psu // psus, "psus": psu,
+    }  # fmt: skip
+
+
+def jackknife(data):
+    """JK1 weights: each replicate leaves out one PSU and scales up the rest."""
+    units = np.unique(data["psus"])
+    keep = data["psus"][:, None] != units
+    return data["sample_weight"][:, None] * keep * len(units) / (len(units) - 1)
+
+
+def test_factors_of_a_stratum_add_up_to_its_size():
+    cohort = as_cohort(**survey())
+    design = SamplingDesign.from_cohort(cohort)
+    factor = rao_wu(design, np.random.default_rng(0))
+    np.testing.assert_allclose(np.bincount(design.stratum, factor), 5)
+
+
+def test_jackknife_equals_the_survey_package():
+    svy, pl = pytest.importorskip("svy"), pytest.importorskip("polars")
+    data = survey()
+    weights = jackknife(data)
+    count = weights.shape[1]
+    found = replicate_weights(Observed(), as_cohort(**data), weights, "b", kind="jk1")
+    a, b = (data["groups"] == name for name in "ab")
+    frame = pl.DataFrame(
+        {"a": (a * data["s"]).astype(float), "b": (b * data["s"]).astype(float),
+         "in_a": a.astype(float), "w": data["sample_weight"]}
+        | {f"rw{r + 1}": weights[:, r] for r in range(count)}
+    )  # fmt: skip
+    replicates = svy.JackknifeWgts(prefix="rw", n_reps=count, kind="jk1", wgt="w")
+    sample = svy.Sample(frame, svy.Design(wgt="w", rep_wgts=replicates))
+    oracle = sample.estimation.ratio(
+        y="a", x="in_a", method="replication", variance_center="estimate"
+    ).to_polars()
+    # The package knows a's recorded rate, a ratio; ours of a against b is compared by hand.
+    rates = (weights * a[:, None] * data["s"][:, None]).sum(0) / (weights * a[:, None]).sum(0)
+    full = np.average(data["s"][a], weights=data["sample_weight"][a])
+    by_hand = np.sqrt((count - 1) / count * ((rates - full) ** 2).sum())
+    assert oracle["se"][0] == pytest.approx(by_hand, rel=1e-6)
+    other = (weights * b[:, None] * data["s"][:, None]).sum(0) / (weights * b[:, None]).sum(0)
+    full_other = np.average(data["s"][b], weights=data["sample_weight"][b])
+    log = np.log(rates / other) - np.log(full / full_other)
+    assert found.std_errors()[0] == pytest.approx(np.sqrt((count - 1) / count * (log**2).sum()))
+
+
+def test_fay_is_brr_scaled():
+    data = survey()
+    cohort, weights = as_cohort(**data), jackknife(data)
+    brr = replicate_weights(Observed(), cohort, weights, "b", kind="brr")
+    fay = replicate_weights(Observed(), cohort, weights, "b", kind="fay", fay=0.5)
+    given = replicate_weights(
+        Observed(), cohort, weights, "b", kind="given", coefficients=np.full(30, 1 / 30)
+    )
+    np.testing.assert_allclose(fay.std_errors(), 2 * brr.std_errors())
+    np.testing.assert_allclose(given.std_errors(), brr.std_errors())
+
+
+def test_bootstrap_agrees_with_linearisation():
+    cohort = as_cohort(**survey(n=3000))
+    linear = DebiasedPURPLE(m=None, strengths=(1.0,)).fit(cohort)
+    row = linear.relative_prevalence("b").to_frame().iloc[0]
+    expected = np.log(row["observed_ci_high"] / row["observed_ratio"])
+    found = bootstrap(Observed(), cohort, "b", replicates=400).result().to_frame().iloc[0]
+    assert np.log(found["ci_high"] / found["estimate"]) == pytest.approx(expected, rel=0.15)
+
+
+def test_bootstrap_of_the_debiased_estimator_agrees_with_its_standard_error():
+    rng = np.random.default_rng(0)
+    n = 4000
+    g = rng.integers(0, 2, n)
+    x = rng.normal(size=(n, 2)) + 0.7 * g[:, None]
+    s = (rng.random(n) < 1 / (1 + np.exp(1 - x[:, 0]))) & (rng.random(n) < np.where(g, 0.3, 0.6))
+    cohort = as_cohort(x, s.astype(int), groups=np.array(["a", "b"])[g])
+    estimator = DebiasedPURPLE(strengths=(1.0,), lambdas=1e-4, folds=3)
+    own = estimator.fit(cohort).relative_prevalence("b").to_frame()["std_error"][0]
+    found = bootstrap(estimator, cohort, "b", replicates=60)
+    assert found.std_errors()[0] == pytest.approx(own, rel=0.3)
+
+
+def test_purple_gets_intervals_too():
+    data = survey()
+    found = bootstrap(PURPLE(lambdas=1e-2), as_cohort(**data), "b", replicates=15).result()
+    table = found.to_frame()
+    assert (table["ci_low"] < table["estimate"]).all()
+    assert (table["ci_high"] > table["estimate"]).all()
+    assert "times as common in a as in b" in found.sentences[0]
+
+
+def test_replicates_are_continued_from_the_file(tmp_path):
+    cohort, path = as_cohort(**survey()), tmp_path / "replicates.csv"
+    first = bootstrap(Observed(), cohort, "b", replicates=8, out=path)
+    written = path.read_text()
+    more = bootstrap(Observed(), cohort, "b", replicates=12, out=path)
+    whole = bootstrap(Observed(), cohort, "b", replicates=12)
+    assert len(first.replicates) == 8
+    assert path.read_text().startswith(written)
+    np.testing.assert_allclose(more.std_errors(), whole.std_errors())
+
+
+def test_degenerate_replicates_are_counted():
+    rng = np.random.default_rng(0)
+    g = np.repeat([0, 1], [300, 40])
+    s = np.zeros(340, dtype=int)
+    s[:60] = 1
+    s[300:301] = 1  # one case only: many resamples miss it
+    cohort = as_cohort(rng.normal(size=(340, 2)), s, groups=np.array(["a", "b"])[g])
+    with pytest.warns(DataWarning, match="replicates gave no estimate"):
+        bootstrap(Observed(), cohort, "a", replicates=30)
+
+
+@pytest.mark.parametrize(
+    ("keywords", "name"),
+    [({"kind": "jk9"}, "kind"), ({"kind": "fay", "fay": 1.0}, "fay"),
+     ({"kind": "given"}, "coefficients")],
+)  # fmt: skip
+def test_wrong_parameters_are_named(keywords, name):
+    data = survey()
+    with pytest.raises(InvalidInputError, match=name):
+        replicate_weights(Observed(), as_cohort(**data), jackknife(data), **keywords)
+
+
+def test_weights_of_the_wrong_shape_are_refused():
+    data = survey()
+    with pytest.raises(InvalidInputError, match="weights must have shape"):
+        replicate_weights(Observed(), as_cohort(**data), np.ones((10, 3)))
