@@ -161,7 +161,7 @@ def test_a_wrong_folder_is_refused(tmp_path, small):
 def test_a_missing_column_is_named(small):
     file = small.hosp / "hosp" / "patients.csv.gz"
     pd.read_csv(file).drop(columns="anchor_year").to_csv(file, index=False)
-    with pytest.raises(InvalidInputError, match=r"patients\.csv\.gz lacks anchor_year"):
+    with pytest.raises(InvalidInputError, match=r"patients\.csv\.gz lacks the column anchor_year"):
         read_mimic(small.hosp, small.ed)
 
 

@@ -218,6 +218,20 @@ def test_a_truncated_gzip_is_refused_and_leaves_no_cache(tmp_path):
     assert not list((tmp_path / "cache").iterdir())
 
 
+def test_the_same_file_twice_is_refused(tmp_path):
+    file = make(tmp_path / "NEDS_2019_Core.csv", [row()])
+    with pytest.raises(InvalidInputError, match="same file is given twice"):
+        read_neds([file, file], cache=tmp_path)
+    with pytest.raises(InvalidInputError, match="name each after its year"):
+        read_neds([file, file], year=2019, cache=tmp_path)
+
+
+def test_the_cache_is_private(tmp_path):
+    cache = tmp_path / "cache"
+    read_neds(make(tmp_path / "NEDS_2019_Core.csv", [row()]), cache=cache)
+    assert cache.stat().st_mode & 0o077 == 0
+
+
 def test_repeated_visits_are_refused(tmp_path):
     file = make(tmp_path / "NEDS_2019_Core.csv", [row(), row()])
     with pytest.raises(InvalidInputError, match="1 of 2 rows"):

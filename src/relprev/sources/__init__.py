@@ -9,7 +9,17 @@ from relprev.sources.omop import read_omop
 from relprev.sources.source import Source
 from relprev.sources.tables import read_tables
 
+READERS = {
+    "mimic-iv": read_mimic,
+    "neds": read_neds,
+    "nhamcs": read_nhamcs,
+    "nhds": read_nhds,
+    "omop": read_omop,
+    "tables": read_tables,
+}
+
 __all__ = [
+    "READERS",
     "Attrition",
     "Source",
     "Step",

@@ -10,9 +10,10 @@ The rules of Shanmugam, Hou and Pierson, each a step of the attrition table:
 
 Age is ``anchor_age`` plus the years from ``anchor_year`` to the visit. Race, insurance and
 marital status are recorded at admission: a visit has those of its own admission, otherwise
-(``fill="patient"``) those of the patient's latest admission. The paper's counts (192,768 of
-293,297 visits with a marital status) can only be reached with this filling. Emergency stays
-of version 2 and later have a race of their own, used before filling.
+(``fill="patient"``) those of the patient's latest admission that has one. The paper does not
+say what it does here; it has more visits with a marital status (192,768 of 293,297) than
+led to an admission, which points to this filling. Emergency stays of version 2 and later
+have a race of their own, used before filling.
 
 Layouts: version 1.0 has ``core/patients`` and ``core/admissions`` with ``ethnicity``; from
 version 2 they are in ``hosp/`` and have ``race``.
@@ -31,7 +32,7 @@ from relprev.sources.formats import load_table
 from relprev.sources.source import Source, column_names, connect, reading, require_unique
 
 EMERGENCY_ROOM = "EMERGENCY ROOM"
-TABLES = {
+REQUIRED = {
     "patients": ["subject_id", "gender", "anchor_age", "anchor_year"],
     "admissions": ["subject_id", "hadm_id", "admittime", "admission_location", "insurance",
                    "marital_status"],
@@ -39,6 +40,9 @@ TABLES = {
     "edstays": ["subject_id", "hadm_id", "stay_id", "intime"],
     "diagnosis": ["stay_id", "icd_code", "icd_version"],
 }  # fmt: skip
+OPTIONAL = {"admissions": ["race", "ethnicity"], "edstays": ["race"]}
+IDENTIFIERS = ("subject_id", "hadm_id", "stay_id")
+KEPT_STAY = "(hadm_id IS NULL OR (has_admission AND stays_of_admission = 1))"
 
 
 @reading("the MIMIC-IV files")
@@ -53,7 +57,7 @@ def read_mimic(hosp: str | Path, ed: str | Path, *, fill: str = "patient") -> So
         Folder of MIMIC-IV-ED, the one that contains ``ed``.
     fill : "patient" or "none"
         Where a visit has no race, insurance or marital status of its own: take those of the
-        patient's latest admission, or leave them missing.
+        patient's latest admission that has one, or leave them missing.
 
     Returns
     -------
@@ -72,24 +76,22 @@ def read_mimic(hosp: str | Path, ed: str | Path, *, fill: str = "patient") -> So
 
 
 def _load(connection: duckdb.DuckDBPyConnection, hosp: Path, ed: Path) -> str:
-    """Load the five tables; return the name of the race column."""
-    for name, columns in TABLES.items():
+    """Load the five tables, identifiers as numbers; return the name of the race column."""
+    for name, columns in REQUIRED.items():
         path = _find(name, ed if name in ("edstays", "diagnosis") else hosp)
-        load_table(connection, path, f"all_{name}")
-        present = [column.lower() for column in column_names(connection, f"all_{name}")]
-        missing = [column for column in columns if column not in present]
-        if missing:
-            raise InvalidInputError(
-                f"{path.name} lacks {', '.join(missing)}; is it the MIMIC-IV table {name}?"
-            )
-    for table, key in (
-        ("patients", "subject_id"),
-        ("admissions", "hadm_id"),
-        ("edstays", "stay_id"),
-    ):
+        load_table(connection, path, "raw", columns, OPTIONAL.get(name, ()))
+        typed = ", ".join(
+            f"try_cast({column} AS DOUBLE)::BIGINT AS {column}"
+            for column in columns
+            if column in IDENTIFIERS
+        )
+        connection.execute(f"CREATE TABLE all_{name} AS SELECT * REPLACE ({typed}) FROM raw")
+        connection.execute("DROP TABLE raw")
+    keys = {"patients": "subject_id", "admissions": "hadm_id", "edstays": "stay_id"}
+    for table, key in keys.items():
         require_unique(connection, f"all_{table}", key)
-    races = [name for name in ("race", "ethnicity")
-             if name in column_names(connection, "all_admissions")]  # fmt: skip
+    present = column_names(connection, "all_admissions")
+    races = [name for name in ("race", "ethnicity") if name in present]
     if not races:
         raise InvalidInputError("admissions lacks race (version 2 and later) or ethnicity (1.0)")
     return races[0]
@@ -114,21 +116,17 @@ def _link(connection: duckdb.DuckDBPyConnection) -> None:
     """Tables ``stays`` (every stay and what becomes of it) and ``hospital_only``."""
     connection.execute("""
         CREATE TABLE stays AS
-        SELECT s.stay_id, s.subject_id, nullif(s.hadm_id::VARCHAR, '') AS hadm_id, s.intime,
-               count(*) OVER (PARTITION BY nullif(s.hadm_id::VARCHAR, '')) AS stays_of_admission,
+        SELECT s.stay_id, s.subject_id, s.hadm_id, s.intime,
+               count(*) OVER (PARTITION BY s.hadm_id) AS stays_of_admission,
                a.hadm_id IS NOT NULL AS has_admission
-        FROM all_edstays s LEFT JOIN all_admissions a ON s.hadm_id::VARCHAR = a.hadm_id::VARCHAR
+        FROM all_edstays s LEFT JOIN all_admissions a ON s.hadm_id = a.hadm_id
     """)
     connection.execute(f"""
         CREATE TABLE hospital_only AS
-        SELECT hadm_id::VARCHAR AS hadm_id, subject_id, admittime,
+        SELECT hadm_id, subject_id, admittime,
                upper(admission_location) = '{EMERGENCY_ROOM}' AS through_emergency
-        FROM all_admissions
-        WHERE hadm_id::VARCHAR NOT IN (SELECT hadm_id FROM stays WHERE hadm_id IS NOT NULL)
+        FROM all_admissions ANTI JOIN stays USING (hadm_id)
     """)
-
-
-KEPT_STAY = "(hadm_id IS NULL OR (has_admission AND stays_of_admission = 1))"
 
 
 def _make_visits(connection: duckdb.DuckDBPyConnection, race: str, fill: str) -> None:
@@ -152,7 +150,7 @@ def _make_visits(connection: duckdb.DuckDBPyConnection, race: str, fill: str) ->
     connection.execute(f"""
         CREATE TABLE visits AS
         WITH seen AS (
-            SELECT stay_id::VARCHAR AS stay_id, hadm_id, subject_id, intime AS time,
+            SELECT stay_id, hadm_id, subject_id, intime AS time,
                    CASE WHEN hadm_id IS NULL THEN 'ed' ELSE 'ed and hospital' END AS kind
             FROM stays WHERE {KEPT_STAY}
             UNION ALL
@@ -161,7 +159,7 @@ def _make_visits(connection: duckdb.DuckDBPyConnection, race: str, fill: str) ->
         ), latest AS ({latest})
         SELECT row_number() OVER (ORDER BY s.kind, s.stay_id, s.hadm_id) - 1 AS visit,
                coalesce('stay ' || s.stay_id, 'admission ' || s.hadm_id) AS visit_id,
-               s.subject_id::BIGINT AS patient,
+               s.subject_id AS patient,
                p.anchor_age::INTEGER + year(s.time::TIMESTAMP) - p.anchor_year::INTEGER AS age,
                CASE WHEN p.gender IN ('F', 'M') THEN p.gender END AS sex,
                NULL::DOUBLE AS weight, NULL::BIGINT AS stratum, NULL::BIGINT AS psu,
@@ -170,8 +168,8 @@ def _make_visits(connection: duckdb.DuckDBPyConnection, race: str, fill: str) ->
                p.anchor_age::INTEGER AS anchor_age, s.kind, s.stay_id, s.hadm_id
         FROM seen s
         LEFT JOIN all_patients p ON s.subject_id = p.subject_id
-        LEFT JOIN all_admissions a ON s.hadm_id = a.hadm_id::VARCHAR
-        LEFT JOIN all_edstays e ON s.stay_id = e.stay_id::VARCHAR
+        LEFT JOIN all_admissions a ON s.hadm_id = a.hadm_id
+        LEFT JOIN all_edstays e ON s.stay_id = e.stay_id
         LEFT JOIN latest l ON s.subject_id = l.subject_id
     """)
 
@@ -180,7 +178,7 @@ def _make_codes(connection: duckdb.DuckDBPyConnection) -> None:
     parts = [
         f"""SELECT visit, 'ICD' || d.icd_version AS version, {normalize_sql("d.icd_code")} AS code,
                    '{role}' AS role
-            FROM all_{table} d JOIN visits v ON d.{key}::VARCHAR = v.{key}"""
+            FROM all_{table} d JOIN visits v USING ({key})"""
         for table, key, role in (
             ("diagnosis", "stay_id", "ed"),
             ("diagnoses_icd", "hadm_id", "hospital"),

@@ -62,6 +62,7 @@ def read_neds(
     hospital: str | Path | Iterable[str | Path] = (),
     year: int | None = None,
     layout: str | Path | None = None,
+    hospital_layout: str | Path | None = None,
     cache: str | Path | None = None,
 ) -> Source:
     """Read NEDS Core files.
@@ -76,10 +77,11 @@ def read_neds(
         hosp_trauma and hosp_control.
     year : int, optional
         Default: the year in the file's name (``NEDS_2019_Core.csv``).
-    layout : path, optional
-        Layout of a year that is not shipped: a CSV file with the columns position and name.
+    layout, hospital_layout : path, optional
+        Layouts of a year that is not shipped: CSV files with the columns position and name.
     cache : path, optional
-        Folder for converted files. Default: ``$RELPREV_CACHE`` or ``~/.cache/relprev``.
+        Folder for converted files, which hold patients' data. Default: ``$RELPREV_CACHE`` or
+        ``~/.cache/relprev``; made readable by its owner only.
 
     Returns
     -------
@@ -92,10 +94,15 @@ def read_neds(
         raise InvalidInputError("core: at least one file is needed")
     if hospitals and len(hospitals) != len(cores):
         raise InvalidInputError("hospital: give one file for each Core file, or none")
+    if year is not None and len(cores) > 1:
+        raise InvalidInputError("year: with several files, name each after its year instead")
     connection = connect()
     stores = [_store(require_file(path, "NEDS Core"), year, layout, cache) for path in cores]
+    if len(set(stores)) < len(stores):
+        raise InvalidInputError("core: the same file is given twice")
     for position, path in enumerate(hospitals):
-        _load_hospitals(connection, require_file(path, "NEDS Hospital"), position, year)
+        names = read_layout("Hospital", _year_of(path, year), hospital_layout)
+        _load_hospitals(connection, require_file(path, "NEDS Hospital"), position, names)
     offset, parts = 0, []
     for position, store in enumerate(stores):
         parts.append(_visits_sql(connection, store, offset, position if hospitals else None))
@@ -135,7 +142,7 @@ def read_layout(kind: str, year: int, layout: str | Path | None = None) -> tuple
         raise InvalidInputError(
             f"no layout for the NEDS {kind} file of {year} (shipped: {', '.join(years)}); write "
             "its columns, in order, to a CSV file with the columns position and name and give "
-            "layout="
+            f"{'layout' if kind == 'Core' else 'hospital_layout'}="
         )
     rows = sorted(csv.DictReader(text.splitlines()), key=lambda row: int(row["position"]))
     return tuple(row["name"].upper() for row in rows)
@@ -162,6 +169,7 @@ def _store(
     )
     store = folder / f"neds-{year}-{_digest(path, names)}.parquet"
     if not store.is_file():
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         with unpacked(path) as file, written_whole(store) as temporary:
             relation = (
                 f"read_parquet({quoted(str(file))})" if packed else _csv_relation(file, names, path)
@@ -248,9 +256,8 @@ def _check(connection: duckdb.DuckDBPyConnection, store: Path, year: int, name: 
 
 
 def _load_hospitals(
-    connection: duckdb.DuckDBPyConnection, path: Path, position: int, year: int | None
+    connection: duckdb.DuckDBPyConnection, path: Path, position: int, names: Sequence[str]
 ) -> None:
-    names = read_layout("Hospital", _year_of(path, year))
     with unpacked(path) as file, reading(path.name):
         kept = ", ".join(f"{_number(name, 'SMALLINT')} AS {name.lower()}" for name in HOSPITAL)
         connection.execute(f"""

@@ -9,6 +9,7 @@ stays linked to an admission that does not exist, admissions from elsewhere.
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -219,5 +220,10 @@ def _write_tables(
         ed / "ed" / "diagnosis": codes.loc[codes["stay_id"] > 0, ["stay_id", *code]],
     }
     for path, table in tables.items():
-        with written_whole(path.with_name(path.name + ".csv.gz")) as temporary:
-            table.to_csv(temporary, index=False, compression={"method": "gzip", "mtime": 0})
+        # No file name or time in the gzip header: the same seed gives the same bytes.
+        with (
+            written_whole(path.with_name(path.name + ".csv.gz")) as temporary,
+            temporary.open("wb") as file,
+            gzip.GzipFile("", "wb", fileobj=file, mtime=0) as packed,
+        ):
+            table.to_csv(packed, index=False)

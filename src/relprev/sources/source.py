@@ -27,9 +27,11 @@ from __future__ import annotations
 
 import re
 import tempfile
+import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import duckdb
@@ -121,15 +123,20 @@ class Source:
 
 def connect(memory_limit: str = MEMORY_LIMIT) -> duckdb.DuckDBPyConnection:
     """A private in-memory database that spills to a temporary folder above ``memory_limit``."""
-    spill = tempfile.gettempdir()
     return duckdb.connect(
         config={
             "memory_limit": memory_limit,
             "threads": thread_count(),
-            "temp_directory": f"{spill}/relprev-spill",
+            "temp_directory": f"{_private_folder().name}/{uuid.uuid4().hex}",
             "autoinstall_known_extensions": False,
         }
     )
+
+
+@cache
+def _private_folder() -> tempfile.TemporaryDirectory[str]:
+    """A folder only this user can read, removed when the process ends."""
+    return tempfile.TemporaryDirectory(prefix="relprev-")
 
 
 def column_names(connection: duckdb.DuckDBPyConnection, table: str) -> tuple[str, ...]:

@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from relprev.codes import code_set
+from relprev.errors import InvalidInputError
+from relprev.simulate import ed_visits
+from relprev.sources.neds import read_layout
+from relprev.sources.simulated_mimic import write_mimic
+from relprev.sources.simulated_neds import icd10_like, write_neds
+from relprev.sources.simulated_truth import truth_of
+
+
+def test_truth_of_groups_by_hand():
+    simulation = ed_visits(500, n_codes=50, survey=True, seed=1)
+    values = np.where(np.arange(500) % 3 == 0, "x", "y")
+    rows = np.arange(500) < 400
+    truth = truth_of(simulation, values, rows)
+    p, w = simulation.condition_probability, simulation.cohort.weights
+    x, y = rows & (values == "x"), rows & (values == "y")
+    means = [np.average(p[group], weights=w[group]) for group in (x, y)]
+    assert truth.values == ("x", "y")
+    assert truth.condition == pytest.approx(means)
+    assert truth.relative_prevalence(["y", "x"]) == pytest.approx(
+        [means[1] / means[0], means[0] / means[1]]
+    )
+
+
+def test_codes_are_distinct_and_never_labels():
+    codes = icd10_like(20_000)
+    assert len(set(codes)) == 20_000
+    assert not code_set("ipv").matching(("ICD10", code) for code in codes)
+    with pytest.raises(InvalidInputError, match="n_codes must be at most"):
+        icd10_like(10**6)
+
+
+def test_a_simulated_neds_file_has_hcups_form(tmp_path):
+    written = write_neds(tmp_path / "NEDS_2019_Core.csv.gz", 3_000, n_codes=60, seed=1)
+    frame = pd.read_csv(written.path, header=None, names=list(read_layout("Core", 2019)))
+    assert frame.shape == (3_000, 73)
+    assert frame["KEY_ED"].is_unique
+    assert set(frame["YEAR"]) == {2019}
+    assert {-9, 1, 2, 3, 4} == set(frame["RACE"])
+    assert {-99, 1, 2, 3, 4, 5, 6} == set(frame["PL_NCHS"])
+    assert (frame.groupby("HOSP_ED")["NEDS_STRATUM"].nunique() == 1).all()
+    recorded = frame.filter(regex=r"^I10_DX\d+$").notna().sum(axis=1)
+    assert (frame["I10_NDX"] == recorded).all()
+
+
+def test_the_same_seed_writes_the_same_files(tmp_path):
+    texts = [
+        write_neds(tmp_path / f"{k}.csv", 500, n_codes=60, seed=7).path.read_bytes() for k in "ab"
+    ]
+    assert texts[0] == texts[1]
+    folders = [write_mimic(tmp_path / k, 300, n_codes=60, seed=7) for k in "ab"]
+    stays = [(written.ed / "ed" / "edstays.csv.gz").read_bytes() for written in folders]
+    assert stays[0] == stays[1]
+
+
+def test_unknown_options_are_refused(tmp_path):
+    with pytest.raises(InvalidInputError, match="driver must be one of RACE"):
+        write_neds(tmp_path / "x.csv", 100, driver="SEX")
+    with pytest.raises(InvalidInputError, match=r"layout must be one of 1\.0, 2\.2"):
+        write_mimic(tmp_path, 100, layout="9")
+    assert not list(tmp_path.iterdir())
