@@ -218,7 +218,8 @@ class DebiasedPURPLE(BaseEstimator):
         folds = make_folds(kept, design, self.folds, self.random_state)
         n_patients = kept.n if kept.clusters is None else len(np.unique(kept.clusters))
         tuning_folds = self.tuning_folds or (len(folds) if kept.n <= MANY_ROWS else 1)
-        steps = len(folds) * ((self.propensity == "ridge") + (self.m == "purple"))
+        steps = (len(self.strengths) + len(folds)) * isinstance(self.propensity, str)
+        steps += (len(grid(self.lambdas, problem)) + len(folds)) * isinstance(self.m, str)
         reference = int(np.argmax(problem.group_weight))
         if self.reference in kept.group_names:
             reference = kept.group_names.index(str(self.reference))

@@ -10,31 +10,49 @@ from numba import njit
 from relprev.model.vectormath import exp_negative, log_positive
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
-def multinomial_block(z, b, g, omega, sums):
+@njit(nogil=True, cache=True, error_model="numpy", fastmath={"contract", "reassoc"})
+def multinomial_block(z, b, g, omega, work, sums):
     """Replace the predictors z (K - 1, rows) by omega * d loss / dz; add to ``sums``.
 
-    ``sums`` holds the loss, then its derivative in each of the K - 1 intercepts.
+    ``sums`` holds the loss, then its derivative in each of the K - 1 intercepts; ``work``
+    is memory of shape (3, rows). Loops run over rows inside, so that they vectorise.
     """
+    n = len(g)
     free = len(b)
-    score = np.empty(free + 1)
-    for i in range(len(g)):
-        last = 0.0
-        for k in range(free):
-            score[k] = z[k, i] + b[k]
-            last -= score[k]
-        score[free] = last
-        largest = score.max()
-        total = 0.0
-        for k in range(free + 1):
-            score[k] = exp_negative(max(score[k] - largest, -700.0))
-            total += score[k]
-        sums[0] -= omega[i] * (log_positive(score[g[i]]) - log_positive(total))
-        rest = omega[i] * (score[free] / total - (1.0 if g[i] == free else 0.0))
-        for k in range(free):
-            slope = omega[i] * (score[k] / total - (1.0 if g[i] == k else 0.0)) - rest
-            z[k, i] = slope
-            sums[1 + k] += slope
+    last, largest, total = work[0], work[1], work[2]
+    for i in range(n):
+        last[i] = 0.0
+        largest[i] = -1e300
+    for k in range(free):
+        for i in range(n):
+            z[k, i] += b[k]
+            last[i] -= z[k, i]
+            largest[i] = max(largest[i], z[k, i])
+    for i in range(n):
+        largest[i] = max(largest[i], last[i])
+    loss = 0.0
+    for i in range(n):  # the predictor of the row's own group, before exponentials replace it
+        own = last[i] if g[i] == free else z[min(g[i], free - 1), i]
+        loss -= omega[i] * (own - largest[i])
+    for i in range(n):
+        last[i] = exp_negative(max(last[i] - largest[i], -700.0))
+        total[i] = last[i]
+    for k in range(free):
+        for i in range(n):
+            z[k, i] = exp_negative(max(z[k, i] - largest[i], -700.0))
+            total[i] += z[k, i]
+    for i in range(n):
+        loss += omega[i] * log_positive(total[i])
+        total[i] = omega[i] / total[i]
+    for k in range(free):
+        slope = 0.0
+        for i in range(n):
+            z[k, i] = (z[k, i] - last[i]) * total[i]
+        for i in range(n):
+            z[k, i] += omega[i] * ((1.0 if g[i] == free else 0.0) - (1.0 if g[i] == k else 0.0))
+            slope += z[k, i]
+        sums[1 + k] += slope
+    sums[0] += loss
 
 
 @njit(nogil=True, cache=True, error_model="numpy")

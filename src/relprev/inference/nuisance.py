@@ -31,6 +31,7 @@ from relprev.model.solver import solve
 from relprev.progress import Advance
 
 SMALLEST = 1e-6  # propensities are kept this far from 0
+CLEAR_RISE = 1e-3  # of the out-of-fold loss above its lowest value
 Rows = NDArray[np.int64]
 
 
@@ -120,27 +121,41 @@ def cross_fit(
     """
     grid = sorted({float(value) for value in strengths}, reverse=True)
     tuned = tuning_folds if len(grid) > 1 else 0
-    losses = np.zeros((len(grid), max(tuned, 1)))
-    models: list[list[Any]] = []
-    for k in range(tuned):
-        advance(f"fold {k + 1}, {len(grid)} strengths")
-        train, path = learner.inputs(_others(folds, k)), list[Any]()
-        for j, strength in enumerate(grid):
-            path.append(learner.fit(train, strength, path[-1] if path else None))
-            losses[j, k] = learner.judge(path[-1], folds[k])[1]
-        models.append(path)
-    best = int(np.argmin(losses.sum(axis=1)))
+    tuning, paths = _tune(learner, folds[:tuned], folds, grid, advance)
+    best = int(np.argmin(tuning["loss"])) if tuned else 0
     parts = []
     for k, rows in enumerate(folds):
         if k < tuned:
-            model = models[k][best]
+            model = paths[k][best]
         else:
             advance(f"fold {k + 1}")
-            start = models[0][best] if models else None
+            start = paths[0][best] if paths else None
             model = learner.fit(learner.inputs(_others(folds, k)), grid[best], start)
         parts.append(learner.judge(model, rows)[0])
-    tuning = pd.DataFrame({"strength": grid, "loss": losses.mean(axis=1)})
     return OutOfFold(_assembled(parts, folds), grid[best], tuning)
+
+
+def _tune(
+    learner: Learner, tuned: Sequence[Rows], folds: Sequence[Rows], grid: list[float],
+    advance: Advance,
+) -> tuple[pd.DataFrame, list[list[Any]]]:  # fmt: skip
+    """Out-of-fold loss of the strengths, and every tuning fold's models.
+
+    Goes from strong to weak and stops once the loss has clearly risen: the weakest
+    strengths take longest to fit and only overfit then.
+    """
+    trains = [learner.inputs(_others(folds, k)) for k in range(len(tuned))]
+    paths: list[list[Any]] = [[] for _ in tuned]
+    losses: list[float] = []
+    for strength in grid if tuned else []:
+        advance(f"strength {strength:g}")
+        for train, path in zip(trains, paths, strict=True):
+            path.append(learner.fit(train, strength, path[-1] if path else None))
+        judged = zip(paths, tuned, strict=True)
+        losses.append(sum(learner.judge(path[-1], rows)[1] for path, rows in judged))
+        if losses[-1] > (1 + CLEAR_RISE) * min(losses):
+            break
+    return pd.DataFrame({"strength": grid[: len(losses)], "loss": losses}), paths
 
 
 def classifier_out_of_fold(

@@ -76,10 +76,12 @@ class PropensityProblem:
         def one_chunk(start: int, stop: int) -> tuple[FloatArray, FloatArray]:
             gradient = np.zeros((free, self.X.n_cols))
             sums = np.zeros(1 + free)
-            z = np.empty((free, BLOCK_ROWS))
+            z, work = np.empty((free, BLOCK_ROWS)), np.empty((3, BLOCK_ROWS))
             for lo, hi in blocks(start, stop):
                 _predictors(self.X, at.coef, lo, hi, z)
-                kernels.multinomial_block(z, at.intercept, self.g[lo:hi], self.omega[lo:hi], sums)
+                kernels.multinomial_block(
+                    z, at.intercept, self.g[lo:hi], self.omega[lo:hi], work, sums
+                )
                 for k in range(free):
                     self.X.add_tdot(z[k], lo, hi, gradient[k])
             return gradient, sums
