@@ -54,10 +54,8 @@ def run_cells(
     store.mkdir(parents=True, exist_ok=True)
     paths = [store / f"{cell.key(versions['relprev'])}.json" for cell in cells]
     missing = [(cell, path) for cell, path in zip(cells, paths, strict=True) if not path.is_file()]
-    with progress("Cells", len(cells), verbose) as advance:
-        advance("")
-        for _ in range(len(cells) - len(missing)):
-            advance("kept from an earlier run")
+    with progress("Cells", len(missing), verbose) as advance:
+        advance(f"{len(cells) - len(missing)} more kept from an earlier run")
         for cell in _computed(missing, work, jobs):
             advance(f"{cell.experiment}, {cell.method}")
     for unfinished in store.glob(".*.json"):  # of a killed run

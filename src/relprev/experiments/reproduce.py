@@ -58,7 +58,8 @@ def run(
 ) -> Reproduction:
     """Run an experiment of the paper and write its results to ``out/name``.
 
-    A run that was stopped goes on where it was. Files: ``results.parquet`` and ``.csv``,
+    A run that was stopped goes on where it was; cells that another version of relprev
+    computed are computed again. Files: ``results.parquet`` and ``.csv``,
     ``table.csv`` and ``.md``, ``figure.svg``, ``.png`` and ``.pdf``.
 
     Parameters
