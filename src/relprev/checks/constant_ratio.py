@@ -9,8 +9,9 @@ d(U phi_k)/dtheta, the sums
 
 have mean zero and, like any influence function, a variance V under the sampling design
 (subtracting J_k J^{-1} U accounts for theta being estimated). With q sums and df degrees
-of freedom, F = (df - q + 1) / (df q) T' V^{-1} T is compared with F(q, df - q + 1). One
-Newton step from delta = 0 gives the size of the drift,
+of freedom, F = (df - q + 1) / (df q) T' V^{-1} T is compared with F(q, df - q + 1), the last
+number being at most the effective number of informative cases, as for intervals. One Newton
+step from delta = 0 gives the size of the drift,
 
     delta = H^{-1} T,    H_kl = J_kl - J_k J^{-1} J_l,    J_kl = - mean d(U phi_k phi_l)/dtheta.
 
@@ -33,6 +34,7 @@ from relprev.design.base import FloatArray
 from relprev.errors import InvalidInputError
 from relprev.inference import DebiasedPURPLE
 from relprev.inference.design import SamplingDesign
+from relprev.inference.moments import case_information
 from relprev.inference.score import ScoreData, mean_score, row_scores
 
 RISK_RANGE = (0.05, 0.95)  # quantiles of the cases' risk between which a drift is quoted
@@ -96,7 +98,7 @@ class DriftTest:
     covariance: FloatArray
     statistic: float
     p_value: float
-    degrees_of_freedom: int
+    degrees_of_freedom: float
 
 
 def drift_test(
@@ -127,13 +129,15 @@ def drift_test(
             "categories"
         )
     statistic = float(T @ np.linalg.solve(V, T)) * (df - count + 1) / (df * count)
+    informed = float(case_information(data, theta).diagonal().min())
+    spare = max(min(df - count + 1, informed), 1.0)
     inverse = np.linalg.inv(H)
     return DriftTest(
         drift=inverse @ T,
         covariance=inverse @ V @ inverse.T,
         statistic=statistic,
-        p_value=float(stats.f.sf(statistic, count, df - count + 1)),
-        degrees_of_freedom=df,
+        p_value=float(stats.f.sf(statistic, count, spare)),
+        degrees_of_freedom=spare,
     )
 
 

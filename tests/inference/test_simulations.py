@@ -1,0 +1,63 @@
+"""The coverage simulations: seeded, resumable, with the truth they claim."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from simulations import coverage, scenarios
+from simulations.replicates import run_all, seed_of
+from simulations.scenarios import SCENARIOS, Scenario, draw
+
+SMALL = Scenario(n=3000, intercept=-2.0)
+
+
+def fake_run(job):
+    return [{"scenario": job[0], "replicate": job[1], "value": float(job[1])}]
+
+
+def test_a_replicate_has_its_own_seed():
+    one, two = draw(SMALL, seed_of(("x", 1))), draw(SMALL, seed_of(("x", 1)))
+    other = draw(SMALL, seed_of(("x", 2)))
+    np.testing.assert_array_equal(one.cohort.diagnosed, two.cohort.diagnosed)
+    assert (one.cohort.diagnosed != other.cohort.diagnosed).any()
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_every_scenario_draws_what_it_says(name):
+    scenario = SCENARIOS[name]
+    cohort = draw(scenario, 0).cohort
+    assert cohort.group_names == scenario.names
+    assert (cohort.clusters is not None) == (scenario.visits_per_patient > 1)
+    assert (cohort.psus is not None) == (scenario.strata > 0)
+    assert 150 < cohort.diagnosed.sum() < 3000
+
+
+def test_truth_is_the_ratio_of_mean_probabilities(monkeypatch):
+    monkeypatch.setattr(scenarios, "TRUTH_ROWS", 100_000)
+    scenarios.truth.cache_clear()
+    known = scenarios.truth(SMALL)
+    drawn = draw(SMALL, 3)
+    means = [drawn.p[drawn.cohort.groups == k].mean() for k in (0, 1)]
+    scenarios.truth.cache_clear()
+    np.testing.assert_allclose(means, known, rtol=0.1)
+
+
+def test_a_file_is_continued_not_run_again(tmp_path):
+    out = tmp_path / "rows.csv"
+    run_all(fake_run, [("a", 0), ("a", 1)], out, processes=1)
+    kept = pd.read_csv(out).assign(value=100.0)
+    kept.to_csv(out, index=False)
+    table = run_all(fake_run, [("a", 0), ("a", 1), ("b", 0)], out, processes=1)
+    assert table["value"].tolist() == [100.0, 100.0, 0.0]
+    assert len(pd.read_csv(out)) == 3
+
+
+def test_summary_counts_covered_truths():
+    rows = pd.DataFrame(
+        {
+            "scenario": "x", "method": "m", "group": "a", "replicate": [0, 1], "truth": 1.0,
+            "estimate": [1.0, 2.0], "ci_low": [0.9, 1.5], "ci_high": [1.1, 2.5],
+            "std_error": 0.1, "n_diagnosed": 10, "p_trend": [0.01, 0.5], "p_quintiles": 0.5,
+        }
+    )  # fmt: skip
+    assert coverage.summary(rows)["coverage"].tolist() == [0.5]
+    assert coverage.rejections(rows)["trend"].tolist() == [0.5]
