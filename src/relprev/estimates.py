@@ -116,9 +116,9 @@ def ratio(value: ArrayLike, weight: ArrayLike, group: int, other: int | None) ->
     v = np.asarray(value, dtype=float)
     if other is not None:
         return _divide(v[group], v[other])
-    rest = np.arange(len(v)) != group
-    w = np.asarray(weight, dtype=float)[rest]
-    return _divide(v[group] * w.sum(), v[rest] @ w)
+    w = np.asarray(weight, dtype=float)
+    rest = (np.arange(len(v)) != group) & (w > 0)  # a group without rows adds nothing
+    return _divide(v[group] * w[rest].sum(), v[rest] @ w[rest])
 
 
 def _divide(top: float, bottom: float) -> float:

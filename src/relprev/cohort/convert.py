@@ -60,6 +60,9 @@ def as_cohort(
     if feature_names is not None:
         names = tuple(str(name) for name in feature_names)
     n = design.n_rows
+    if n == 0 or design.n_cols == 0:
+        what = "0 rows" if n == 0 else "no features"
+        raise InvalidInputError(f"X has {what} (shape {design.shape}); nothing can be estimated")
     if s is None or groups is None:
         missing = "s (recorded diagnosis)" if s is None else "groups"
         raise InvalidInputError(f"{missing} is required")

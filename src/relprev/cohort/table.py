@@ -19,8 +19,14 @@ from relprev.cohort.convert import as_cohort
 from relprev.design.convert import listed
 from relprev.errors import InvalidInputError
 
+
+def _read_csv(path: Path) -> pa.Table:
+    gaps = pyarrow.csv.ConvertOptions(strings_can_be_null=True)  # an empty cell is a gap
+    return pyarrow.csv.read_csv(path, convert_options=gaps)
+
+
 READERS = {
-    ".csv": pyarrow.csv.read_csv,
+    ".csv": _read_csv,
     ".parquet": pyarrow.parquet.read_table,
     ".feather": pyarrow.feather.read_table,
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import scipy.sparse as sp
 
 from relprev.design.base import Design
@@ -72,31 +73,29 @@ def _column_names(X: Any) -> tuple[str, ...] | None:
 
 
 def _frame_values(X: Any) -> np.ndarray:
-    """Values of a pandas or polars frame; names the columns that are not numeric."""
-    bad = []
-    for name in X.columns:
-        column = X[name]
-        values = column.to_numpy()
-        if values.dtype.kind not in "buif":
-            try:
-                missing = bool(
-                    np.asarray(column.isna() if hasattr(column, "isna") else column.is_null()).any()
-                )
-                numeric = missing and np.asarray(column.to_numpy(), dtype=float) is not None
-            except (TypeError, ValueError):
-                numeric = False
-            if not numeric:
-                bad.append(f"{str(name)!r} ({column.dtype})")
+    """Values of a pandas or polars frame, gaps as NaN; names columns that are not numeric."""
+    columns = {str(name): X[name] for name in X.columns}
+    bad = [f"{name!r} ({c.dtype})" for name, c in columns.items() if not _is_numeric(c)]
     if bad:
         raise InvalidInputError(
             f"X has columns that are not numeric: {listed(bad)}; drop them or encode them as "
             "numbers (for categories: one 0/1 column each)"
         )
-    return (
-        np.column_stack([np.asarray(X[name].to_numpy(), dtype=float) for name in X.columns])
-        if len(X.columns)
-        else np.empty((len(X), 0))
-    )
+    if not columns:
+        return np.empty((len(X), 0))
+    return np.column_stack([_column_values(column) for column in columns.values()])
+
+
+def _is_numeric(column: Any) -> bool:
+    if isinstance(column, pd.Series):
+        return pd.api.types.is_numeric_dtype(column.dtype)  # true for booleans too
+    return bool(column.dtype.is_numeric() or str(column.dtype) == "Boolean")  # polars
+
+
+def _column_values(column: Any) -> np.ndarray:
+    if isinstance(column, pd.Series):
+        return column.to_numpy(dtype=np.float64, na_value=np.nan)
+    return np.asarray(column.to_list() if column.has_nulls() else column.to_numpy(), np.float64)
 
 
 def _check_finite(values: np.ndarray, X: Any, names: tuple[str, ...] | None) -> None:

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import lsq_linear
 
 from relprev.design.base import FloatArray
 from relprev.groups import group_sums
@@ -31,7 +32,7 @@ MAX_STEP = 3.0
 MAX_SWEEPS = 50
 FULL_SWEEP_EVERY = 10
 NEAR_PENALTY = 0.9  # a zero coefficient may move if its gradient exceeds this share of l1
-RIDGE = 1e-9  # relative, on the block of b, theta and scale, which can be singular
+FLAT = 1e-10  # relative curvature of b, theta and scale below which a direction is left alone
 
 
 def minimise(
@@ -111,13 +112,12 @@ class _Block:
         along = self.scores + self._scores_moved()  # x.r of the curvature rows
         slope = self._slope(r, on_r, along)
         self._add_scale(r, on_r, along)
-        room = np.concatenate([self.upper - self.step[p:], [np.inf]])
-        free = self.free & ((room > 0) | (slope > 0))
+        high = np.append(self.upper - self.step[p:], 0.5)
+        low = np.append(-MAX_STEP - self.step[p:], -0.5)
+        free = self.free & ((high > 0) | (slope > 0)) & ((low < 0) | (slope < 0))
         free[-1] = bool(r.any())
         worst = float(np.max(np.abs(slope[:-1][free[:-1]]), initial=0.0))
-        move = _bounded_newton(self.hessian, slope, room, free)
-        move[:-1] = np.maximum(self.step[p:] + move[:-1], -MAX_STEP) - self.step[p:]
-        move[-1] = np.clip(move[-1], -0.5, 0.5)
+        move = _bounded_newton(self.hessian, slope, low, high, free)
         self.step[p:] += move[:-1]
         self.step[:p] += move[-1] * r
         self.seen += move[:-1] @ model.u[p:] + move[-1] * on_r
@@ -156,28 +156,28 @@ class _Block:
 
 
 def _bounded_newton(
-    hessian: FloatArray, slope: FloatArray, room: FloatArray, free: NDArray[np.bool_]
-) -> FloatArray:
-    """Minimum of slope.m + m'Hm/2 over the free entries with m <= room.
+    hessian: FloatArray, slope: FloatArray, low: FloatArray, high: FloatArray,
+    free: NDArray[np.bool_],
+) -> FloatArray:  # fmt: skip
+    """The move m of the free entries, low <= m <= high, that minimises slope.m + m'Hm/2.
 
-    Entries that would exceed their room are set to it and the rest solved again.
+    Entries are scaled to unit curvature. With H = V diag(e) V' and directions of no
+    curvature left out, the problem is least squares in A = diag(sqrt e) V'; it is
+    solved with bounds only if the solution without bounds breaks one.
     """
     move = np.zeros_like(slope)
-    ridged = hessian + np.diag(RIDGE * np.diag(hessian))
-    while free.any():
-        sub = np.flatnonzero(free)
-        target = _solve(ridged[np.ix_(sub, sub)], -(slope + ridged @ move)[sub])
-        over = sub[target > room[sub]]
-        if len(over) == 0:
-            move[sub] = target
-            return move
-        move[over] = room[over]
-        free[over] = False
+    sub = np.flatnonzero(free)
+    block = hessian[np.ix_(sub, sub)]
+    unit = 1.0 / np.sqrt(np.maximum(np.diag(block), np.finfo(float).tiny))
+    curvature, directions = np.linalg.eigh(block * np.outer(unit, unit))
+    kept = curvature > FLAT
+    root = np.sqrt(curvature[kept])
+    down = -(directions[:, kept].T @ (unit * slope[sub])) / root
+    target = unit * (directions[:, kept] @ (down / root))
+    if (target < low[sub]).any() or (target > high[sub]).any():
+        A = root[:, None] * directions[:, kept].T
+        bounds = (low[sub] / unit, high[sub] / unit)
+        target = unit * lsq_linear(A, down, bounds, method="bvls").x
+        target = np.clip(target, low[sub], high[sub])
+    move[sub] = target
     return move
-
-
-def _solve(matrix: FloatArray, right: FloatArray) -> FloatArray:
-    """Solve a small positive semidefinite system after scaling it to unit diagonal."""
-    scale = 1.0 / np.sqrt(np.maximum(np.diag(matrix), np.finfo(float).tiny))
-    solution = np.linalg.lstsq(matrix * np.outer(scale, scale), right * scale, rcond=1e-12)[0]
-    return np.asarray(solution * scale)

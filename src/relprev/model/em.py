@@ -52,7 +52,7 @@ def fit_em(
     p: FloatArray,
     c: FloatArray,
     *,
-    tolerance: float = 1e-6,
+    tolerance: float = 1e-5,
     max_iterations: int = 100,
     advance: Advance = lambda step: None,
 ) -> EMFit:
@@ -87,7 +87,7 @@ def fit_em(
     if not converged:
         warnings.warn(
             f"EM did not settle within {max_iterations} steps (last relative change of the loss "
-            f"{abs(losses[-2] - losses[-1]) / abs(losses[-1]):.1e}); raise max_iterations",
+            f"{abs(losses[-2] - losses[-1]) / abs(losses[-1]):.1e}); raise em_iterations",
             ConvergenceWarning,
             stacklevel=3,
         )

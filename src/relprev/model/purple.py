@@ -66,7 +66,9 @@ class PURPLE(BaseEstimator):
     tolerance : float
         Largest optimality residual accepted, see `relprev.model.solver`.
     max_iterations : int
-        Newton iterations a fit may take (EM steps with a ``learner``).
+        Newton iterations a fit may take.
+    em_iterations : int
+        EM steps a fit with a ``learner`` may take.
     random_state : int
         Seed of the validation split.
     verbose : bool
@@ -120,7 +122,8 @@ class PURPLE(BaseEstimator):
         learner: Any = None,
         n_starts: int = 2,
         tolerance: float = 1e-4,
-        max_iterations: int = 100,
+        max_iterations: int = 200,
+        em_iterations: int = 100,
         random_state: int = 0,
         verbose: bool = False,
     ) -> None:
@@ -135,6 +138,7 @@ class PURPLE(BaseEstimator):
         self.n_starts = n_starts
         self.tolerance = tolerance
         self.max_iterations = max_iterations
+        self.em_iterations = em_iterations
         self.random_state = random_state
         self.verbose = verbose
 
@@ -222,7 +226,7 @@ class PURPLE(BaseEstimator):
             raise InvalidInputError(
                 f"validation_share must be between 0 and 1, got {self.validation_share}"
             )
-        for name, low in (("folds", 2), ("n_starts", 1), ("max_iterations", 1)):
+        for name, low in (("folds", 2), ("n_starts", 1), ("max_iterations", 1), ("em_iterations", 1)):
             value = getattr(self, name)
             if not isinstance(value, int | np.integer) or value < low:
                 raise InvalidInputError(f"{name} must be a whole number >= {low}, got {value!r}")
@@ -272,7 +276,7 @@ class PURPLE(BaseEstimator):
         p = self._condition(problem.X)
         found = fit_em(
             problem, self.learner, p, self._rates,
-            max_iterations=self.max_iterations, advance=advance,
+            max_iterations=self.em_iterations, advance=advance,
         )  # fmt: skip
         self._learner, self._rates = found.learner, found.c
         self.learner_, self.losses_ = found.learner, found.losses
@@ -334,11 +338,14 @@ class PURPLE(BaseEstimator):
 
 
 def _starts(problem: Problem, warm: Parameters | None, count: int) -> list[Parameters]:
-    """The warm start or the model without features, then models with ever lower rates."""
-    lowest = 1.1 * float(problem.diagnosed_rate.max())  # the largest c_g cannot be lower
-    rates = np.geomspace(1.0, max(min(0.5, lowest), min(lowest, 0.99)), max(count, 2))
-    first = null_parameters(problem, 1.0) if warm is None else warm
-    return [first, *(null_parameters(problem, float(rate)) for rate in rates[1:count])]
+    """The warm start, or the model without features, then such models with ever lower rates.
+
+    The largest c_g lies between the largest diagnosed share and 1; starts are spaced
+    evenly between the two in the logarithm.
+    """
+    share = float(problem.diagnosed_rate.max())
+    nulls = [null_parameters(problem, share ** (k / count)) for k in range(count)]
+    return nulls if warm is None else [warm, *nulls[1:]]
 
 
 def _warn_if_apart(solutions: list[Solution], problem: Problem) -> None:

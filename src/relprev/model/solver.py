@@ -35,6 +35,10 @@ from relprev.model.likelihood import Evaluation, Parameters, Problem, evaluate
 from relprev.model.quadratic import Penalty, build
 
 
+ROUNDOFF = 1e-14  # relative change of the objective that cannot be told from none
+MAX_STUCK = 3  # such steps in a row, without the residual halving, before giving up
+
+
 @dataclass(frozen=True)
 class SolverOptions:
     """When to stop and how to work.
@@ -55,7 +59,7 @@ class SolverOptions:
 
     tolerance: float = 1e-4
     ratio_tolerance: float = 1e-4
-    max_iterations: int = 100
+    max_iterations: int = 200
     curvature_rows: int | None = None
     memory: int = 5
 
@@ -157,7 +161,7 @@ def solve(
     kkt = kkt_residual(at, now, penalty, free_theta) / scale
     spare = np.empty_like(now.z)
     history: deque[tuple[FloatArray, FloatArray]] = deque(maxlen=options.memory)
-    passes, change, reason, iteration = 1, np.inf, "max_iterations", 0
+    passes, change, reason, iteration, stuck = 1, np.inf, "max_iterations", 0, 0
     while iteration < options.max_iterations:
         if kkt <= options.tolerance and (change <= options.ratio_tolerance or iteration == 0):
             reason = "kkt"
@@ -169,14 +173,19 @@ def solve(
         step = minimise(model, at, gradient, penalty, free_theta, 0.1 * kkt * scale)
         found = _line_search(problem, penalty, at, gradient, value, step, spare)
         passes += found.passes
-        if found.evaluation is None or value - found.value <= 1e-15 * abs(value):
+        if found.evaluation is None:
             reason = "precision"
             break
         history.append((found.size * step, _stacked(found.evaluation, free_theta) - gradient))
         change = _ratio_change(now.condition, found.evaluation.condition)
         spare = now.z
+        flat = value - found.value <= ROUNDOFF * abs(value)
         at, now, value = found.parameters, found.evaluation, found.value
-        kkt = kkt_residual(at, now, penalty, free_theta) / scale
+        before, kkt = kkt, kkt_residual(at, now, penalty, free_theta) / scale
+        stuck = stuck + 1 if flat and kkt > 0.5 * before else 0
+        if stuck == MAX_STUCK:
+            reason = "precision"
+            break
     converged = kkt <= options.tolerance
     certificate = Certificate(converged, reason, kkt, float(change), iteration, passes, value)
     if not converged:
@@ -218,7 +227,7 @@ def _line_search(
         new = Parameters(at.w + size * d, at.b + size * float(step[p]), theta)
         evaluation = evaluate(problem, new, spare)
         new_value = evaluation.loss + penalty.value(new.w)
-        if new_value <= value + 1e-4 * size * predicted:
+        if new_value <= value + 1e-4 * size * predicted + ROUNDOFF * abs(value):
             return _Found(tried, size, new_value, new, evaluation)
         size *= 0.5
     return _Found(tried, 0.0, value, at, None)

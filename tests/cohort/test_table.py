@@ -1,0 +1,109 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from relprev.cohort.table import read_table
+from relprev.design import BinaryCSR, Dense
+from relprev.errors import InvalidInputError
+
+ROLES = {"diagnosed": "ipv", "group": "payer", "features": ["dx_*"]}
+
+
+@pytest.fixture
+def frame():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(
+        (rng.random((200, 12)) < 0.1).astype(int), columns=[f"dx_{j}" for j in range(12)]
+    )
+    table["ipv"] = (rng.random(200) < 0.3).astype(int)
+    table["payer"] = np.where(np.arange(200) % 2, "private", "public")
+    table["w"] = rng.uniform(1, 2, 200)
+    table["patient"] = [f"p{i // 2}" for i in range(200)]
+    return table
+
+
+WRITERS = {
+    "csv": lambda f, p: f.to_csv(p, index=False),
+    "parquet": lambda f, p: f.to_parquet(p),
+    "feather": lambda f, p: f.to_feather(p),
+}
+
+
+@pytest.mark.parametrize("kind", WRITERS)
+def test_every_format_gives_the_same_cohort(frame, tmp_path, kind):
+    path = tmp_path / f"visits.{kind}"
+    WRITERS[kind](frame, path)
+    cohort = read_table(path, **ROLES, weight="w", cluster="patient")
+    assert isinstance(cohort.X, BinaryCSR)
+    np.testing.assert_array_equal(cohort.X.to_scipy().toarray(), frame.filter(like="dx_"))
+    np.testing.assert_allclose(cohort.weights, frame["w"])
+    assert len(np.unique(cohort.clusters)) == 100
+    assert cohort.feature_names == tuple(f"dx_{j}" for j in range(12))
+
+
+def test_dense_numbers_stay_dense(frame, tmp_path):
+    frame["dx_age"] = np.linspace(20, 80, 200)
+    frame.to_csv(tmp_path / "v.csv", index=False)
+    cohort = read_table(tmp_path / "v.csv", **(ROLES | {"features": ["dx_age"]}))
+    assert isinstance(cohort.X, Dense)
+
+
+@pytest.mark.parametrize("words", [("yes", "no"), ("TRUE", "FALSE"), (True, False), (1.0, 0.0)])
+def test_diagnosis_may_be_words_or_booleans(frame, tmp_path, words):
+    expected = frame["ipv"].to_numpy()
+    frame["ipv"] = np.where(expected == 1, *words)
+    frame.to_csv(tmp_path / "v.csv", index=False)
+    np.testing.assert_array_equal(read_table(tmp_path / "v.csv", **ROLES).diagnosed, expected)
+
+
+def test_label_and_group_never_become_features(frame, tmp_path):
+    frame.to_csv(tmp_path / "v.csv", index=False)
+    cohort = read_table(tmp_path / "v.csv", **(ROLES | {"features": ["dx_*", "ipv", "w", "payer"]}))
+    assert cohort.feature_names[-1] == "w"
+    assert "ipv" not in cohort.feature_names
+
+
+def _broken(frame, column, value, row=4):
+    frame[column] = frame[column].astype(object)
+    frame.loc[row, column] = value
+    return frame
+
+
+@pytest.mark.parametrize(
+    ("change", "roles", "message"),
+    [
+        (None, {"group": "payr"}, "no column 'payr' \\(--group\\); did you mean 'payer'"),
+        (None, {"diagnosed": "zzz"}, "no column 'zzz' \\(--diagnosed\\); columns are"),
+        (None, {"features": ["icd_*"]}, "no column matches --features 'icd_\\*'"),
+        (None, {"features": ["patient"]}, "'patient' must be numeric"),
+        (("payer", None), {}, "'payer' is missing in 1 rows, first in data row 5"),
+        (("dx_3", None), {}, "'dx_3' is missing in 1 rows, first in data row 5"),
+        (("ipv", 3), {}, "'ipv' .* first data row 5"),
+        (("w", np.inf), {"features": ["w"]}, "infinite in 1 rows"),
+    ],
+)
+def test_trouble_is_located_by_file_column_and_row(frame, tmp_path, change, roles, message):
+    table = frame if change is None else _broken(frame, *change)
+    path = tmp_path / "v.csv"
+    table.to_csv(path, index=False)
+    with pytest.raises(InvalidInputError, match=message) as error:
+        read_table(path, **(ROLES | roles))
+    assert "v.csv" in str(error.value)
+
+
+def test_missing_unknown_and_damaged_files_are_told_apart(frame, tmp_path):
+    with pytest.raises(InvalidInputError, match="there is no file"):
+        read_table(tmp_path / "v.csv", **ROLES)
+    (tmp_path / "v.sas").write_text("x")
+    with pytest.raises(InvalidInputError, match=r"cannot read \.sas; expected one of \.csv"):
+        read_table(tmp_path / "v.sas", **ROLES)
+    (tmp_path / "v.parquet").write_text("not parquet")
+    with pytest.raises(InvalidInputError, match="not a readable parquet file"):
+        read_table(tmp_path / "v.parquet", **ROLES)
+
+
+def test_ragged_csv_is_refused_without_quoting_its_rows(tmp_path):
+    (tmp_path / "v.csv").write_text("a,b\n1,2\nsecret-4711,2,3\n")
+    with pytest.raises(InvalidInputError, match="Expected 2 columns, got 3") as error:
+        read_table(tmp_path / "v.csv", **ROLES)
+    assert "4711" not in str(error.value)

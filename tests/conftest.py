@@ -1,0 +1,67 @@
+"""Data shared by tests: small simulated cohorts, and where real data are if there are any."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from relprev.design import BinaryCSR, Dense, FloatCSR
+from relprev.model.likelihood import Problem
+from relprev.simulate import ed_visits, gauss_synth
+
+os.environ.setdefault("MPLBACKEND", "Agg")
+
+
+@pytest.fixture(scope="session")
+def data_folder() -> Path:
+    """Folder with real, openly licensed data; tests that need it are skipped without it."""
+    beside = Path(__file__).resolve().parents[2] / "shared" / "data"
+    folder = Path(os.environ.get("RELPREV_DATA", beside))
+    if not folder.is_dir():
+        pytest.skip("real data not found; set RELPREV_DATA to the folder that holds them")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def visits():
+    """20,000 visits of four groups with 300 codes."""
+    return ed_visits(20_000, n_codes=300, prevalence=0.1, seed=5)
+
+
+@pytest.fixture(scope="session")
+def gauss():
+    """The paper's Gauss-Synth data, 6,000 rows."""
+    return gauss_synth((0.5, 0.2), n=(2000, 4000), seed=3)
+
+
+def random_problem(
+    rng: np.random.Generator,
+    kind: str = "dense",
+    n: int = 60,
+    p: int = 5,
+    groups: int = 3,
+    weighted: bool = True,
+) -> Problem:
+    """A small problem with a diagnosed row in every group."""
+    matrix = (rng.random((n, p)) < 0.4).astype(float)
+    if kind == "float":
+        matrix *= rng.normal(size=(n, p))
+    g = (np.arange(n) % groups).astype(np.uint8)
+    s = (rng.random(n) < 0.4).astype(np.uint8)
+    s[: 2 * groups] = np.repeat([1, 0], groups)
+    omega = rng.random(n) + 0.5 if weighted else np.ones(n)
+    return Problem(design_of(matrix, kind), s, g, omega / omega.sum(), groups)
+
+
+def design_of(matrix: np.ndarray, kind: str):
+    """The matrix as "dense", "float" (sparse) or "binary" (sparse) design."""
+    if kind == "dense":
+        return Dense(matrix)
+    csr = sp.csr_array(matrix)
+    if kind == "binary":
+        return BinaryCSR(csr.indptr, csr.indices, matrix.shape[1])
+    return FloatCSR(csr.indptr, csr.indices, csr.data, matrix.shape[1])

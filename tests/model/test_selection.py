@@ -1,0 +1,49 @@
+import numpy as np
+import pytest
+from sklearn.metrics import roc_auc_score
+
+from relprev import PURPLE
+from relprev.errors import InvalidInputError
+from relprev.model.likelihood import Parameters, Problem
+from relprev.model.selection import score
+from relprev.model.splits import split
+from relprev.simulate import ed_visits
+
+
+def test_auc_score_is_that_of_the_predicted_diagnosis(visits):
+    problem = Problem.from_cohort(visits.cohort)
+    at = Parameters(
+        np.random.default_rng(0).normal(size=300) / 5, -2.0, np.log([0.2, 0.4, 0.3, 0.1])
+    )
+    z = visits.cohort.X.matvec(at.w) + at.b
+    p = at.c[visits.cohort.groups] / (1 + np.exp(-z))
+    assert score(problem, at, "auc") == pytest.approx(
+        roc_auc_score(visits.cohort.diagnosed, p), abs=1e-12
+    )
+
+
+@pytest.mark.parametrize("method", ["likelihood", "auc", "cv"])
+def test_every_method_picks_the_penalty_with_the_best_score(visits, method):
+    est = PURPLE(selection=method, folds=3, lambdas=[1e-2, 1e-4, 1e-5]).fit(visits.cohort)
+    table = est.selection_
+    assert table["score"].idxmax() == table.index[table["chosen"]][0]
+    assert est.lambda_ == table.loc[table["chosen"], "lambda"].item()
+
+
+def test_given_validation_rows_are_used_and_there_is_no_refit(visits):
+    cohort = visits.cohort
+    train, validation, _ = (cohort.take(rows) for rows in split(cohort, (0.6, 0.2, 0.2), 0))
+    est = PURPLE().fit(train, validation=validation)
+    fixed = PURPLE(lambdas=est.lambda_).fit(train)
+    np.testing.assert_allclose(est.coef_, fixed.coef_, atol=2e-3)
+
+
+def test_likelihood_keeps_features_on_a_rare_condition():
+    rare = ed_visits(40_000, n_codes=300, prevalence=0.02, seed=8)
+    est = PURPLE(lambdas="log").fit(rare.cohort)
+    assert np.count_nonzero(est.coef_) > 0
+
+
+def test_unknown_method_is_refused(visits):
+    with pytest.raises(InvalidInputError, match="selection must be one of"):
+        PURPLE(selection="aic").fit(visits.cohort)

@@ -1,0 +1,159 @@
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.main import get_command
+from typer.testing import CliRunner
+
+from relprev.cli import app
+
+ROOT = Path(__file__).resolve().parents[1]
+runner = CliRunner()
+
+
+def _relprev(*args, cwd=None):
+    return subprocess.run(
+        [sys.executable, "-c", "from relprev.cli import main; main()", *map(str, args)],
+        capture_output=True, text=True, cwd=cwd, check=False,
+        env={**os.environ, "COLUMNS": "200", "NO_COLOR": "1", "PYTHONIOENCODING": "utf-8"},
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory):
+    rng = np.random.default_rng(0)
+    n = 6000
+    frame = pd.DataFrame(
+        (rng.random((n, 10)) < 0.2).astype(int), columns=[f"dx_{j}" for j in range(10)]
+    )
+    frame["payer"] = np.where(np.arange(n) % 3 == 0, "public", "private")
+    p = 1 / (1 + np.exp(2 - 2 * frame["dx_0"] - frame["dx_1"]))
+    frame["ipv"] = (rng.random(n) < p * np.where(frame["payer"] == "public", 0.3, 0.6)).astype(int)
+    frame["patient"] = np.arange(n) // 2
+    path = tmp_path_factory.mktemp("data") / "visits.csv"
+    frame.to_csv(path, index=False)
+    return path
+
+
+def _arguments(table, out):
+    return [
+        "estimate",
+        table,
+        "--diagnosed",
+        "ipv",
+        "--group",
+        "payer",
+        "--features",
+        "dx_*",
+        "--out",
+        out,
+    ]
+
+
+def test_demo_shows_the_wrong_way_ratio_and_writes_everything(tmp_path):
+    done = _relprev("demo", "--visits", 40_000, "--out", tmp_path / "demo")
+    assert done.returncode == 0, done.stderr
+    for heading in ("Recorded", "Diagnosis-rate", "Corrected", "Truth"):
+        assert heading in done.stdout
+    assert "Group A: records say 0." in done.stdout
+    assert "PURPLE" in done.stderr  # the progress bar
+    table = pd.read_csv(tmp_path / "demo" / "estimates.csv").set_index("group")
+    assert table.loc["Group A", "observed_ratio"] < 1 < table.loc["Group A", "truth"]
+    assert abs(np.log(table["estimate"] / table["truth"])).max() < 0.25
+    assert (tmp_path / "demo" / "forest.png").stat().st_size > 5000
+
+
+def test_demo_is_reproducible(tmp_path):
+    for name in ("one", "two"):
+        _relprev("demo", "--visits", 20_000, "--quiet", "--out", tmp_path / name)
+    one, two = ((tmp_path / name / "estimates.csv").read_bytes() for name in ("one", "two"))
+    assert one == two
+
+
+def test_estimate_reads_a_table_and_writes_results(table, tmp_path):
+    done = _relprev(
+        *_arguments(table, tmp_path / "out"), "--cluster", "patient", "--versus", "private"
+    )
+    assert done.returncode == 0, done.stderr
+    assert "public" in done.stdout
+    assert "no confidence interval" in done.stdout
+    run = json.loads((tmp_path / "out" / "run.json").read_text())
+    assert run["certificate"]["converged"]
+    assert run["table"] == "visits.csv"
+
+
+def test_small_counts_are_hidden_unless_asked_for(table, tmp_path):
+    frame = pd.read_csv(table)
+    rare = frame["payer"].eq("public") & frame["ipv"].eq(1)
+    frame.loc[rare & (rare.cumsum() > 7), "ipv"] = 0
+    frame.to_csv(tmp_path / "v.csv", index=False)
+    arguments = [*_arguments(tmp_path / "v.csv", tmp_path / "out"), "--lambda", "0.001"]
+    assert _relprev(*arguments).returncode == 0
+    hidden = pd.read_csv(tmp_path / "out" / "estimates.csv")
+    assert hidden["n_diagnosed"].isna().all()
+    assert _relprev(*arguments, "--show-small-cells").returncode == 0
+    assert 7 in pd.read_csv(tmp_path / "out" / "estimates.csv")["n_diagnosed"].tolist()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"--group": "payr"}, "did you mean 'payer'"),
+        ({"--features": "icd*"}, "no column matches"),
+        ({"--versus": "uninsured"}, "versus='uninsured'"),
+        ({"--diagnosed": "patient"}, "must hold 0/1"),
+    ],
+)
+def test_misuse_ends_with_one_clear_line_and_code_2(table, tmp_path, change, message):
+    arguments = _arguments(table, tmp_path / "out")
+    for option, value in change.items():
+        if option in arguments:
+            arguments[arguments.index(option) + 1] = value
+        else:
+            arguments += [option, value]
+    done = _relprev(*arguments, "--quiet")
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_missing_file_and_missing_option_end_with_code_2(tmp_path):
+    done = _relprev(*_arguments(tmp_path / "none.csv", tmp_path / "out"))
+    assert done.returncode == 2
+    assert "there is no file" in done.stderr
+    assert _relprev("estimate", "x.csv").returncode == 2
+
+
+def test_warnings_are_one_line_without_a_source_path(table, tmp_path):
+    frame = pd.read_csv(table).assign(dx_never=0)
+    frame.to_csv(tmp_path / "v.csv", index=False)
+    done = _relprev(
+        *_arguments(tmp_path / "v.csv", tmp_path / "out"), "--lambda", "0.001", "--quiet"
+    )
+    assert done.returncode == 0
+    assert "warning: 1 of 11 features are constant" in done.stderr
+    assert ".py" not in done.stderr
+
+
+def test_every_command_and_option_is_explained():
+    for name, command in get_command(app).commands.items():
+        assert command.help, name
+        for parameter in command.params:
+            assert getattr(parameter, "help", None), f"{name} {parameter.name}"
+
+
+def test_readme_mentions_every_command():
+    readme = (ROOT / "README.md").read_text()
+    for name in get_command(app).commands:
+        assert f"relprev {name}" in readme, name
+
+
+def test_version_is_shown():
+    assert re.fullmatch(r"relprev \d+\.\d+\.\d+\n", runner.invoke(app, ["--version"]).output)
