@@ -38,6 +38,7 @@ def test_sql_spells_codes_as_python_does(text):
         ("icd-9-cm", "ICD9"),
         ("ICD10CM", "ICD10"),
         ("10", "ICD10"),
+        ("9.0", "ICD9"),
         ("snomed", "SNOMED"),
     ],
 )

@@ -49,7 +49,7 @@ def version_name(version: str) -> str:
     ('ICD10', 'ICD9', 'SNOMED')
     """
     text = version.strip().upper()
-    number = re.fullmatch(r"(?:ICD[- ]?)?(9|10)(?:[- ]?CM)?", text)
+    number = re.fullmatch(r"(?:ICD[- ]?)?(9|10)(?:\.0)?(?:[- ]?CM)?", text)
     return VERSION_NAMES[number[1]] if number else text
 
 

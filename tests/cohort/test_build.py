@@ -151,6 +151,18 @@ def test_the_order_of_the_codes_table_does_not_matter():
         assert (cohort.diagnosed == expected["R00"].to_numpy()).all()
 
 
+def test_rows_follow_the_visits_whatever_order_the_source_has():
+    source = example()
+    source.connection.execute("CREATE TABLE shuffled AS FROM visits ORDER BY hash(visit)")
+    source.connection.execute("DROP TABLE visits")
+    source.connection.execute("ALTER TABLE shuffled RENAME TO visits")
+    study = Study(ABUSE, (WARD,))
+    one, two = build(study, source).cohort, build(study).cohort
+    assert one.weights.tolist() == two.weights.tolist()
+    assert one.diagnosed.tolist() == two.diagnosed.tolist()
+    assert (one.X.to_scipy() != two.X.to_scipy()).nnz == 0
+
+
 def test_a_condition_without_cases_is_a_clear_error():
     study = Study(CodeSet.of("burns", ["ICD10:T20*"]), (WARD,))
     with pytest.raises(

@@ -1,6 +1,9 @@
 from __future__ import annotations
 
 import gzip
+import subprocess
+import sys
+import time
 import zipfile
 
 import numpy as np
@@ -216,6 +219,23 @@ def test_a_truncated_gzip_is_refused_and_leaves_no_cache(tmp_path):
     with pytest.raises(InvalidInputError, match="cut short"):
         read_neds(file, cache=tmp_path / "cache")
     assert not list((tmp_path / "cache").iterdir())
+
+
+def test_a_killed_conversion_leaves_no_store(tmp_path):
+    """Killed without warning; the next reading starts afresh and succeeds."""
+    cache = tmp_path / "cache"
+    file = write_neds(tmp_path / "NEDS_2019_Core.csv", 60_000, n_codes=60).path
+    program = (
+        f"from relprev.sources import read_neds; read_neds({str(file)!r}, cache={str(cache)!r})"
+    )
+    process = subprocess.Popen([sys.executable, "-c", program])
+    while process.poll() is None and not list(cache.glob("*")):
+        time.sleep(0.001)
+    process.kill()
+    process.wait()
+    assert not list(cache.glob("neds-*.parquet"))
+    assert read_neds(file, cache=cache).n_visits == 60_000
+    assert len(list(cache.glob("neds-*.parquet"))) == 1
 
 
 def test_the_same_file_twice_is_refused(tmp_path):

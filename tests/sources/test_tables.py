@@ -37,6 +37,22 @@ def test_long_codes_with_a_version_column():
     ]  # fmt: skip
 
 
+def test_wide_codes_with_a_version_for_every_visit():
+    visits = VISITS.assign(dxver=[9, 10, 10])
+    source = read_tables(visits, code=["dx1", "dx2"], version="dxver", **NAMES)
+    assert source.query("SELECT visit, version, code FROM codes ORDER BY ALL") == [
+        (0, "ICD9", "R102"), (0, "ICD9", "T7411XA"), (1, "ICD10", "R51"),
+    ]  # fmt: skip
+
+
+def test_codes_stored_as_numbers():
+    codes = pd.DataFrame({"id": ["a", "b"], "code": [4019, 99581], "icd_version": [9.0, 9.0]})
+    source = read_tables(VISITS, codes, code="code", version="icd_version", **NAMES)
+    assert source.query("SELECT version, code FROM codes ORDER BY ALL") == [
+        ("ICD9", "4019"), ("ICD9", "99581"),
+    ]  # fmt: skip
+
+
 def test_blank_text_is_missing_and_sex_is_recognised():
     source = read_tables(VISITS, code=["dx1", "dx2"], version="ICD10", **NAMES)
     found = source.query("SELECT patient, age, sex, weight, area FROM visits ORDER BY visit")

@@ -23,7 +23,7 @@ class Selected:
 
     Parameters
     ----------
-    table : Arrow table with n rows
+    table : Arrow table with n rows, in the order of their visits
         visit, patient, weight, stratum, psu, visit_id, the extra features' columns and, for every
         group variable, ``group:<name>``: position of the group, or MISSING or OTHER.
     group_names : dict of group variable to names of its groups
@@ -67,8 +67,12 @@ def select_visits(study: Study, source: Source, groups: tuple[GroupVariable, ...
     table = source.connection.sql(
         f"SELECT {', '.join(columns)} FROM visits WHERE {where}"
     ).to_arrow_table()
+    visit = table.column("visit").to_numpy()
+    if (np.diff(visit) < 0).any():  # a join in the source may have changed the order
+        order = np.argsort(visit)
+        table, visit = table.take(pa.array(order)), visit[order]
     rows = np.full(source.n_visits, -1, dtype=np.int32)
-    rows[table.column("visit").to_numpy()] = np.arange(table.num_rows, dtype=np.int32)
+    rows[visit] = np.arange(table.num_rows, dtype=np.int32)
     return Selected(table, names, attrition, rows)
 
 

@@ -84,28 +84,34 @@ def read_tables(
     named = {"patient": patient, "age": age, "sex": sex, "weight": weight, "stratum": stratum,
              "psu": psu, "year": year}  # fmt: skip
     code_columns = [code] if isinstance(code, str) else list(code)
-    wide = codes is None
+    own_columns = [] if version_name(version) in VERSIONS else [version]
     connection = connect()
-    wanted = [
-        visit_id,
-        *(c for c in named.values() if c),
-        *attributes,
-        *(code_columns if wide else ()),
-    ]
-    _load(connection, visits, "raw_visits", list(dict.fromkeys(wanted)))
+    wanted = [visit_id, *(column for column in named.values() if column), *attributes]
+    if codes is None:
+        wanted += [*code_columns, *own_columns]
+    _load(connection, visits, "raw_visits", wanted)
     require_unique(connection, "raw_visits", identifier(visit_id))
     _make_visits(connection, visit_id, named, attributes)
-    if wide:
-        _make_codes_from_columns(connection, code_columns, version)
+    if codes is None:
+        _lengthen(connection, visit_id, code_columns, own_columns)
+        code_columns = ["code"]
     else:
-        _make_codes(connection, codes, visit_id, code_columns, version, role)
+        if len(code_columns) != 1:
+            raise InvalidInputError("code: with a codes table give one column, not several")
+        _load(connection, codes, "raw_codes",
+              [visit_id, *code_columns, *own_columns, *([role] if role else [])])  # fmt: skip
+        _refuse_strangers(connection, visit_id)
+    version_sql = f"{identifier(version)}::VARCHAR" if own_columns else quoted(version)
+    _name_versions(connection, version_sql)
+    _make_codes(connection, visit_id, code_columns[0], version_sql, role)
     return Source("tables", connection)
 
 
 def _load(connection: duckdb.DuckDBPyConnection, table: Any, name: str, columns: list[str]) -> None:
     if isinstance(table, str | Path):
-        load_table(connection, require_file(table, name), name, columns)
+        load_table(connection, require_file(table, name), name, list(dict.fromkeys(columns)))
         return
+    columns = list(dict.fromkeys(columns))
     missing = [column for column in columns if column not in table.columns]
     if missing:
         raise InvalidInputError(f"{name} lacks the columns {', '.join(missing)}")
@@ -152,39 +158,18 @@ def _sex(column: str) -> str:
     return f"CASE {cases} END"
 
 
-def _make_codes_from_columns(
-    connection: duckdb.DuckDBPyConnection, columns: list[str], version: str
+def _lengthen(
+    connection: duckdb.DuckDBPyConnection, visit_id: str, columns: list[str], others: list[str]
 ) -> None:
+    """Wide codes as the table ``raw_codes``, one row a code."""
+    kept = ", ".join(identifier(column) for column in (visit_id, *others))
     listed = ", ".join(f"{identifier(column)}::VARCHAR" for column in columns)
-    connection.execute(f"""
-        CREATE TABLE codes AS SELECT * FROM (
-            SELECT row_number() OVER () - 1 AS visit, {quoted(version_name(version))} AS version,
-                   {normalize_sql(f"unnest([{listed}])")} AS code, 'diagnosis' AS role
-            FROM raw_visits
-        ) WHERE code <> ''
-    """)
+    connection.execute(
+        f"CREATE TABLE raw_codes AS SELECT {kept}, unnest([{listed}]) AS code FROM raw_visits"
+    )
 
 
-def _make_codes(
-    connection: duckdb.DuckDBPyConnection,
-    codes: Any,
-    visit_id: str,
-    code_columns: list[str],
-    version: str,
-    role: str | None,
-) -> None:
-    if len(code_columns) != 1:
-        raise InvalidInputError("code: with a codes table give one column, not several")
-    is_column = version_name(version) not in VERSIONS
-    wanted = [
-        visit_id,
-        code_columns[0],
-        *([version] if is_column else ()),
-        *([role] if role else ()),
-    ]
-    _load(connection, codes, "raw_codes", list(dict.fromkeys(wanted)))
-    version_sql = f"{identifier(version)}::VARCHAR" if is_column else quoted(version)
-    _number_versions(connection, version_sql)
+def _refuse_strangers(connection: duckdb.DuckDBPyConnection, visit_id: str) -> None:
     strangers = connection.execute(
         f"SELECT count(*) FROM raw_codes ANTI JOIN raw_visits USING ({identifier(visit_id)})"
     ).fetchall()[0][0]
@@ -193,18 +178,29 @@ def _make_codes(
             f"{strangers:,} rows of the codes table belong to no row of the visits table; check "
             f"that {visit_id} means the same in both"
         )
+
+
+def _make_codes(
+    connection: duckdb.DuckDBPyConnection,
+    visit_id: str,
+    code: str,
+    version_sql: str,
+    role: str | None,
+) -> None:
     connection.execute(f"""
-        CREATE TABLE codes AS
-        SELECT visit, versions.name AS version,
-               {normalize_sql(identifier(code_columns[0]))} AS code,
-               {f"{identifier(role)}::VARCHAR" if role else "'diagnosis'"} AS role
-        FROM raw_codes JOIN visits ON raw_codes.{identifier(visit_id)} = visits.visit_id
-        JOIN versions ON versions.raw = {version_sql}
-        WHERE code <> ''
+        CREATE TABLE codes AS SELECT v.visit, n.name AS version, r.code, r.role
+        FROM (
+            SELECT {identifier(visit_id)} AS visit_id, {version_sql} AS raw_version,
+                   {normalize_sql(f"{identifier(code)}::VARCHAR")} AS code,
+                   {f"{identifier(role)}::VARCHAR" if role else "'diagnosis'"} AS role
+            FROM raw_codes
+        ) r
+        JOIN visits v USING (visit_id) JOIN versions n ON n.raw = r.raw_version
+        WHERE r.code <> ''
     """)
 
 
-def _number_versions(connection: duckdb.DuckDBPyConnection, version_sql: str) -> None:
+def _name_versions(connection: duckdb.DuckDBPyConnection, version_sql: str) -> None:
     """Table ``versions``: how every raw version is called here; none may be missing."""
     found = connection.execute(
         f"SELECT DISTINCT {version_sql} FROM raw_codes ORDER BY 1"
