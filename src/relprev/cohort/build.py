@@ -92,8 +92,8 @@ def build_cohorts(
                 "beyond the condition's own that is seen often enough (min_count is "
                 f"{study.features.min_count})"
             )
-        kept, attrition = _with_codes(study, selected, matrix)
         patients = _patients(selected)
+        kept, attrition = _with_codes(study, selected, matrix, patients)
         built = {}
         for variable in variables:
             advance(variable.name)
@@ -126,13 +126,13 @@ def _step(words: str, rows: NDArray[np.int64], patients: NDArray[np.int64] | Non
 
 
 def _with_codes(
-    study: Study, selected: Selected, matrix: CodeMatrix
+    study: Study, selected: Selected, matrix: CodeMatrix, patients: NDArray[np.int64] | None
 ) -> tuple[NDArray[np.int64], Attrition]:
     """Rows that stay after the rule for visits without any code."""
     if study.without_codes == "keep":
         return np.arange(selected.n), selected.attrition
     rows = np.flatnonzero(matrix.has_code)
-    return rows, selected.attrition.then(_step("at least one code", rows, _patients(selected)))
+    return rows, selected.attrition.then(_step("at least one code", rows, patients))
 
 
 def _group_rows(

@@ -8,6 +8,7 @@ import gzip
 import shutil
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -38,13 +39,24 @@ def unpacked(path: Path) -> Iterator[Path]:
         yield path
         return
     with tempfile.TemporaryDirectory(prefix="relprev-") as folder:
-        try:
-            yield _unpack_zip(path, Path(folder)) if ending == ".zip" else _unpack_bz2(path, folder)
-        except (zipfile.BadZipFile, EOFError, OSError) as error:
-            raise InvalidInputError(
-                f"{path.name} cannot be unpacked ({type(error).__name__}); it is damaged or cut "
-                "short: download or copy it again"
-            ) from None
+        yield _unpack(path, Path(folder))
+
+
+def _unpack(path: Path, folder: Path) -> Path:
+    try:
+        return (_unpack_zip if path.suffix.lower() == ".zip" else _unpack_bz2)(path, folder)
+    except (RuntimeError, NotImplementedError):
+        raise InvalidInputError(
+            f"{path.name} is encrypted or packed in a way not supported here; unpack it with its "
+            "password and give the path of the file to read"
+        ) from None
+    except (zipfile.BadZipFile, zlib.error, EOFError, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise  # the disk, not the file
+        raise InvalidInputError(
+            f"{path.name} cannot be unpacked ({type(error).__name__}); it is damaged or cut "
+            "short: download or copy it again"
+        ) from None
 
 
 def _unpack_zip(path: Path, folder: Path) -> Path:
@@ -65,8 +77,8 @@ def _unpack_zip(path: Path, folder: Path) -> Path:
     return target
 
 
-def _unpack_bz2(path: Path, folder: str) -> Path:
-    target = Path(folder) / path.stem
+def _unpack_bz2(path: Path, folder: Path) -> Path:
+    target = folder / path.stem
     with bz2.open(path) as packed, target.open("wb") as file:
         shutil.copyfileobj(packed, file, 2**20)
     return target
