@@ -41,6 +41,7 @@ class Experiment:
     panel : setting that has one panel for each value, or ""
     series : setting that has one line for each value, or "" for one line a method
     seeds, splits : number of data sets of each scenario, and of splits of each
+    variants : the paper's text, the authors' code
     write_extras : function of (folder, source) that writes further tables, optional
     """
 
@@ -55,6 +56,7 @@ class Experiment:
     series: str = ""
     seeds: int = 20
     splits: int = 5
+    variants: tuple[str, ...] = ("paper", "published")
     write_extras: Callable[[Path, str], None] | None = None
 
 

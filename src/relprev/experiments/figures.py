@@ -36,7 +36,7 @@ def draw(experiment: Experiment, table: pd.DataFrame) -> Figure:
         _panel(axis, experiment, part)
         axis.set_title(title, fontsize=10)
     axes[0].set_ylabel("Estimated / true relative prevalence")
-    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside right upper", fontsize=8)
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside right center", fontsize=8)
     figure.suptitle(experiment.title, fontsize=11)
     return figure
 

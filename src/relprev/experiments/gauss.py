@@ -98,5 +98,6 @@ EXPERIMENTS = (
         ROBUSTNESS_METHODS,
         x="selective",
         x_label="beta: diagnosis rate times sigma(beta x0)",
+        variants=("paper",),  # the published data have an exact share diagnosed, whatever x
     ),
 )

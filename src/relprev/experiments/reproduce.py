@@ -20,7 +20,6 @@ from relprev.parallel import available_cores
 EXPERIMENTS: dict[str, Experiment] = {
     experiment.name: experiment for experiment in (*gauss.EXPERIMENTS, semisynthetic.EXPERIMENT)
 }
-VARIANTS = ("paper", "published")
 QUICK = 1  # seeds and splits
 
 
@@ -92,7 +91,7 @@ def run(
     ([0.0, 2.0], np.True_)
     """
     experiment = _experiment(name)
-    _check(variant, methods, seeds=seeds, splits=splits, jobs=jobs)
+    _check(experiment, variant, methods, seeds=seeds, splits=splits, jobs=jobs)
     if data != "simulated" and experiment is not semisynthetic.EXPERIMENT:
         raise InvalidInputError(f"data={data!r} is for semisynthetic; {name} simulates its own")
     folder, scenarios = Path(out) / name, experiment.scenarios(quick, variant, data)
@@ -125,9 +124,12 @@ def _experiment(name: str) -> Experiment:
     return EXPERIMENTS[name]
 
 
-def _check(variant: str, methods: Sequence[str] | None, **counts: int | None) -> None:
-    if variant not in VARIANTS:
-        raise InvalidInputError(f"variant must be 'paper' or 'published', got {variant!r}")
+def _check(
+    experiment: Experiment, variant: str, methods: Sequence[str] | None, **counts: int | None
+) -> None:
+    if variant not in experiment.variants:
+        offered = " or ".join(repr(name) for name in experiment.variants)
+        raise InvalidInputError(f"variant must be {offered} for {experiment.name}, got {variant!r}")
     unknown = [name for name in methods or () if name not in METHODS]
     if unknown:
         raise InvalidInputError(
