@@ -219,7 +219,7 @@ def _convert(relation: str, year: int, name: str, target: Path) -> None:
             COPY (SELECT {", ".join(numbers)}, {code_list(dx)} AS codes,
                          {code_list(causes) if causes else "[]::VARCHAR[]"} AS causes
                   FROM {relation})
-            TO {quoted(str(target))} (FORMAT parquet, COMPRESSION zstd)
+            TO {quoted(str(target))} (FORMAT parquet, COMPRESSION zstd, USE_TMP_FILE false)
         """)
         _check(connection, target, year, name)
     connection.close()
