@@ -53,7 +53,9 @@ def test_gradients_agree_with_finite_differences(group, others):
     point = rng.normal(size=9)
 
     def values(v):
-        moments = GroupMoments(("a", "b", "c"), v[:3], v[3:6], v[6:], np.eye(9), np.eye(3), 10)
+        moments = GroupMoments(
+            ("a", "b", "c"), v[:3], v[3:6], v[6:], np.eye(9), np.eye(3), np.ones(3), 10
+        )
         return moments.contrast(group, np.array(others))
 
     numeric = approx_fprime(point, lambda v: values(v).values, 1e-7)

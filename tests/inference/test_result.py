@@ -15,7 +15,7 @@ def moments(error=0.1, df=10_000, information=1000.0):
     covariance[3:6, 3:6] = error**2 * np.eye(3)
     return GroupMoments(
         ("a", "b", "c"), np.log([0.2, 0.3, 0.5]), np.log([0.02, 0.015, 0.05]),
-        np.log([1.0, 0.5, 2.0]), covariance, information * np.diag([1.0, 1.0, 1.0]), df,
+        np.log([1.0, 0.5, 2.0]), covariance, information * np.diag([1.0, 1.0, 1.0]), np.ones(3), df,
     )  # fmt: skip
 
 

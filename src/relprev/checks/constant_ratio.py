@@ -129,7 +129,7 @@ def drift_test(
             "categories"
         )
     statistic = float(T @ np.linalg.solve(V, T)) * (df - count + 1) / (df * count)
-    informed = float(case_information(data, theta).diagonal().min())
+    informed = float(case_information(data, theta)[0].diagonal().min())
     spare = max(min(df - count + 1, informed), 1.0)
     inverse = np.linalg.inv(H)
     return DriftTest(

@@ -45,18 +45,16 @@ def check_overlap(fitted: DebiasedPURPLE, cohort: Cohort) -> CheckResult:
     hit = data.s > 0.5
     mix = tilted_propensity(data.propensity[hit], moments.theta)
     own = mix[np.arange(len(mix)), data.g[hit]]
-    share = mix.mean(axis=0)
-    effective = (mix * (1 - mix)).sum(axis=0)
-    mixing = effective / np.maximum(len(mix) * share * (1 - share), 1e-12)
+    names, mixing = moments.names, moments.mixing
     used = cohort.take(fitted.rows_)
-    exclusive, carriers = _exclusive_codes(used, moments.names)
+    exclusive, carriers = _exclusive_codes(used, names)
     table = pd.DataFrame(
         {
-            "group": moments.names,
-            "n_diagnosed": np.bincount(data.g[hit], minlength=len(share)),
-            "effective_cases": effective,
+            "group": names,
+            "n_diagnosed": np.bincount(data.g[hit], minlength=len(names)),
+            "effective_cases": np.diag(moments.information),
             "mixing": mixing,
-            "sure_share": [float(np.mean(own[data.g[hit] == k] > SURE)) for k in range(len(share))],
+            "sure_share": [float(np.mean(own[data.g[hit] == k] > SURE)) for k in range(len(names))],
             "exclusive_codes": exclusive,
             "diagnosed_with_exclusive_codes": carriers,
         }

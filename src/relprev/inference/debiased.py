@@ -30,7 +30,7 @@ from relprev.errors import DataWarning, InvalidInputError, TooFewCasesError
 from relprev.estimates import COMPLEMENT
 from relprev.inference.design import SamplingDesign
 from relprev.inference.folds import make_folds
-from relprev.inference.moments import group_moments
+from relprev.inference.moments import GroupMoments, group_moments
 from relprev.inference.nuisance import (
     PurpleRisk,
     RidgePropensity,
@@ -39,7 +39,7 @@ from relprev.inference.nuisance import (
     cross_fit,
 )
 from relprev.inference.propensity import STRENGTHS
-from relprev.inference.result import FEW_CASES, InferredPrevalence, infer
+from relprev.inference.result import FEW_CASES, MIN_MIXING, InferredPrevalence, infer
 from relprev.inference.score import ScoreData, solve_score
 from relprev.model.likelihood import Problem
 from relprev.model.path import Lambdas, grid
@@ -235,7 +235,7 @@ class DebiasedPURPLE(BaseEstimator):
         theta = solve_score(self.score_data_)
         self.design_ = design
         self.moments_ = group_moments(self.score_data_, theta, kept.group_names, design)
-        _warn_if_thin(np.diag(self.moments_.information), kept.group_names)
+        _warn_if_thin(self.moments_)
 
     def _propensities(
         self, problem: Problem, n_patients: int, folds: list[NDArray[np.int64]],
@@ -340,14 +340,19 @@ def _estimable(cohort: Cohort) -> tuple[Cohort, NDArray[np.int64]]:
     ), rows  # fmt: skip
 
 
-def _warn_if_thin(information: FloatArray, names: tuple[str, ...]) -> None:
-    thin = [f"{name} ({cases:.1f})" for name, cases in zip(names, information, strict=True)
-            if cases < FEW_CASES / 2]  # fmt: skip
-    if thin:
-        warnings.warn(
-            f"very few informative cases: {', '.join(thin)} effective; the diagnosed of these "
-            "groups are few, or unlike anyone diagnosed elsewhere, and intervals may be too short; "
-            "merge groups or use fewer features",
-            DataWarning,
-            stacklevel=4,
-        )
+def _warn_if_thin(moments: GroupMoments) -> None:
+    cases = np.diag(moments.information)
+    apart = moments.mixing < MIN_MIXING
+    thin = ~apart & (cases < FEW_CASES / 2)
+    for which, words in (
+        (apart, "x tells these groups almost completely apart, so their estimates are withheld"),
+        (thin, "very few informative cases, so intervals are wide and may still be too short"),
+    ):
+        names = [f"{moments.names[k]} ({cases[k]:.1f})" for k in np.flatnonzero(which)]
+        if names:
+            warnings.warn(
+                f"{words}: {', '.join(names)} (effective cases); merge groups, use fewer features "
+                "or drop features that name a group",
+                DataWarning,
+                stacklevel=4,
+            )

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from relprev.design.base import FloatArray
 from relprev.inference.design import SamplingDesign
-from relprev.inference.score import ScoreData, mean_score, row_scores
+from relprev.inference.score import ScoreData, mean_score, row_scores, tilted_propensity
 
 
 @dataclass(frozen=True)
@@ -44,6 +44,8 @@ class GroupMoments:
         Of (log_share, log_cases, theta) stacked.
     information : array of shape (K, K)
         Sum over the diagnosed of diag(pi*) - pi* pi*': what they tell about theta.
+    mixing : array of shape (K,)
+        Information on theta_g over what it would be if x said nothing about the group.
     degrees_of_freedom : int
         Of the design.
     """
@@ -54,6 +56,7 @@ class GroupMoments:
     theta: FloatArray
     covariance: FloatArray
     information: FloatArray
+    mixing: FloatArray
     degrees_of_freedom: int
 
     def contrast(self, group: int, others: NDArray[np.int64]) -> Contrast:
@@ -123,13 +126,15 @@ def group_moments(
     """
     share, cases = shares_and_cases(data)
     totals = design.totals(influence_functions(data, theta))
+    information, mixing = case_information(data, theta)
     return GroupMoments(
         names=names,
         log_share=np.log(share),
         log_cases=np.log(cases),
         theta=theta,
         covariance=design.covariance(totals),
-        information=case_information(data, theta),
+        information=information,
+        mixing=mixing,
         degrees_of_freedom=design.degrees_of_freedom,
     )
 
@@ -156,8 +161,10 @@ def influence_functions(data: ScoreData, theta: FloatArray) -> Iterator[FloatArr
         yield data.omega * (U @ row)
 
 
-def case_information(data: ScoreData, theta: FloatArray) -> FloatArray:
-    """Sum over the diagnosed rows of diag(pi*) - pi* pi*', shape (K, K)."""
-    tilted = data.propensity[data.s > 0.5] * np.exp(theta)
-    tilted /= tilted.sum(axis=1, keepdims=True)
-    return np.diag(tilted.sum(axis=0)) - tilted.T @ tilted
+def case_information(data: ScoreData, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Sum over the diagnosed of diag(pi*) - pi* pi*', shape (K, K), and the mixing, (K,)."""
+    mix = tilted_propensity(data.propensity[data.s > 0.5], theta)
+    information = np.diag(mix.sum(axis=0)) - mix.T @ mix
+    share = mix.mean(axis=0)
+    most = len(mix) * share * (1 - share)
+    return information, np.diag(information) / np.maximum(most, 1e-300)

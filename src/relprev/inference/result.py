@@ -26,6 +26,7 @@ EXTRA_COLUMNS = (
     "std_error", "p_value", "observed_ci_low", "observed_ci_high", "diagnosis_ci_low",
     "diagnosis_ci_high", "effective_cases", "degrees_of_freedom", "sentence",
 )  # fmt: skip
+MIN_MIXING = 0.05  # below this, estimates would rest on the risk model alone
 FEW_CASES = 20.0  # effective informative cases below which a sentence says so
 N_DRAWS = 100_000
 Counts = Sequence[int] | NDArray[np.integer[Any]]
@@ -137,7 +138,7 @@ def infer(
     """
     if not 0 < level < 1:
         raise InvalidInputError(f"level must be between 0 and 1, got {level}")
-    position = {name: k for k, name in enumerate(moments.names)}
+    position = {name: k for k, name in enumerate(moments.names) if moments.mixing[k] >= MIN_MIXING}
     rows: list[dict[str, Any]] = []
     gradients = []
     for g, h in contrasts(names, versus):
@@ -146,7 +147,7 @@ def infer(
         head = {"group": names[g], "versus": COMPLEMENT if h is None else names[h]}
         tail = {"n": int(n[g]), "n_diagnosed": int(n_diagnosed[g])}
         if missing:
-            row = _withheld(head, _recorded_ratio(recorded, g, others), missing)
+            row = _withheld(head, _recorded_ratio(recorded, g, others), missing, moments.names)
             gradients.append(np.full(len(moments.covariance), np.nan))
         else:
             contrast = moments.contrast(
@@ -209,11 +210,15 @@ def _sentence(row: dict[str, Any], level: float) -> str:
     return words
 
 
-def _withheld(head: dict[str, Any], ratio: float, missing: list[str]) -> dict[str, Any]:
-    words = (
-        f"No estimate for {head['group']} versus {head['versus']}: too few patients are "
-        f"diagnosed in {', '.join(missing)}."
-    )
+def _withheld(
+    head: dict[str, Any], ratio: float, missing: list[str], solved: Sequence[str]
+) -> dict[str, Any]:
+    why = [
+        f"symptoms tell {name} almost completely apart" if name in solved
+        else f"too few patients are diagnosed in {name}"
+        for name in missing
+    ]  # fmt: skip
+    words = f"No estimate for {head['group']} versus {head['versus']}: {'; '.join(why)}."
     blank = dict.fromkeys([*COLUMNS[2:], *EXTRA_COLUMNS], float("nan"))
     return blank | {"observed_ratio": ratio, "sentence": words}
 
