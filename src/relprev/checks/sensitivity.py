@@ -66,7 +66,7 @@ def sensitivity(
     'as estimated'
     """
     _check(fitted, group, versus, alpha, gamma, false_positives)
-    base = _row(fitted, fitted.moments_, group, versus, level)
+    base = _row(fitted.moments_, group, versus, level)
     rows = [_entry("as estimated", np.nan, base["estimate"], base["ci_low"], base["ci_high"])]
     rows += [_scaled("p(y|x) differs by alpha", a, base, a, a) for a in alpha]
     rows += [_scaled("diagnosis varies alike", c, base, 1 / c, c) for c in gamma]
@@ -74,7 +74,7 @@ def sensitivity(
     for share in false_positives:
         for where, struck in (("both", (group, versus)), (group, (group,)), (versus, (versus,))):
             moments = with_false_positives(fitted, dict.fromkeys(struck, share))
-            found = _row(fitted, moments, group, versus, level)
+            found = _row(moments, group, versus, level)
             name = f"false positives in {where}"
             rows.append(_entry(name, share, found["estimate"], found["ci_low"], found["ci_high"]))
     table = pd.DataFrame(rows)
@@ -118,9 +118,7 @@ def _check(
         raise InvalidInputError(f"false_positives must be in [0, 1), got {list(false_positives)}")
 
 
-def _row(
-    fitted: DebiasedPURPLE, moments: GroupMoments, group: str, versus: str, level: float
-) -> dict[str, Any]:
+def _row(moments: GroupMoments, group: str, versus: str, level: float) -> dict[str, Any]:
     names = moments.names
     zero = [0] * len(names)
     result = infer(moments, names, zero, zero, np.ones((2, len(names))), versus, level=level)

@@ -26,9 +26,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from relprev.cohort import Cohort, as_cohort
 from relprev.design.base import FloatArray
-from relprev.errors import DataWarning, InvalidInputError, TooFewCasesError
+from relprev.errors import DataWarning, InvalidInputError
 from relprev.estimates import COMPLEMENT
 from relprev.inference.design import SamplingDesign
+from relprev.inference.estimable import domain_rows, estimable
 from relprev.inference.folds import make_folds
 from relprev.inference.moments import GroupMoments, group_moments
 from relprev.inference.nuisance import (
@@ -47,7 +48,6 @@ from relprev.model.screening import screen
 from relprev.progress import Advance, progress
 
 MANY_ROWS = 500_000  # above this, one fold chooses the strengths
-MIN_PATIENTS = 2  # diagnosed patients a group needs
 
 
 class DebiasedPURPLE(BaseEstimator):
@@ -164,9 +164,9 @@ class DebiasedPURPLE(BaseEstimator):
         )  # fmt: skip
         self._check_parameters(cohort)
         design = SamplingDesign.from_cohort(cohort, self.lonely_psu)
-        inside = _domain_rows(domain, cohort.n)
+        inside = domain_rows(domain, cohort.n)
         in_domain = cohort if domain is None else cohort.take(inside)
-        kept, rows = _estimable(in_domain)
+        kept, rows = estimable(in_domain)
         self.rows_ = inside[rows]
         self._summarise(in_domain)
         screen(kept)
@@ -294,50 +294,6 @@ class DebiasedPURPLE(BaseEstimator):
         self.reference_ = self.moments_.names[self.score_data_.reference]
         ratios = pd.Series(np.exp(self.moments_.theta), index=list(self.moments_.names))
         self.diagnosis_ratios_ = ratios.reindex(list(self.groups_)).rename("diagnosis_ratio")
-
-
-def _domain_rows(domain: Any, n: int) -> NDArray[np.int64]:
-    if domain is None:
-        return np.arange(n)
-    mask = np.asarray(domain)
-    if mask.shape != (n,) or mask.dtype != bool:
-        raise InvalidInputError(
-            f"domain must be a boolean array of shape ({n},), got {mask.dtype} of {mask.shape}"
-        )
-    return np.flatnonzero(mask)
-
-
-def _estimable(cohort: Cohort) -> tuple[Cohort, NDArray[np.int64]]:
-    """The rows of groups with enough diagnosed patients; says which groups have not."""
-    hit = cohort.diagnosed == 1
-    units = np.arange(cohort.n) if cohort.clusters is None else cohort.clusters
-    pairs = np.unique(np.column_stack([cohort.groups[hit], units[hit]]), axis=0)
-    patients = np.bincount(pairs[:, 0], minlength=cohort.n_groups)
-    enough = np.flatnonzero(patients >= MIN_PATIENTS)
-    if len(enough) == cohort.n_groups:
-        return cohort, np.arange(cohort.n)
-    thin = [cohort.group_names[k] for k in np.flatnonzero(patients < MIN_PATIENTS)]
-    if len(enough) < 2:
-        raise TooFewCasesError(
-            f"fewer than two groups have {MIN_PATIENTS} diagnosed patients or more (too few in "
-            f"{', '.join(thin)}); merge groups"
-        )
-    warnings.warn(
-        f"no estimate for {', '.join(thin)}: fewer than {MIN_PATIENTS} diagnosed patients; rows "
-        "that need these groups (also in a complement) are withheld; merge them with another",
-        DataWarning,
-        stacklevel=3,
-    )
-    rows = np.flatnonzero(np.isin(cohort.groups, enough))
-    part = cohort.take(rows)
-    number = np.zeros(cohort.n_groups, dtype=cohort.groups.dtype)
-    number[enough] = np.arange(len(enough))
-    return Cohort(
-        X=part.X, diagnosed=part.diagnosed, groups=number[part.groups],
-        group_names=tuple(cohort.group_names[k] for k in enough), weights=part.weights,
-        clusters=part.clusters, strata=part.strata, psus=part.psus,
-        feature_names=part.feature_names, ids=part.ids,
-    ), rows  # fmt: skip
 
 
 def _warn_if_thin(moments: GroupMoments) -> None:
