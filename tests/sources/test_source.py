@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import duckdb
 import pytest
 
@@ -64,6 +67,23 @@ def test_database_errors_lose_the_values_they_quote():
         duckdb.execute("SELECT 'secret'::INTEGER")
     assert "secret" not in str(caught.value)
     assert caught.value.__suppress_context__
+
+
+CTRL_C = """
+import os, signal, threading
+from relprev.sources.source import connect, reading
+connection = connect()
+threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+with reading("the file"):
+    connection.execute("SELECT sum(a.range - b.range) FROM range(10**6) a, range(10**6) b").fetchall()
+"""
+
+
+def test_ctrl_c_in_a_query_stays_a_keyboard_interrupt():
+    done = subprocess.run(
+        [sys.executable, "-c", CTRL_C], capture_output=True, text=True, timeout=60
+    )
+    assert done.stderr.strip().endswith("KeyboardInterrupt")
 
 
 def test_every_reader_is_documented():

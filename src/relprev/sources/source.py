@@ -194,6 +194,10 @@ def reading(what: str) -> Iterator[None]:
     """Turn DuckDB's errors into ours, without the row's content that DuckDB quotes."""
     try:
         yield
+    except RuntimeError as error:
+        if "interrupted" in str(error):  # DuckDB's word for Ctrl-C
+            raise KeyboardInterrupt from None
+        raise
     except duckdb.Error as error:
         text = str(error)
         line = re.search(r"CSV Error on Line: (\d+)", text)
