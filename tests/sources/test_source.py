@@ -74,8 +74,9 @@ import os, signal, threading
 from relprev.sources.source import connect, reading
 connection = connect()
 threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+query = "SELECT sum(a.range - b.range) FROM range(9999999) a, range(9999999) b"
 with reading("the file"):
-    connection.execute("SELECT sum(a.range - b.range) FROM range(10**6) a, range(10**6) b").fetchall()
+    connection.execute(query).fetchall()
 """
 
 
@@ -83,7 +84,7 @@ def test_ctrl_c_in_a_query_stays_a_keyboard_interrupt():
     done = subprocess.run(
         [sys.executable, "-c", CTRL_C], capture_output=True, text=True, timeout=60
     )
-    assert done.stderr.strip().endswith("KeyboardInterrupt")
+    assert done.stderr.splitlines()[-1].startswith("KeyboardInterrupt")
 
 
 def test_every_reader_is_documented():
