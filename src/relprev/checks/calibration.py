@@ -7,7 +7,8 @@ all held-out rows of a group, is of a = 0 and b = 1 in
     logit p(s=1) = a + b logit p,
 
 by Wald's statistic with the score's variance under the sampling design: b < 1 means
-predictions are too extreme, a > 0 too low. P-values are adjusted by Holm's steps.
+predictions are too extreme, a > 0 too low. A stratum's only PSU counts by its distance from
+the mean. P-values are adjusted by Holm's steps.
 """
 
 from __future__ import annotations
