@@ -160,7 +160,7 @@ def _survey(scenario: Scenario, world: _World, rng: np.random.Generator) -> Draw
     tilt = 0.5 * level + 0.3 * rng.normal(size=n_psus)
     odds = scenario.shares[0] / scenario.shares[1] * np.exp(tilt[psu])
     g = (rng.random(len(psu)) > odds / (1 + odds)).astype(np.int64)
-    more = 0.1 * level + 0.1 * rng.normal(size=n_psus)
+    more = 0.2 * level + 0.3 * rng.normal(size=n_psus)
     x = rng.random((len(psu), N_SYMPTOMS)) < _sigmoid(world.frequency[g] + more[psu, None])
     p = _sigmoid(_log_odds(scenario, world, x))
     weight = np.exp(level)[psu]
