@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -17,13 +18,18 @@ os.environ.setdefault("MPLBACKEND", "Agg")
 
 
 @pytest.fixture(scope="session")
-def data_folder() -> Path:
-    """Folder with real, openly licensed data; tests that need it are skipped without it."""
+def real_data() -> Callable[[str], Path]:
+    """Path of a file or folder of real data; skips the test where it is not there."""
     beside = Path(__file__).resolve().parents[2] / "shared" / "data"
-    folder = Path(os.environ.get("RELPREV_DATA", beside))
-    if not folder.is_dir():
-        pytest.skip("real data not found; set RELPREV_DATA to the folder that holds them")
-    return folder
+    folder = Path(os.environ.get("RELPREV_DATA", "") or beside)
+
+    def find(name: str) -> Path:
+        path = folder / name
+        if not path.exists():
+            pytest.skip(f"needs {name} in $RELPREV_DATA or ../shared/data")
+        return path
+
+    return find
 
 
 @pytest.fixture(scope="session")

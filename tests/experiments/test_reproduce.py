@@ -33,7 +33,6 @@ def test_lower_bound_under_alpha_holds(tmp_path) -> None:
     [
         ({"name": "gaus"}, "there is no experiment 'gaus'; there are gauss, group-gap"),
         ({"variant": "mine"}, "variant must be 'paper' or 'published' for gauss, got 'mine'"),
-        ({"name": "selective-diagnosis", "variant": "published"}, "variant must be 'paper' for"),
         ({"methods": ["magic"]}, "methods holds magic; there are purple"),
         ({"seeds": 0}, "seeds must be at least 1, got 0"),
         ({"data": "nhds:x"}, "is for semisynthetic"),

@@ -93,10 +93,8 @@ def test_published_variant_takes_a_fifth() -> None:
     assert simulate(settings, 0).cohort.n == len(load_visits(QUICK).group) // 5
 
 
-def test_nhds_gives_the_four_settings(data_folder) -> None:
-    if not (data_folder / "nhds-2010").is_dir():
-        pytest.skip("NHDS 2010 not found in the data folder")
-    data = f"nhds:{data_folder / 'nhds-2010'}"
+def test_nhds_gives_the_four_settings(real_data) -> None:
+    data = f"nhds:{real_data('nhds-2010')}"
     women_18 = prepare(data, "ipv").visits
     assert len(women_18.group) == 59_951
     for name in SETTINGS:
@@ -107,10 +105,8 @@ def test_nhds_gives_the_four_settings(data_folder) -> None:
     assert (high["share_b"] > high["share_a"]).all()
 
 
-def test_mimic_is_read(data_folder) -> None:
-    folders = [data_folder / name for name in ("mimic-iv-demo-2.2", "mimic-iv-ed-demo-2.2")]
-    if not all(folder.is_dir() for folder in folders):
-        pytest.skip("the MIMIC-IV demos were not found in the data folder")
+def test_mimic_is_read(real_data) -> None:
+    folders = [real_data(name) for name in ("mimic-iv-demo-2.2", "mimic-iv-ed-demo-2.2")]
     found = load_visits("mimic:" + ",".join(str(folder) for folder in folders))
     assert {version for version, _ in found.codes} == {"ICD9", "ICD10"}
     assert set(found.group) == {0, 1}

@@ -36,12 +36,14 @@ def test_bad_penalties_are_refused(bad, problem):
 
 def test_first_fit_of_the_log_grid_has_no_features(problem):
     path = fit_path(problem, grid("log", problem)[:2])
-    assert not path[0].w.any()
-    assert path[1].w.any()
+    assert not path[0].parameters.w.any()
+    assert path[1].parameters.w.any()
 
 
 def test_more_features_enter_as_the_penalty_falls(problem):
-    counts = [np.count_nonzero(at.w) for at in fit_path(problem, [1e-3, 1e-4, 1e-5, 0.0])]
+    counts = [
+        np.count_nonzero(point.parameters.w) for point in fit_path(problem, [1e-3, 1e-4, 1e-5, 0.0])
+    ]
     assert counts == sorted(counts)
     assert counts[-1] == np.count_nonzero(problem.X.rmatvec(np.ones(problem.X.n_rows)))
 

@@ -16,7 +16,7 @@ from relprev.cohort.spec import study
 from relprev.errors import InvalidInputError
 from relprev.sources import read_neds
 from relprev.sources.neds import read_layout
-from relprev.sources.simulated_neds import write_neds
+from relprev.simulate.neds import write_neds
 
 COLUMNS = {
     "race": "RACE",

@@ -20,6 +20,7 @@ from sklearn.base import clone
 from relprev.baselines import BBE, DEDPUL, KM2, SAREM, Negative, Observed, Oracle, TIcE
 from relprev.cohort import Cohort
 from relprev.estimates import RelativePrevalence
+from relprev.inference import DebiasedPURPLE
 from relprev.model import PURPLE
 
 REFERENCE = "b"  # experiments have two groups and estimate a versus b
@@ -87,6 +88,7 @@ METHODS: dict[str, Method] = {
     for method in (
         _purple("purple", "PURPLE", "likelihood"),
         _purple("purple-auc", "PURPLE, chosen by AUC", "auc"),
+        _baseline("debiased", "DebiasedPURPLE", DebiasedPURPLE()),
         _baseline("oracle", "Oracle", Oracle()),
         _baseline("observed", "Observed", Observed()),
         _baseline("negative", "Negative", Negative()),

@@ -2,7 +2,7 @@
 
 Coordinate descent over w keeps, for the curvature rows (`relprev.model.quadratic`),
 
-    q_i = k_i v_i (v_i (x_i.d + db) + dtheta_{g_i}),    a_i = k_i v_i^2,
+    q_i = a_i eta_i + k_i v_i dtheta_{g_i},    eta_i = x_i.d + db,
 
 so that the model's derivative in d_j is grad_j + sum_i x_ij q_i, its curvature is
 sum_i x_ij^2 a_i, and a move of d_j by delta adds a_i x_ij delta to q_i.
@@ -109,8 +109,9 @@ class _Block:
         model, p = self.model, self.model.n_cols
         r = self.at.w + self.step[:p]
         on_r = model.u[:p].T @ r
-        along = self.scores + self._scores_moved()  # x.r of the curvature rows
-        slope = self._slope(r, on_r, along)
+        eta = self._eta()
+        along = self.scores + eta - self.step[p]  # x.r of the curvature rows
+        slope = self._slope(r, on_r, along, eta)
         self._add_scale(r, on_r, along)
         high = np.append(self.upper - self.step[p:], 0.5)
         low = np.append(-MAX_STEP - self.step[p:], -0.5)
@@ -121,23 +122,25 @@ class _Block:
         self.step[p:] += move[:-1]
         self.step[:p] += move[-1] * r
         self.seen += move[:-1] @ model.u[p:] + move[-1] * on_r
-        kernels.shift(model.aq, model.k, model.v, model.g, move, along)
+        kernels.shift(model.aq, self.kv, model.g, move, along)
         return worst
 
     def _by_group(self, values: FloatArray) -> FloatArray:
         return group_sums(self.model.g, values, self.model.n_groups)
 
-    def _scores_moved(self) -> FloatArray:
-        """x.d of the curvature rows, which follows from q."""
-        model, p = self.model, self.model.n_cols
-        inner = np.divide(model.aq[:, 1], self.kv, out=np.zeros(len(self.kv)), where=self.kv > 0)
-        return (inner - self.step[p + 1 :][model.g]) / model.v - self.step[p]
+    def _eta(self) -> FloatArray:
+        """x.d + db of the curvature rows, which follows from q."""
+        a, q = self.model.aq[:, 0], self.model.aq[:, 1]
+        left = q - self.kv * self.step[self.model.n_cols + 1 :][self.model.g]
+        return np.divide(left, a, out=np.zeros(len(a)), where=a > 0)
 
-    def _slope(self, r: FloatArray, on_r: FloatArray, along: FloatArray) -> FloatArray:
+    def _slope(
+        self, r: FloatArray, on_r: FloatArray, along: FloatArray, eta: FloatArray
+    ) -> FloatArray:
         """Derivatives of model plus penalty in b, theta and scale."""
         model, penalty, p = self.model, self.penalty, self.model.n_cols
         q, taught = model.aq[:, 1], model.signs * self.seen
-        on_theta = self._by_group(q / model.v)
+        on_theta = self._by_group(self.kv * eta + model.k * self.step[p + 1 :][model.g])
         on_block = self.gradient[p:] + model.u[p:] @ taught + np.append(q.sum(), on_theta)
         on_scale = (
             (self.gradient[:p] + model.extra * self.step[:p] + penalty.l2 * r) @ r

@@ -60,19 +60,18 @@ def loss_block(z, s, g, omega, b, c, work, sums):
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def curvature(z, omega, c):
-    """(k, v) of one row."""
-    sick, well = sigmoids(z)
-    return omega * c * sick / ((1.0 - c) + c * well), max(well, 1e-100)
-
-
-@njit(nogil=True, cache=True, error_model="numpy")
-def fisher(z, g, omega, c):
-    k = np.empty(len(z))
-    v = np.empty(len(z))
+def curvatures(z, s, g, omega, c, k, v, a):
+    """Writes k, v and a of every row (see `relprev.model.quadratic`)."""
     for i in range(len(z)):
-        k[i], v[i] = curvature(z[i], omega[i], c[g[i]])
-    return k, v
+        k[i] = c[g[i]]
+    for i in range(len(z)):
+        rate = k[i]
+        sick, well = sigmoids(z[i])
+        well = max(well, 1e-100)
+        odds = rate * sick / ((1.0 - rate) + rate * well)
+        k[i] = omega[i] * odds
+        v[i] = well
+        a[i] = omega[i] * (sick * well if s[i] == 1 else odds * well * well)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -85,27 +84,24 @@ def uniform(i):
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def sample_block(z, g, omega, c, tau, offset, h):
-    rows = np.empty(len(z), np.int64)
-    ks = np.empty(len(z))
-    vs = np.empty(len(z))
+def sample_block(k, v, a, tau, offset, rows, kept):
+    """Draws rows with probability tau a; returns their number, their k, v, a go to ``kept``."""
     count = 0
-    for i in range(len(z)):
-        k, v = curvature(z[i], omega[i], c[g[i]])
-        h[i] = k * v * v
-        keep = min(1.0, tau * h[i])
-        if uniform(offset + i) < keep:
+    for i in range(len(a)):
+        chance = min(1.0, tau * a[i])
+        if uniform(offset + i) < chance:
             rows[count] = offset + i
-            ks[count] = k / keep
-            vs[count] = v
+            kept[0, count] = k[i] / chance
+            kept[1, count] = v[i]
+            kept[2, count] = a[i] / chance
             count += 1
-    return rows[:count], ks[:count], vs[:count]
+    return count
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def shift(aq, k, v, g, move, along):
-    for i in range(len(k)):
-        aq[i, 1] += k[i] * v[i] * (v[i] * (move[0] + move[-1] * along[i]) + move[1 + g[i]])
+def shift(aq, kv, g, move, along):
+    for i in range(len(kv)):
+        aq[i, 1] += aq[i, 0] * (move[0] + move[-1] * along[i]) + kv[i] * move[1 + g[i]]
 
 
 @njit(nogil=True, cache=True, error_model="numpy")

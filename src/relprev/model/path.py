@@ -17,13 +17,21 @@ less than a thousandth.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from relprev.errors import InvalidInputError
 from relprev.model.likelihood import Parameters, Problem, evaluate
 from relprev.model.quadratic import Penalty
-from relprev.model.solver import Solution, SolverOptions, gradient_scale, null_parameters, solve
+from relprev.model.solver import (
+    Certificate,
+    Solution,
+    SolverOptions,
+    gradient_scale,
+    null_parameters,
+    solve,
+)
 from relprev.progress import Advance
 
 PAPER_GRID = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 0.0)
@@ -32,6 +40,15 @@ LOG_GRID_RATIO = 1e-4
 RIDGE_FLOOR = 1e-5
 
 Lambdas = str | float | Sequence[float]
+
+
+@dataclass(frozen=True)
+class PathPoint:
+    """One fit of a path."""
+
+    l1: float
+    parameters: Parameters
+    certificate: Certificate
 
 
 def lambda_max(problem: Problem) -> float:
@@ -78,16 +95,22 @@ def fit_path(
     ridge_floor: float = RIDGE_FLOOR,
     options: SolverOptions | None = None,
     advance: Advance = lambda step: None,
-) -> list[Parameters]:
-    """Parameters at every penalty, in the order given (best descending)."""
+) -> list[PathPoint]:
+    """Fits at every penalty, in the order given (best descending).
+
+    Certificates tell which fits did not converge; there is no warning, because what
+    matters is the fit that is used in the end.
+    """
     scale = gradient_scale(problem)
     weights = ridge(problem, l2, ridge_floor)
-    path: list[Parameters] = []
+    path: list[PathPoint] = []
     for l1 in lambdas:
         advance(f"lambda {l1:.1e}")
-        start = path[-1] if path else None
-        solution = solve(problem, Penalty(l1, weights), start, scale=scale, options=options)
-        path.append(solution.parameters)
+        start = path[-1].parameters if path else None
+        solution = solve(
+            problem, Penalty(l1, weights), start, scale=scale, options=options, warn=False
+        )
+        path.append(PathPoint(l1, solution.parameters, solution.certificate))
     return path
 
 

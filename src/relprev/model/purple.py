@@ -226,7 +226,12 @@ class PURPLE(BaseEstimator):
             raise InvalidInputError(
                 f"validation_share must be between 0 and 1, got {self.validation_share}"
             )
-        for name, low in (("folds", 2), ("n_starts", 1), ("max_iterations", 1), ("em_iterations", 1)):
+        for name, low in (
+            ("folds", 2),
+            ("n_starts", 1),
+            ("max_iterations", 1),
+            ("em_iterations", 1),
+        ):
             value = getattr(self, name)
             if not isinstance(value, int | np.integer) or value < low:
                 raise InvalidInputError(f"{name} must be a whole number >= {low}, got {value!r}")
@@ -259,7 +264,7 @@ class PURPLE(BaseEstimator):
                 validation_share=self.validation_share, folds=self.folds, seed=self.random_state,
                 **shared,
             )  # fmt: skip
-            self.lambda_, warm = lambdas[chosen.best], chosen.path[chosen.best]
+            self.lambda_, warm = lambdas[chosen.best], chosen.path[chosen.best].parameters
             self.selection_ = pd.DataFrame(
                 {"lambda": lambdas, "score": chosen.scores.mean(axis=1)}
             ).assign(chosen=np.arange(len(lambdas)) == chosen.best)

@@ -2,10 +2,18 @@
 
 For a step (d, db, dtheta) the loss changes by about grad.step + 1/2 step'H step with
 
-    step'H step = sum_i k_i (v_i (x_i.d + db) + dtheta_{g_i})^2 + sum_m sign_m (u_m.step)^2.
+    step'H step = sum_i [a_i eta_i^2 + 2 k_i v_i eta_i dtheta_{g_i} + k_i dtheta_{g_i}^2]
+                  + sum_m sign_m (u_m.step)^2,        eta_i = x_i.d + db.
 
-The first sum is the Fisher information of the likelihood, k = omega kappa and
-v = sigma(-z) (see `relprev.model.likelihood`).
+With k = omega kappa, v = sigma(-z) and a = k v^2 the first sum is the Fisher
+information of the likelihood (see `relprev.model.likelihood`), which is never
+negative. For diagnosed rows the observed curvature in z is larger,
+
+    a = omega sigma(z) sigma(-z) >= k v^2,
+
+and is used instead; for others it is smaller and can be negative. Where sigma(z)
+is small the two hardly differ. Where there are many features for few cases,
+Fisher curvature alone makes every step overshoot.
 
 The second sum corrects the first by what the last few steps taught. Observed
 and Fisher curvature differ, most in the direction that trades the intercept
@@ -15,9 +23,9 @@ update H <- H - (He)(He)'/(e'He) + y y'/(y'e), which keeps H positive definite
 (y is damped after Powell where y'e is small) and makes H e = y hold.
 
 Curvature does not need all rows. With more rows than a budget m, row i is kept
-with probability pi_i = min(1, tau a_i), a_i = k_i v_i^2, and enters with 1 / pi_i:
-unbiased, and every kept row then carries about the same curvature. The draw uses
-one fixed pseudo-random number a row, so it is reproducible. Columns whose sampled
+with probability pi_i = min(1, tau a_i) and enters with 1 / pi_i: unbiased, and
+every kept row then carries about the same curvature. The draw uses one fixed
+pseudo-random number a row, so it is reproducible. Columns whose sampled
 curvature falls short of their true one get the difference added on the diagonal.
 The gradient always uses all rows, so sampling affects the number of steps, not
 where they lead.
@@ -78,14 +86,17 @@ class Quadratic:
     def n_cols(self) -> int:
         return len(self.diagonal)
 
-    def fisher_dot(self, step: FloatArray) -> FloatArray:
-        """The Fisher part of H times a step."""
+    def rows_dot(self, step: FloatArray) -> FloatArray:
+        """The part of H that comes from rows, times a step."""
         p = self.n_cols
         columns, values = self.columns, column_values(self.columns)
-        q = kernels.columns_dot(columns.indptr, columns.rows, values, step[:p], len(self.k))
-        q = self.k * self.v * (self.v * (q + step[p]) + step[p + 1 :][self.g])
+        eta = step[p] + kernels.columns_dot(
+            columns.indptr, columns.rows, values, step[:p], len(self.k)
+        )
+        dtheta = step[p + 1 :][self.g]
+        q = self.aq[:, 0] * eta + self.k * self.v * dtheta
         on_w = kernels.columns_tdot(columns.indptr, columns.rows, values, q)
-        on_theta = group_sums(self.g, q / self.v, self.n_groups)
+        on_theta = group_sums(self.g, self.k * (self.v * eta + dtheta), self.n_groups)
         return np.concatenate([on_w + self.extra * step[:p], [q.sum()], on_theta])
 
     def learn(self, history: Sequence[tuple[FloatArray, FloatArray]]) -> None:
@@ -94,7 +105,7 @@ class Quadratic:
         signs: list[float] = []
         total = float(self.k.sum())
         for step, change in history:
-            product = self.fisher_dot(step)
+            product = self.rows_dot(step)
             for vector, sign in zip(u, signs, strict=True):
                 product += sign * (vector @ step) * vector
             expected, seen = float(step @ product), float(step @ change)
@@ -115,13 +126,14 @@ def build(problem: Problem, at: Parameters, evaluation: Evaluation, budget: int)
     """Curvature rows, columns and diagonal at the current point."""
     c = at.c
     if problem.X.n_rows <= budget:
-        k, v = kernels.fisher(evaluation.z, problem.g, problem.omega, c)
+        k, v, a = np.empty((3, problem.X.n_rows))
+        kernels.curvatures(evaluation.z, problem.s, problem.g, problem.omega, c, k, v, a)
         columns, g, z, exact = problem.columns, problem.g, evaluation.z, None
     else:
-        rows, k, v, exact = _sample(problem, c, evaluation, budget)
+        rows, (k, v, a), exact = _sample(problem, c, evaluation, budget)
         columns, g, z = problem.X.columns(rows), problem.g[rows], evaluation.z[rows]
     aq = np.zeros((len(k), 2))
-    aq[:, 0] = k * v * v
+    aq[:, 0] = a
     diagonal = kernels.columns_diagonal(columns.indptr, columns.rows, column_values(columns), aq)
     extra = np.zeros_like(diagonal) if exact is None else np.maximum(exact - diagonal, 0.0)
     none = np.empty((len(diagonal) + 1 + problem.n_groups, 0))
@@ -133,28 +145,31 @@ def build(problem: Problem, at: Parameters, evaluation: Evaluation, budget: int)
 
 def _sample(
     problem: Problem, c: FloatArray, evaluation: Evaluation, budget: int
-) -> tuple[NDArray[np.int64], FloatArray, FloatArray, FloatArray]:
-    """Rows drawn in proportion to their curvature, with their k, v, and the exact diagonal."""
+) -> tuple[NDArray[np.int64], FloatArray, FloatArray]:
+    """Rows drawn in proportion to their curvature, their (k, v, a), and the exact diagonal."""
     X = problem.X
     tau = budget / max(evaluation.curvature, np.finfo(float).tiny)
 
-    def one_chunk(start: int, stop: int) -> tuple[FloatArray, list[FloatArray]]:
+    def one_chunk(start: int, stop: int) -> tuple[NDArray[np.int64], FloatArray, FloatArray]:
         diagonal = np.zeros(X.n_cols)
-        h = np.empty(BLOCK_ROWS)
+        work, kept = np.empty((3, BLOCK_ROWS)), np.empty((3, BLOCK_ROWS))
+        rows = np.empty(BLOCK_ROWS, np.int64)
         picked = []
         for lo, hi in blocks(start, stop):
             span = slice(lo, hi)
-            picked.append(
-                kernels.sample_block(
-                    evaluation.z[span], problem.g[span], problem.omega[span], c, tau, lo, h
-                )
-            )
-            X.add_tdot_sq(h, lo, hi, diagonal)
-        return diagonal, [np.concatenate(part) for part in zip(*picked, strict=True)]
+            k, v, a = work[:, : hi - lo]
+            kernels.curvatures(
+                evaluation.z[span], problem.s[span], problem.g[span], problem.omega[span], c,
+                k, v, a,
+            )  # fmt: skip
+            X.add_tdot_sq(a, lo, hi, diagonal)
+            count = kernels.sample_block(k, v, a, tau, lo, rows, kept)
+            picked.append((rows[:count].copy(), kept[:, :count].copy()))
+        found, values = zip(*picked, strict=True)
+        return np.concatenate(found), np.concatenate(values, axis=1), diagonal
 
-    parts = map_chunks(one_chunk, X.n_rows)
-    rows, k, v = (np.concatenate([part[1][field] for part in parts]) for field in range(3))
-    return rows, k, v, np.sum([part[0] for part in parts], axis=0)
+    rows, kva, diagonals = zip(*map_chunks(one_chunk, X.n_rows), strict=True)
+    return np.concatenate(rows), np.concatenate(kva, axis=1), np.sum(diagonals, axis=0)
 
 
 _NO_VALUES = np.empty(0)

@@ -20,7 +20,7 @@ from sklearn.metrics import roc_auc_score
 from relprev.cohort import Cohort
 from relprev.errors import InvalidInputError
 from relprev.model.likelihood import Parameters, Problem, evaluate
-from relprev.model.path import fit_path
+from relprev.model.path import PathPoint, fit_path
 from relprev.model.solver import SolverOptions
 from relprev.model.splits import split
 from relprev.progress import Advance
@@ -34,7 +34,7 @@ class Selection:
 
     lambdas: tuple[float, ...]
     scores: NDArray[np.float64]
-    path: list[Parameters]
+    path: list[PathPoint]
 
     @property
     def best(self) -> int:
@@ -90,7 +90,7 @@ def select(
     else:
         parts = split(cohort, [1 - validation_share, validation_share], seed)[1:]
     scores = np.empty((len(lambdas), len(parts)))
-    path: list[Parameters] = []
+    path: list[PathPoint] = []
     for k, held_out in enumerate(parts):
         if validation is not None:
             train, judge = whole, Problem.from_cohort(validation)
@@ -100,5 +100,5 @@ def select(
         path = fit_path(
             train, lambdas, l2=l2, ridge_floor=ridge_floor, options=options, advance=advance
         )
-        scores[:, k] = [score(judge, at, method) for at in path]
+        scores[:, k] = [score(judge, point.parameters, method) for point in path]
     return Selection(tuple(lambdas), scores, path)

@@ -64,7 +64,7 @@ def gauss_synth(
     --------
     >>> truth = gauss_synth((0.5, 0.1), seed=1).relative_prevalence(versus="b").to_frame()
     >>> round(truth.loc[0, "estimate"], 1), round(truth.loc[0, "observed_ratio"], 1)
-    (0.6, 3.1)
+    (0.4, 2.1)
     """
     _check(variant=variant, alpha=alpha, ceiling=ceiling, false_positives=false_positives)
     published = variant == "published"
@@ -82,7 +82,7 @@ def gauss_synth(
     rate = np.asarray(diagnosis_rates, dtype=float)[g]
     if selective:
         rate = rate * _sigmoid(selective * x[:, 0])
-    s = _exact_share(y, g, diagnosis_rates, rng) if published else (rng.random(len(y)) < rate * y)
+    s = _exact_share(y, g, rate, rng) if published else (rng.random(len(y)) < rate * y)
     s = s.astype(np.uint8)
     if false_positives:
         s = _add_false_positives(s, y, g, false_positives, rng)
@@ -120,13 +120,18 @@ def _outside_bands(score: FloatArray, g: NDArray[np.int64]) -> NDArray[np.bool_]
 
 
 def _exact_share(
-    y: NDArray[np.uint8], g: NDArray[np.int64], rates: tuple[float, float],
-    rng: np.random.Generator,
-) -> NDArray[np.uint8]:  # fmt: skip
+    y: NDArray[np.uint8], g: NDArray[np.int64], rate: FloatArray, rng: np.random.Generator
+) -> NDArray[np.uint8]:
+    """Diagnose an exact share of every group's sick visits.
+
+    Rates that differ between visits of a group become chances of being drawn.
+    """
     s = np.zeros_like(y)
-    for group, rate in enumerate(rates):
+    for group in np.unique(g):
         sick = np.flatnonzero((g == group) & (y == 1))
-        s[rng.choice(sick, int(rate * len(sick)), replace=False)] = 1
+        total = rate[sick].sum()
+        count = int(total + 1e-9)
+        s[rng.choice(sick, count, replace=False, p=rate[sick] / total)] = 1
     return s
 
 

@@ -8,9 +8,9 @@ from relprev.codes import code_set
 from relprev.errors import InvalidInputError
 from relprev.simulate import ed_visits
 from relprev.sources.neds import read_layout
-from relprev.sources.simulated_mimic import write_mimic
-from relprev.sources.simulated_neds import icd10_like, write_neds
-from relprev.sources.simulated_truth import truth_of
+from relprev.simulate.mimic import write_mimic
+from relprev.simulate.neds import icd10_like, write_neds
+from relprev.simulate.truth import truth_of
 
 
 def test_truth_of_groups_by_hand():

@@ -23,7 +23,7 @@ from relprev.errors import InvalidInputError
 from relprev.files import written_whole
 from relprev.simulate import Simulation, ed_visits
 from relprev.sources.neds import read_layout
-from relprev.sources.simulated_truth import Truth, truth_of
+from relprev.simulate.truth import Truth, truth_of
 
 CHUNK = 200_000
 MISSING_SHARE = 0.02

@@ -1,0 +1,32 @@
+"""Run benchmarks and write their results.
+
+python -m benchmarks                 all of them (about half an hour, 4 GiB)
+python -m benchmarks adam neds       some of them
+python -m benchmarks --quick         all of them at a tenth of the size
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+
+from benchmarks.measure import write_results
+
+NAMES = ("accuracy", "adam", "l1_logistic", "neds")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
+    parser.add_argument("names", nargs="*", choices=[*NAMES, []], help=", ".join(NAMES))
+    parser.add_argument("--quick", action="store_true", help="smaller data, fewer repeats")
+    arguments = parser.parse_args()
+    for name in arguments.names or NAMES:
+        module = importlib.import_module(f"benchmarks.{name}")
+        rows = module.run(arguments.quick)
+        path = write_results(name, rows, arguments.quick)
+        print(f"written to {path}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,75 @@
+"""Timing, peak memory and the results file shared by all benchmarks."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import resource
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from relprev.files import written_whole
+from relprev.parallel import thread_count
+
+RESULTS = Path(__file__).parent / "results"
+PACKAGES = ("relprev", "numpy", "scipy", "numba", "scikit-learn", "skglm", "glum")
+
+
+def best_seconds(function: Callable[[], Any], repeats: int = 5) -> float:
+    """Shortest of several runs after one warm-up."""
+    function()
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        function()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def seconds(function: Callable[[], Any]) -> tuple[float, Any]:
+    """Time of one run, and what it returned."""
+    start = time.perf_counter()
+    result = function()
+    return time.perf_counter() - start, result
+
+
+def peak_gib() -> float:
+    """Largest memory this process has held so far."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+
+
+def machine() -> dict[str, Any]:
+    """What the numbers were measured on."""
+    versions = {}
+    for name in PACKAGES:
+        try:
+            versions[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return {
+        "date": datetime.now(UTC).strftime("%Y-%m-%d"),
+        "processor": _processor(),
+        "cores": os.cpu_count(),
+        "threads": thread_count(),
+        "python": platform.python_version(),
+        "versions": versions,
+    }
+
+
+def _processor() -> str:
+    lines = Path("/proc/cpuinfo").read_text().splitlines() if Path("/proc/cpuinfo").exists() else []
+    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor()
+
+
+def write_results(name: str, rows: list[dict[str, Any]], quick: bool) -> Path:
+    """Write rows with machine and versions as JSON."""
+    path = RESULTS / f"{name}{'-quick' if quick else ''}.json"
+    with written_whole(path) as temporary:
+        temporary.write_text(json.dumps({"machine": machine(), "rows": rows}, indent=1) + "\n")
+    return path

@@ -1,0 +1,58 @@
+"""National size: 15,357,528 visits x 19,710 codes, four groups, weights.
+
+A pass is one evaluation of likelihood and gradient. It is compared with scipy's
+X @ w plus X.T @ r on the same matrix, and the path of six penalties with the pass.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from benchmarks.measure import best_seconds, peak_gib, seconds
+from relprev.cohort import Cohort
+from relprev.model.likelihood import Problem, evaluate
+from relprev.model.path import PAPER_GRID, fit_path
+from relprev.model.solver import null_parameters
+from relprev.simulate import ed_visits
+
+VISITS = 15_357_528
+CODES = 19_710
+SIZES = (150_000, 1_500_000, VISITS)
+
+
+def run(quick: bool) -> list[dict[str, Any]]:
+    """One row a number of visits, smallest first."""
+    rows = []
+    for visits in SIZES[:2] if quick else SIZES:
+        rows.append(_measure(visits))
+        print(rows[-1], flush=True)
+    return rows
+
+
+def _measure(visits: int) -> dict[str, Any]:
+    simulate_seconds, cohort = seconds(lambda: _cohort(visits))
+    problem = Problem.from_cohort(cohort)
+    start = null_parameters(problem)
+    z = np.empty(visits)
+    one_pass = best_seconds(lambda: evaluate(problem, start, z))
+    path_seconds, path = seconds(lambda: fit_path(problem, PAPER_GRID))
+    peak = peak_gib()  # before scipy's copy of the matrix
+    w, r = path[-1].parameters.w, np.random.default_rng(0).random(visits)
+    X = problem.X.to_scipy()
+    XT = X.T
+    scipy_seconds = best_seconds(lambda: X @ w) + best_seconds(lambda: XT @ r)
+    return {
+        "visits": visits, "codes": CODES, "ones": problem.X.nnz,
+        "simulate_seconds": simulate_seconds, "pass_seconds": one_pass,
+        "scipy_products_seconds": scipy_seconds, "pass_over_scipy": one_pass / scipy_seconds,
+        "path_seconds": path_seconds, "path_in_passes": path_seconds / one_pass,
+        "passes_made": sum(point.certificate.passes for point in path),
+        "all_converged": all(point.certificate.converged for point in path),
+        "peak_gib": peak,
+    }  # fmt: skip
+
+
+def _cohort(visits: int) -> Cohort:
+    return ed_visits(visits, n_codes=CODES, prevalence=0.02, survey=True, seed=1).cohort
