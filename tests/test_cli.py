@@ -88,6 +88,39 @@ def test_estimate_reads_a_table_and_writes_results(table, tmp_path):
     assert run["table"] == "visits.csv"
 
 
+def test_debiased_method_prints_and_writes_intervals(table, tmp_path):
+    done = _relprev(*_arguments(table, tmp_path / "out"), "--method", "debiased", "--quiet")
+    assert done.returncode == 0, done.stderr
+    assert "95% confidence intervals" in done.stdout
+    frame = pd.read_csv(tmp_path / "out" / "estimates.csv")
+    assert (frame["ci_low"] < frame["estimate"]).all()
+    assert (frame["estimate"] < frame["ci_high"]).all()
+    assert re.search(r"\d\.\d\d \(\d\.\d\d to \d\.\d\d\)", done.stdout)
+
+
+def test_reproduce_runs_one_experiment_and_refuses_an_unknown_one(tmp_path):
+    done = _relprev("reproduce", "group-gap", "--quick", "--jobs", 1, "--out", tmp_path, "--quiet")
+    assert done.returncode == 0, done.stderr
+    assert list((tmp_path / "group-gap").glob("*.png"))
+    done = _relprev("reproduce", "gaus", "--quick", "--out", tmp_path)
+    assert done.returncode == 2
+    assert "there is no experiment 'gaus'" in done.stderr
+
+
+def test_codes_are_listed_and_shown():
+    assert "ipv" in runner.invoke(app, ["codes"]).output.split()
+    assert "ICD10  T7411" in runner.invoke(app, ["codes", "ipv"]).output
+    assert _relprev("codes", "nonsense").returncode == 2
+
+
+def test_simulated_raw_files_are_written(tmp_path):
+    done = _relprev("simulate", "neds", "--visits", 2000, "--out", tmp_path)
+    assert done.returncode == 0, done.stderr
+    lines = (tmp_path / "NEDS_2019_Core.csv").read_text().splitlines()
+    assert len(lines) == 2000
+    assert lines[0].count(",") == 72
+
+
 def test_small_counts_are_hidden_unless_asked_for(table, tmp_path):
     frame = pd.read_csv(table)
     rare = frame["payer"].eq("public") & frame["ipv"].eq(1)

@@ -2,18 +2,21 @@
 
 The flow, from left to right:
 
-    simulate or your data -> Cohort -> PURPLE -> RelativePrevalence -> table, figure
+    sources -> cohort -> model -> inference -> checks -> report
 
-    from relprev import PURPLE
+    from relprev import DebiasedPURPLE, PURPLE, checks
     from relprev.simulate import ed_visits
     visits = ed_visits(100_000)                       # or your own arrays, see as_cohort
     est = PURPLE().fit(visits.cohort)                 # or .fit(X, s, groups=g)
     est.relative_prevalence(versus="Group B").to_frame()
+    debiased = DebiasedPURPLE().fit(visits.cohort)    # with confidence intervals
+    checks.check_constant_ratio(debiased)             # could the assumptions be wrong?
 """
 
-from relprev import simulate
+from relprev import baselines, checks, simulate, sources
 from relprev.cohort import Cohort, as_cohort
 from relprev.estimates import RelativePrevalence
+from relprev.inference import DebiasedPURPLE, anchor, bootstrap, plan
 from relprev.model import PURPLE, RepeatedSplits, repeated_splits
 
 __version__ = "0.1.0"
@@ -21,9 +24,16 @@ __version__ = "0.1.0"
 __all__ = [
     "PURPLE",
     "Cohort",
+    "DebiasedPURPLE",
     "RelativePrevalence",
     "RepeatedSplits",
+    "anchor",
     "as_cohort",
+    "baselines",
+    "bootstrap",
+    "checks",
+    "plan",
     "repeated_splits",
     "simulate",
+    "sources",
 ]

@@ -12,13 +12,25 @@ import numpy as np
 import typer
 
 import relprev
+from relprev.codes import code_set, code_set_names
 from relprev.cohort.table import read_table
 from relprev.demo import VISITS, run_demo
 from relprev.errors import RelprevError, RelprevWarning
+from relprev.experiments import EXPERIMENTS
+from relprev.experiments import run as run_experiment
+from relprev.inference import DebiasedPURPLE
 from relprev.model import PURPLE
 from relprev.report import render_text, suppress, write_results
+from relprev.simulate.mimic import write_mimic
+from relprev.simulate.neds import write_neds
 
 MISUSE = 2
+NO_INTERVAL = "PURPLE as published gives no confidence interval; --method debiased does."
+INTERVAL = "Intervals are 95% confidence intervals, clustered by patient where one is given."
+ASSUMPTIONS = (
+    "The estimate holds if nobody is diagnosed wrongly, if diagnosis within a group does not "
+    "depend on symptoms, and if the same symptoms mean the same risk in every group."
+)
 
 app = typer.Typer(
     name="relprev",
@@ -31,6 +43,27 @@ app = typer.Typer(
         "rates."
     ),
 )
+
+
+class Method(StrEnum):
+    """The estimator."""
+
+    purple = "purple"
+    debiased = "debiased"
+
+
+class Variant(StrEnum):
+    """Whose definition of the simulated data."""
+
+    paper = "paper"
+    published = "published"
+
+
+class RawFiles(StrEnum):
+    """Formats of raw data."""
+
+    neds = "neds"
+    mimic = "mimic"
 
 
 class Selection(StrEnum):
@@ -111,14 +144,19 @@ def estimate(
     versus: Annotated[
         str, typer.Option(help="'complement' (everyone else), 'pairwise' or a group's name.")
     ] = "complement",
+    method: Annotated[
+        Method,
+        typer.Option(help="'purple', as published, or 'debiased', with confidence intervals."),
+    ] = Method.purple,
     lambda_: Annotated[
         float | None,
         typer.Option("--lambda", min=0, help="Fixed L1 penalty. Default: chosen on held-out rows."),
     ] = None,
     selection: Annotated[
-        Selection, typer.Option(help="How to choose the penalty; 'auc' is the paper's way.")
+        Selection,
+        typer.Option(help="How 'purple' chooses the penalty; 'auc' is the paper's way."),
     ] = Selection.likelihood,
-    seed: Annotated[int, typer.Option(help="Seed of the validation split.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the splits.")] = 0,
     out: Out = Path("relprev-output"),
     show_small_cells: Annotated[
         bool, typer.Option("--show-small-cells", help="Do not hide counts of 1 to 10 people.")
@@ -136,25 +174,90 @@ def estimate(
         table, diagnosed=diagnosed, group=group, features=features, weight=weight, cluster=cluster
     )
     lambdas: Any = "paper" if lambda_ is None else lambda_
-    estimator = PURPLE(lambdas, selection=selection, random_state=seed, verbose=not quiet)
-    result = estimator.fit(cohort).relative_prevalence(versus)
-    frame = result.to_frame()
+    shared = {"lambdas": lambdas, "random_state": seed, "verbose": not quiet}
+    estimator: Any = (
+        PURPLE(**shared, selection=selection)
+        if method is Method.purple
+        else DebiasedPURPLE(**shared)
+    )
+    frame = estimator.fit(cohort).relative_prevalence(versus).to_frame()
     frame = frame if show_small_cells else suppress(frame)
     typer.echo(render_text(frame, f"Relative prevalence by {group}, {cohort.n:,} visits"))
     if not show_small_cells:
         typer.echo("Counts of 1 to 10 people, and what would reveal them, are hidden (–).")
-    typer.echo(
-        "PURPLE gives no confidence interval. The estimate holds if nobody is diagnosed wrongly, "
-        "if diagnosis within a group does not depend on symptoms, and if the same symptoms mean "
-        "the same risk in every group."
-    )
+    typer.echo(NO_INTERVAL if method is Method.purple else INTERVAL)
+    typer.echo(ASSUMPTIONS)
     run = {
         "command": "estimate", "table": table.name, "diagnosed": diagnosed, "group": group,
         "features": features, "weight": weight, "cluster": cluster, "versus": versus,
-        "selection": selection.value, "seed": seed, "lambda": estimator.lambda_,
-        "small_cells_hidden": not show_small_cells, "certificate": vars(estimator.certificate_),
+        "method": method.value, "selection": selection.value, "seed": seed,
+        "lambda": estimator.lambda_, "small_cells_hidden": not show_small_cells,
     }  # fmt: skip
+    if method is Method.purple:
+        run["certificate"] = vars(estimator.certificate_)
     _say_written(write_results(frame, out, run))
+
+
+@app.command()
+def reproduce(
+    name: Annotated[
+        str, typer.Argument(help=f"One of {', '.join(EXPERIMENTS)}, or 'all' of them.")
+    ],
+    out: Out = Path("reproduce-output"),
+    quick: Annotated[
+        bool, typer.Option("--quick", help="A small grid: minutes, not hours.")
+    ] = False,
+    variant: Annotated[
+        Variant, typer.Option(help="The paper's text or the authors' published code.")
+    ] = Variant.paper,
+    data: Annotated[
+        str, typer.Option(help="For semisynthetic: simulated, nhds:PATH or mimic:HOSP,ED.")
+    ] = "simulated",
+    jobs: Annotated[int | None, typer.Option(min=1, help="Processes. Default: all cores.")] = None,
+    quiet: Quiet = False,
+) -> None:
+    """Rerun the paper's experiments on simulated truth, with every method beside PURPLE.
+
+    A run that was stopped goes on where it was. Writes results, a table of estimate / truth and
+    a figure for each experiment.
+    """
+    for experiment in EXPERIMENTS if name == "all" else [name]:
+        source = data if experiment == "semisynthetic" or name != "all" else "simulated"
+        done = run_experiment(
+            experiment, out, quick=quick, variant=variant.value, data=source, jobs=jobs,
+            verbose=not quiet,
+        )  # fmt: skip
+        typer.echo(f"{experiment}: written to {done.folder}")
+
+
+@app.command()
+def codes(
+    name: Annotated[str, typer.Argument(help="Name of a code set, or a TOML file.")] = "",
+) -> None:
+    """Show a named set of diagnosis codes, or the names of all sets.
+
+    Example: relprev codes ipv
+    """
+    if not name:
+        typer.echo("\n".join(code_set_names()))
+        return
+    for version, code, words in code_set(name).to_rows():
+        typer.echo(f"{version:6} {code:10} {words}")
+
+
+@app.command()
+def simulate(
+    kind: Annotated[RawFiles, typer.Argument(help="Format of the files.")],
+    out: Out = Path("simulated"),
+    visits: Annotated[int, typer.Option(min=1000, help="Number of visits.")] = 100_000,
+    seed: Annotated[int, typer.Option(help="Seed.")] = 0,
+) -> None:
+    """Write simulated raw data in the official NEDS or MIMIC-IV format, with a known truth."""
+    if kind is RawFiles.neds:
+        write_neds(out / "NEDS_2019_Core.csv", visits, seed=seed)
+    else:
+        write_mimic(out, visits, seed=seed)
+    typer.echo(f"Written to {out}/")
 
 
 def _say_written(paths: list[Path]) -> None:

@@ -177,24 +177,24 @@ def test_every_kind_of_bad_input_gets_a_clear_error(small):
     weights = np.ones(300)
     weights[3] = 0
     cases = [
-        (dict(X=broken), "1 missing or infinite values, first in row 7"),
-        (dict(s=bad_s), "s must be 0 or 1 .* first in row 9"),
-        (dict(s=np.array(["yes", "no"] * 150)), "s must be 0 or 1"),
-        (dict(s=np.zeros(300)), "nobody is diagnosed"),
-        (dict(s=np.ones(300)), "everybody is diagnosed"),
-        (dict(s=None), "s .* is required"),
-        (dict(groups=None), "groups is required"),
-        (dict(groups=np.repeat("a", 300)), "only one group"),
-        (dict(groups=gap), "groups is missing in 1 rows, first in row 5"),
-        (dict(sample_weight=weights), "positive and finite.*row 3"),
-        (dict(sample_weight=-np.ones(300)), "positive and finite"),
-        (dict(s=s[:-1]), "s has 299 values, X has 300 rows"),
-        (dict(groups=g[:10]), "groups has 10 values"),
-        (dict(clusters=np.arange(5)), "clusters has 5 values"),
-        (dict(X=X[:0], s=s[:0], groups=g[:0]), r"X has 0 rows \(shape \(0, 4\)\)"),
-        (dict(X=X[:, :0]), "no features"),
-        (dict(X=pd.DataFrame({"age": ["x"] * 300})), "not numeric: 'age'"),
-        (dict(X=np.column_stack([X, s])), "column 4 equals s"),
+        ({"X": broken}, "1 missing or infinite values, first in row 7"),
+        ({"s": bad_s}, "s must be 0 or 1 .* first in row 9"),
+        ({"s": np.array(["yes", "no"] * 150)}, "s must be 0 or 1"),
+        ({"s": np.zeros(300)}, "nobody is diagnosed"),
+        ({"s": np.ones(300)}, "everybody is diagnosed"),
+        ({"s": None}, "s .* is required"),
+        ({"groups": None}, "groups is required"),
+        ({"groups": np.repeat("a", 300)}, "only one group"),
+        ({"groups": gap}, "groups is missing in 1 rows, first in row 5"),
+        ({"sample_weight": weights}, "positive and finite.*row 3"),
+        ({"sample_weight": -np.ones(300)}, "positive and finite"),
+        ({"s": s[:-1]}, "s has 299 values, X has 300 rows"),
+        ({"groups": g[:10]}, "groups has 10 values"),
+        ({"clusters": np.arange(5)}, "clusters has 5 values"),
+        ({"X": X[:0], "s": s[:0], "groups": g[:0]}, r"X has 0 rows \(shape \(0, 4\)\)"),
+        ({"X": X[:, :0]}, "no features"),
+        ({"X": pd.DataFrame({"age": ["x"] * 300})}, "not numeric: 'age'"),
+        ({"X": np.column_stack([X, s])}, "column 4 equals s"),
     ]
     for change, message in cases:
         given = {"X": X, "s": s, "groups": g} | change
@@ -260,8 +260,8 @@ def test_prediction_refuses_other_features_and_unknown_groups(visits):
         est.predict_diagnosis(visits.cohort.X.take(np.arange(2)), ["Group A", "Group Z"])
     with pytest.raises(InvalidInputError, match="versus='Group Z'"):
         est.relative_prevalence("Group Z")
+    frame = pd.DataFrame(np.zeros((1, 300)), columns=[f"x{j}" for j in range(300)])
     with pytest.raises(InvalidInputError, match="in name or order"):
-        frame = pd.DataFrame(np.zeros((1, 300)), columns=[f"x{j}" for j in range(300)])
         est.predict_condition(frame)
 
 

@@ -37,6 +37,13 @@ def test_ratios_that_reveal_hidden_counts_are_hidden_but_the_estimate_stays(fram
     assert shown["estimate"].notna().all()
 
 
+def test_intervals_and_sentences_that_repeat_hidden_ratios_are_hidden(frame):
+    frame = frame.assign(observed_ci_low=0.4, diagnosis_ci_high=2.0, sentence="Recorded give 3.00.")
+    shown = suppress(frame).set_index("group")
+    for column in ("observed_ci_low", "diagnosis_ci_high", "sentence"):
+        assert shown[column].isna().tolist() == [False, False, True, True]
+
+
 def test_two_small_groups_need_no_third(frame):
     frame["n_diagnosed"] = [40, 30, 3, 5]
     assert suppress(frame)["n_diagnosed"].isna().sum() == 2
@@ -97,7 +104,7 @@ def test_forest_covers_every_value_and_labels_every_row(frame):
     assert low < 0.1
     assert high > 9.0
     assert ax.get_xscale() == "log"
-    assert [label.get_text() for label in ax.get_yticklabels()][0] == "a vs everyone else"
+    assert next(label.get_text() for label in ax.get_yticklabels()) == "a vs everyone else"
 
 
 def test_files_are_the_same_bytes_every_time(frame, tmp_path):

@@ -7,10 +7,10 @@ import pytest
 from relprev.codes import code_set
 from relprev.errors import InvalidInputError
 from relprev.simulate import ed_visits
-from relprev.sources.neds import read_layout
 from relprev.simulate.mimic import write_mimic
 from relprev.simulate.neds import icd10_like, write_neds
 from relprev.simulate.truth import truth_of
+from relprev.sources.neds import read_layout
 
 
 def test_truth_of_groups_by_hand():

@@ -3,7 +3,8 @@ import pytest
 from scipy.special import expit
 
 from relprev.errors import InvalidInputError
-from relprev.simulate import ed_visits, visits as module
+from relprev.simulate import ed_visits
+from relprev.simulate import visits as module
 
 
 @pytest.fixture(scope="module")

@@ -12,8 +12,8 @@ from relprev.codes import CodeSet
 from relprev.cohort.build import build_cohorts
 from relprev.cohort.spec import GroupVariable, Include, Study, study
 from relprev.errors import InvalidInputError, TooFewCasesError
-from relprev.sources import read_mimic
 from relprev.simulate.mimic import RACES, write_mimic
+from relprev.sources import read_mimic
 
 HYPERTENSION = CodeSet.of("hypertension", ["ICD9:401*", "ICD10:I10"])
 WOMEN = (Include("sex", one_of=("F",)), Include("age", minimum=18))

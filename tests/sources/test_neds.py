@@ -14,9 +14,9 @@ from relprev import PURPLE
 from relprev.cohort.build import build_cohorts
 from relprev.cohort.spec import study
 from relprev.errors import InvalidInputError
+from relprev.simulate.neds import write_neds
 from relprev.sources import read_neds
 from relprev.sources.neds import read_layout
-from relprev.simulate.neds import write_neds
 
 COLUMNS = {
     "race": "RACE",

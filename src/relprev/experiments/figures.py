@@ -18,7 +18,8 @@ from relprev.files import written_whole
 FORMATS = ("svg", "png", "pdf")
 # Okabe and Ito's colours, told apart with any kind of colour vision; purple for PURPLE.
 COLOURS = {
-    "purple": "#7B3294", "purple-auc": "#CC79A7", "debiased": "#332288", "oracle": "#000000", "observed": "#999999",
+    "purple": "#7B3294", "purple-auc": "#CC79A7", "debiased": "#332288", "oracle": "#000000",
+    "observed": "#999999",
     "negative": "#D55E00", "sar-em": "#0072B2", "bbe": "#009E73", "dedpul": "#56B4E9",
     "tice": "#E69F00", "km2": "#B8A800",
 }  # fmt: skip

@@ -62,7 +62,6 @@ def minimise(
     step = np.zeros(len(gradient))
     seen = np.zeros(len(model.signs))  # u_m . step
     block = _Block(model, at, gradient, penalty, free_theta, step, seen)
-    block.move()
     columns = model.columns
     slope = gradient[:p] + penalty.l2 * at.w
     args = (

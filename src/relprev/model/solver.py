@@ -51,7 +51,7 @@ class SolverOptions:
     max_iterations : int
     curvature_rows : int, optional
         Rows used for curvature when there are more (the gradient uses all).
-        Default: 4,000 and five for every feature.
+        Default: 2,000 and six for every feature.
     memory : int
         Past steps used to correct the curvature.
     """
@@ -156,7 +156,7 @@ def solve(
     options = options or SolverOptions()
     free_theta = np.full(problem.n_groups, fit_rates) & (problem.diagnosed_weight > 0)
     scale = gradient_scale(problem) if scale is None else scale
-    rows = options.curvature_rows or 4_000 + 5 * problem.X.n_cols
+    rows = options.curvature_rows or 2_000 + 6 * problem.X.n_cols
     at = start or null_parameters(problem)
     now = evaluate(problem, at)
     value = now.loss + penalty.value(at.w)

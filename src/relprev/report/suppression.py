@@ -6,9 +6,10 @@ when the number of visits is known. So, if any group has 1 to 10 diagnosed:
 
 - its k is hidden, and so is the k of the group with the next fewest, so that the
   total does not reveal it;
-- the recorded ratio is hidden wherever a group with hidden k stands on one side,
-  and so is the diagnosis-rate ratio, because corrected ratio times diagnosis-rate
-  ratio is nearly the recorded ratio.
+- the recorded ratio and its interval are hidden wherever a group with hidden k
+  stands on one side, and so is the diagnosis-rate ratio, because corrected ratio
+  times diagnosis-rate ratio is nearly the recorded ratio; likewise the number of
+  informative cases and the sentence, which repeat them.
 
 Groups with 1 to 10 visits get the same treatment for n. Zero is shown: nobody is
 identified by it.
@@ -22,7 +23,7 @@ from relprev.estimates import COMPLEMENT
 
 SMALLEST_SHOWN = 11
 COUNTS = ("n", "n_diagnosed")
-REVEALING = ("observed_ratio", "diagnosis_ratio")
+REVEALING = ("observed_", "diagnosis_", "effective_cases", "sentence")  # starts of column names
 
 
 def suppress(frame: pd.DataFrame) -> pd.DataFrame:
@@ -47,7 +48,7 @@ def suppress(frame: pd.DataFrame) -> pd.DataFrame:
         either_side = shown["group"].isin(hidden) | shown["versus"].isin(hidden)
         if len(hidden) < 2:  # the only other group of two: its complement is the hidden group
             either_side |= shown["versus"] == COMPLEMENT
-        for column in REVEALING:
+        for column in [name for name in shown if str(name).startswith(REVEALING)]:
             shown[column] = shown[column].mask(either_side)
     return shown
 

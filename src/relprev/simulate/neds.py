@@ -22,8 +22,8 @@ from relprev.codes import code_set
 from relprev.errors import InvalidInputError
 from relprev.files import written_whole
 from relprev.simulate import Simulation, ed_visits
-from relprev.sources.neds import read_layout
 from relprev.simulate.truth import Truth, truth_of
+from relprev.sources.neds import read_layout
 
 CHUNK = 200_000
 MISSING_SHARE = 0.02
