@@ -13,7 +13,7 @@ import typer
 
 import relprev
 from relprev.codes import code_set, code_set_names
-from relprev.cohort.table import read_table
+from relprev.cohort import read_table
 from relprev.demo import VISITS, run_demo
 from relprev.errors import RelprevError, RelprevWarning
 from relprev.experiments import EXPERIMENTS
