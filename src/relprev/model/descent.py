@@ -97,8 +97,12 @@ class _Block:
         self.kv = model.k * model.v
         self.free = np.concatenate([[True], free_theta, [True]])
         self.upper = np.concatenate([[MAX_STEP], np.minimum(MAX_STEP, -at.theta)])
-        fisher = np.diag(np.concatenate([[model.aq[:, 0].sum()], self._by_group(model.k)]))
-        fisher[0, 1:] = fisher[1:, 0] = self._by_group(self.kv)
+        self.along = np.empty(len(model.k))
+        self.totals, self.by_group = np.empty(4), np.empty((2, model.n_groups))
+        fisher = np.diag(
+            np.append(model.aq[:, 0].sum(), group_sums(model.g, model.k, model.n_groups))
+        )
+        fisher[0, 1:] = fisher[1:, 0] = group_sums(model.g, self.kv, model.n_groups)
         u = model.u[model.n_cols :]
         self.hessian = np.zeros((len(fisher) + 1, len(fisher) + 1))
         self.hessian[:-1, :-1] = fisher + (u * model.signs) @ u.T
@@ -108,10 +112,12 @@ class _Block:
         model, p = self.model, self.model.n_cols
         r = self.at.w + self.step[:p]
         on_r = model.u[:p].T @ r
-        eta = self._eta()
-        along = self.scores + eta - self.step[p]  # x.r of the curvature rows
-        slope = self._slope(r, on_r, along, eta)
-        self._add_scale(r, on_r, along)
+        kernels.block_sums(
+            model.aq, model.k, self.kv, model.g, self.scores, self.step[p], self.step[p + 1 :],
+            self.along, self.totals, self.by_group,
+        )  # fmt: skip
+        slope = self._slope(r, on_r)
+        self._add_scale(r, on_r)
         high = np.append(self.upper - self.step[p:], 0.5)
         low = np.append(-MAX_STEP - self.step[p:], -0.5)
         free = self.free & ((high > 0) | (slope > 0)) & ((low < 0) | (slope < 0))
@@ -121,40 +127,28 @@ class _Block:
         self.step[p:] += move[:-1]
         self.step[:p] += move[-1] * r
         self.seen += move[:-1] @ model.u[p:] + move[-1] * on_r
-        kernels.shift(model.aq, self.kv, model.g, move, along)
+        kernels.shift(model.aq, self.kv, model.g, move, self.along)
         return worst
 
-    def _by_group(self, values: FloatArray) -> FloatArray:
-        return group_sums(self.model.g, values, self.model.n_groups)
-
-    def _eta(self) -> FloatArray:
-        """x.d + db of the curvature rows, which follows from q."""
-        a, q = self.model.aq[:, 0], self.model.aq[:, 1]
-        left = q - self.kv * self.step[self.model.n_cols + 1 :][self.model.g]
-        return np.divide(left, a, out=np.zeros(len(a)), where=a > 0)
-
-    def _slope(
-        self, r: FloatArray, on_r: FloatArray, along: FloatArray, eta: FloatArray
-    ) -> FloatArray:
+    def _slope(self, r: FloatArray, on_r: FloatArray) -> FloatArray:
         """Derivatives of model plus penalty in b, theta and scale."""
         model, penalty, p = self.model, self.penalty, self.model.n_cols
-        q, taught = model.aq[:, 1], model.signs * self.seen
-        on_theta = self._by_group(self.kv * eta + model.k * self.step[p + 1 :][model.g])
-        on_block = self.gradient[p:] + model.u[p:] @ taught + np.append(q.sum(), on_theta)
+        taught = model.signs * self.seen
+        from_rows = np.append(self.totals[0], self.by_group[0])
         on_scale = (
             (self.gradient[:p] + model.extra * self.step[:p] + penalty.l2 * r) @ r
-            + q @ along + on_r @ taught + penalty.l1 * np.abs(r).sum()
+            + self.totals[2] + on_r @ taught + penalty.l1 * np.abs(r).sum()
         )  # fmt: skip
-        return np.append(on_block, on_scale)
+        return np.append(self.gradient[p:] + model.u[p:] @ taught + from_rows, on_scale)
 
-    def _add_scale(self, r: FloatArray, on_r: FloatArray, along: FloatArray) -> None:
+    def _add_scale(self, r: FloatArray, on_r: FloatArray) -> None:
         """Curvature between the scale and everything in the block."""
-        model, a = self.model, self.model.aq[:, 0]
-        border = np.append(a @ along, self._by_group(self.kv * along))
+        model = self.model
+        border = np.append(self.totals[1], self.by_group[1])
         border += model.u[model.n_cols :] @ (model.signs * on_r)
         self.hessian[:-1, -1] = self.hessian[-1, :-1] = border
         ridge = model.extra + self.penalty.l2
-        self.hessian[-1, -1] = a @ along**2 + ridge @ r**2 + model.signs @ on_r**2
+        self.hessian[-1, -1] = self.totals[3] + ridge @ r**2 + model.signs @ on_r**2
 
 
 def _bounded_newton(

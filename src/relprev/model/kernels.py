@@ -99,6 +99,29 @@ def sample_block(k, v, a, tau, offset, rows, kept):
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
+def block_sums(aq, k, kv, g, scores, db, dtheta, along, totals, by_group):
+    """Sums over the curvature rows for the joint move of b, theta and the scale of w.
+
+    eta = x.d + db follows from q = a eta + kv dtheta; ``along`` receives x.(w + d).
+    totals: q, a along, q along, a along^2; by_group: derivative in theta, kv along.
+    """
+    totals[:] = 0.0
+    by_group[:] = 0.0
+    for i in range(len(k)):
+        a, q = aq[i, 0], aq[i, 1]
+        moved = dtheta[g[i]]
+        eta = (q - kv[i] * moved) / a if a > 0.0 else 0.0
+        x = scores[i] + eta - db
+        along[i] = x
+        totals[0] += q
+        totals[1] += a * x
+        totals[2] += q * x
+        totals[3] += a * x * x
+        by_group[0, g[i]] += kv[i] * eta + k[i] * moved
+        by_group[1, g[i]] += kv[i] * x
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
 def shift(aq, kv, g, move, along):
     for i in range(len(kv)):
         aq[i, 1] += aq[i, 0] * (move[0] + move[-1] * along[i]) + kv[i] * move[1 + g[i]]

@@ -34,6 +34,7 @@ from relprev.model.descent import minimise
 from relprev.model.likelihood import Evaluation, Parameters, Problem, evaluate
 from relprev.model.quadratic import Penalty, build
 
+INNER = 0.3  # accuracy of the quadratic step, as a share of the residual it starts from
 ROUNDOFF = 1e-14  # relative change of the objective that cannot be told from none
 MAX_STUCK = 3  # such steps in a row, without the residual halving, before giving up
 
@@ -172,7 +173,7 @@ def solve(
         gradient = _stacked(now, free_theta)
         model = build(problem, at, now, rows)
         model.learn(history)
-        step = minimise(model, at, gradient, penalty, free_theta, 0.1 * kkt * scale)
+        step = minimise(model, at, gradient, penalty, free_theta, INNER * kkt * scale)
         found = _line_search(problem, penalty, at, gradient, value, step, spare)
         passes += found.passes
         if found.evaluation is None:

@@ -48,7 +48,7 @@ def suppress(frame: pd.DataFrame) -> pd.DataFrame:
         either_side = shown["group"].isin(hidden) | shown["versus"].isin(hidden)
         if len(hidden) < 2:  # the only other group of two: its complement is the hidden group
             either_side |= shown["versus"] == COMPLEMENT
-        for column in [name for name in shown if str(name).startswith(REVEALING)]:
+        for column in [str(name) for name in shown if str(name).startswith(REVEALING)]:
             shown[column] = shown[column].mask(either_side)
     return shown
 
