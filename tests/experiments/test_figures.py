@@ -23,7 +23,7 @@ def table_of(name: str) -> pd.DataFrame:
         ("gauss", 2, len(METHODS)),
         ("semisynthetic", 4, len(METHODS)),
         ("alpha", 1, 3),
-        ("group-gap", 1, 3),
+        ("group-gap", 1, len(EXPERIMENTS["group-gap"].methods)),
     ],
 )
 def test_one_panel_a_setting_and_one_line_a_method(name: str, panels: int, lines: int) -> None:

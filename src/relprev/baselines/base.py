@@ -18,9 +18,10 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from relprev.cohort import Cohort, as_cohort
+from relprev.cohort.summary import summarise
 from relprev.design.base import FloatArray
 from relprev.errors import DataWarning, InvalidInputError
-from relprev.estimates import COMPLEMENT, GroupSummary, RelativePrevalence, relative_prevalence
+from relprev.estimates import COMPLEMENT, RelativePrevalence, relative_prevalence
 
 
 class Baseline(BaseEstimator, ABC):
@@ -126,35 +127,3 @@ class GroupwiseBaseline(Baseline):
                     stacklevel=3,
                 )
         return found
-
-
-def row_weights(cohort: Cohort) -> FloatArray:
-    """Weights of the rows, ones where the cohort has none; shape (n,)."""
-    return np.ones(cohort.n) if cohort.weights is None else np.asarray(cohort.weights)
-
-
-def group_means(values: FloatArray, cohort: Cohort) -> FloatArray:
-    """Weighted mean of ``values`` in every group, shape (n_groups,); NaN without rows."""
-    weights, k = row_weights(cohort), cohort.n_groups
-    with np.errstate(invalid="ignore"):
-        return np.bincount(cohort.groups, weights * values, minlength=k) / np.bincount(
-            cohort.groups, weights, minlength=k
-        )
-
-
-def summarise(cohort: Cohort, prevalence: FloatArray) -> GroupSummary:
-    """What the data and the estimated prevalences say of every group."""
-    diagnosed = cohort.diagnosed == 1
-    k = cohort.n_groups
-    rate = group_means(diagnosed.astype(float), cohort)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        diagnosis_rate = rate / prevalence
-    return GroupSummary(
-        names=cohort.group_names,
-        weight=np.asarray(np.bincount(cohort.groups, row_weights(cohort), k), dtype=float),
-        diagnosed_rate=rate,
-        condition=prevalence,
-        diagnosis_rate=diagnosis_rate,
-        n=np.bincount(cohort.groups, minlength=k),
-        n_diagnosed=np.bincount(cohort.groups[diagnosed], minlength=k),
-    )

@@ -11,9 +11,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from relprev.baselines.base import Baseline, group_means
+from relprev.baselines.base import Baseline
 from relprev.baselines.scores import fit_classifier
 from relprev.cohort import as_cohort
+from relprev.cohort.summary import group_means
 from relprev.errors import InvalidInputError
 from relprev.model.em import condition_probability
 

@@ -25,9 +25,11 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from relprev.cohort import Cohort, as_cohort
+from relprev.cohort.summary import row_weights
 from relprev.design.base import FloatArray
 from relprev.errors import DataWarning, InvalidInputError
 from relprev.estimates import COMPLEMENT
+from relprev.groups import group_counts, group_sums
 from relprev.inference.design import SamplingDesign
 from relprev.inference.estimable import domain_rows, estimable
 from relprev.inference.folds import make_folds
@@ -278,14 +280,14 @@ class DebiasedPURPLE(BaseEstimator):
     def _summarise(self, cohort: Cohort) -> None:
         """Counts and weights of all groups, also of those without an estimate."""
         k, hit = cohort.n_groups, cohort.diagnosed == 1
-        weight = np.ones(cohort.n) if cohort.weights is None else cohort.weights
+        weight = row_weights(cohort)
         self.groups_ = cohort.group_names
-        self._n = np.bincount(cohort.groups, minlength=k)
-        self._n_diagnosed = np.bincount(cohort.groups[hit], minlength=k)
+        self._n = group_counts(cohort.groups, k)
+        self._n_diagnosed = group_counts(cohort.groups[hit], k)
         self._recorded = np.array(
             [
-                np.bincount(cohort.groups, weight, minlength=k),
-                np.bincount(cohort.groups[hit], weight[hit], minlength=k),
+                group_sums(cohort.groups, weight, k),
+                group_sums(cohort.groups[hit], weight[hit], k),
             ]
         )
 

@@ -18,10 +18,10 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from relprev.cohort import Cohort, as_cohort
+from relprev.cohort.summary import group_means, summarise
 from relprev.design import Design, as_design
 from relprev.errors import DataWarning, InvalidInputError
 from relprev.estimates import COMPLEMENT, GroupSummary, RelativePrevalence, relative_prevalence
-from relprev.groups import group_counts, group_sums
 from relprev.model.em import condition_probability, fit_em
 from relprev.model.likelihood import Parameters, Problem
 from relprev.model.path import RIDGE_FLOOR, Lambdas, fit_best, grid
@@ -326,20 +326,7 @@ class PURPLE(BaseEstimator):
                 f"the groups differ from those in fit: got {cohort.group_names}, "
                 f"expected {self.groups_}"
             )
-        problem = Problem.from_cohort(cohort)
-        k = cohort.n_groups
-        sums = group_sums(cohort.groups, problem.omega * self._condition(cohort.X), k)
-        with np.errstate(invalid="ignore"):
-            condition = sums / problem.group_weight  # NaN for a group without rows
-        return GroupSummary(
-            names=cohort.group_names,
-            weight=problem.group_weight,
-            diagnosed_rate=problem.diagnosed_rate,
-            condition=condition,
-            diagnosis_rate=self._rates,
-            n=group_counts(cohort.groups, k),
-            n_diagnosed=group_counts(cohort.groups[cohort.diagnosed == 1], k),
-        )
+        return summarise(cohort, group_means(self._condition(cohort.X), cohort), self._rates)
 
 
 def _starts(problem: Problem, warm: Parameters | None, count: int) -> list[Parameters]:

@@ -63,8 +63,8 @@ def gauss_synth(
     Examples
     --------
     >>> truth = gauss_synth((0.5, 0.1), seed=1).relative_prevalence(versus="b").to_frame()
-    >>> round(truth.loc[0, "estimate"], 1), round(truth.loc[0, "observed_ratio"], 1)
-    (0.4, 2.1)
+    >>> truth.loc[0, ["estimate", "observed_ratio"]].astype(float).round(1).tolist()
+    [0.4, 2.1]
     """
     _check(variant=variant, alpha=alpha, ceiling=ceiling, false_positives=false_positives)
     published = variant == "published"

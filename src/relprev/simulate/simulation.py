@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from relprev.cohort import Cohort
-from relprev.estimates import GroupSummary, RelativePrevalence, relative_prevalence
-from relprev.groups import group_counts, group_sums
+from relprev.cohort.summary import group_means, summarise
+from relprev.estimates import RelativePrevalence, relative_prevalence
 
 
 @dataclass(frozen=True, repr=False)
@@ -34,22 +34,8 @@ class Simulation:
 
     def relative_prevalence(self, versus: str = "complement") -> RelativePrevalence:
         """True relative prevalences, from p(y=1|x) rather than the drawn y."""
-        cohort, k = self.cohort, self.cohort.n_groups
-        weights = np.ones(cohort.n) if cohort.weights is None else cohort.weights
-
-        def total(values: NDArray[np.float64]) -> NDArray[np.float64]:
-            return group_sums(cohort.groups, values, k)
-
-        weight = total(weights)
-        groups = GroupSummary(
-            names=cohort.group_names,
-            weight=weight,
-            diagnosed_rate=total(weights * cohort.diagnosed) / weight,
-            condition=total(weights * self.condition_probability) / weight,
-            diagnosis_rate=self.diagnosis_rates,
-            n=group_counts(cohort.groups, k),
-            n_diagnosed=group_counts(cohort.groups[cohort.diagnosed == 1], k),
-        )
+        condition = group_means(self.condition_probability, self.cohort)
+        groups = summarise(self.cohort, condition, self.diagnosis_rates)
         return relative_prevalence(groups, versus, method="truth")
 
     def __repr__(self) -> str:
