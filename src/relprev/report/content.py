@@ -1,0 +1,75 @@
+"""What a study found, before it is laid out as a page, tables and figures.
+
+The study fills these; `relprev.report` hides small counts in them and writes them. Nothing
+in here depends on how the numbers were obtained, so a report can also be made by hand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pandas as pd
+
+from relprev.checks.result import CheckResult
+
+
+@dataclass(frozen=True)
+class VariableFindings:
+    """What was found for one group variable.
+
+    Parameters
+    ----------
+    name : str
+        Of the group variable, such as ``"race"``.
+    estimates : Mapping of method to DataFrame
+        ``to_frame()`` of every estimator's result, the one to trust first.
+    attrition : DataFrame
+        Columns step, visits, patients.
+    checks : tuple of CheckResult
+        The sensitivity analysis among them.
+    symptoms : DataFrame
+        Features that carry the estimate: feature, description, weight, visits.
+    left_out : Mapping of group to reason
+        Groups of the data that got no estimate, and why.
+    """
+
+    name: str
+    estimates: Mapping[str, pd.DataFrame]
+    attrition: pd.DataFrame
+    checks: tuple[CheckResult, ...]
+    symptoms: pd.DataFrame
+    left_out: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class StudyReport:
+    """Everything a report says.
+
+    Parameters
+    ----------
+    title : str
+    condition : str
+        In words, such as ``"intimate partner violence"``.
+    population : str
+        Whom the answer is about, in words.
+    source : str
+        In words, such as ``"NEDS 2019"``.
+    variables : tuple of VariableFindings
+    manifest : mapping
+        Versions, specification, data fingerprints, seed, timings.
+    warnings : tuple of str
+        Said while the study ran.
+    hide_small_counts : bool
+        Hide counts of 1 to 10 people and what would reveal them.
+    """
+
+    title: str
+    condition: str
+    population: str
+    source: str
+    variables: tuple[VariableFindings, ...]
+    manifest: Mapping[str, Any]
+    warnings: tuple[str, ...] = ()
+    hide_small_counts: bool = True
