@@ -6,7 +6,7 @@ import pytest
 
 from relprev.codes import CodeSet
 from relprev.cohort.build import build_cohorts
-from relprev.cohort.spec import Extra, Features, GroupVariable, Include, Study
+from relprev.cohort.spec import CohortSpec, Extra, Features, GroupVariable, Include
 from relprev.errors import DataWarning, InvalidInputError, TooFewCasesError
 from relprev.sources import read_tables
 
@@ -40,7 +40,7 @@ def build(study, source=None):
 
 
 def test_every_step_is_counted_by_hand():
-    built = build(Study(ABUSE, (WARD,), (Include("age", minimum=18),)))
+    built = build(CohortSpec(ABUSE, (WARD,), (Include("age", minimum=18),)))
     found = [(step.step, step.visits, step.patients) for step in built.attrition.steps]
     assert found == [
         ("visits in the source", 8, 5), ("age 18 or more", 7, 4),
@@ -51,7 +51,7 @@ def test_every_step_is_counted_by_hand():
 
 
 def test_labels_leave_x_and_versions_stay_apart():
-    cohort = build(Study(ABUSE, (WARD,), (Include("age", minimum=18),))).cohort
+    cohort = build(CohortSpec(ABUSE, (WARD,), (Include("age", minimum=18),))).cohort
     assert cohort.feature_names == ("ICD10:E9673", "ICD10:R11", "ICD10:R112", "ICD10:R51")
     expected = [[0, 0, 0, 1], [1, 0, 0, 1], [0, 1, 0, 0], [0, 0, 0, 0], [0, 0, 1, 0]]
     assert cohort.X.to_scipy().toarray().tolist() == expected
@@ -62,13 +62,13 @@ def test_labels_leave_x_and_versions_stay_apart():
 
 
 def test_visits_without_codes_can_be_kept():
-    built = build(Study(ABUSE, (WARD,), without_codes="keep"))
+    built = build(CohortSpec(ABUSE, (WARD,), without_codes="keep"))
     assert built.cohort.n == 7
     assert "at least one code" not in [step.step for step in built.attrition.steps]
 
 
 def test_rolling_up_joins_codes_and_counts_a_visit_once():
-    cohort = build(Study(ABUSE, (WARD,), features=Features(roll_up="category"))).cohort
+    cohort = build(CohortSpec(ABUSE, (WARD,), features=Features(roll_up="category"))).cohort
     assert cohort.feature_names == ("ICD10:E96", "ICD10:R11", "ICD10:R51")
     assert cohort.X.to_scipy().sum(axis=0).tolist() == [1, 2, 2]
 
@@ -76,16 +76,16 @@ def test_rolling_up_joins_codes_and_counts_a_visit_once():
 def test_rare_codes_are_dropped_by_their_count_in_included_visits():
     """R51 is in three visits, one of them of age 61."""
     rare = Features(min_count=1)
-    assert build(Study(ABUSE, (WARD,), features=rare)).cohort.feature_names == ("ICD10:R51",)
+    assert build(CohortSpec(ABUSE, (WARD,), features=rare)).cohort.feature_names == ("ICD10:R51",)
     rarer = Features(min_count=2)
-    assert build(Study(ABUSE, (WARD,), features=rarer)).cohort.feature_names == ("ICD10:R51",)
+    assert build(CohortSpec(ABUSE, (WARD,), features=rarer)).cohort.feature_names == ("ICD10:R51",)
     with pytest.raises(InvalidInputError, match=r"no feature is left: .*min_count is 2"):
-        build(Study(ABUSE, (WARD,), (Include("age", maximum=60),), rarer))
+        build(CohortSpec(ABUSE, (WARD,), (Include("age", maximum=60),), rarer))
 
 
 def test_extra_features_from_ranges_and_values():
     extra = (Extra("age", (21, 50)), Extra("sex"))
-    cohort = build(Study(ABUSE, (WARD,), features=Features(extra=extra))).cohort
+    cohort = build(CohortSpec(ABUSE, (WARD,), features=Features(extra=extra))).cohort
     assert cohort.feature_names[-3:] == ("age:[21,50)", "age:[50,inf)", "sex=M")
     ones = cohort.X.to_scipy().toarray()[:, -3:]
     assert ones.tolist() == [[0, 0, 0], [1, 0, 0], [0, 0, 0], [1, 0, 0], [1, 0, 1], [0, 1, 0]]
@@ -96,21 +96,21 @@ def test_only_the_roles_asked_for_become_features_but_labels_come_from_all():
     codes = pd.DataFrame({"id": [0, 0, 1, 2, 3], "code": ["R51", "R11", "R11", "R51", "T7411XA"],
                           "version": 10, "place": ["ed", "ip", "ed", "ip", "ip"]})  # fmt: skip
     source = make(visits, codes, role="place", attributes=["ward"])
-    cohort = build(Study(ABUSE, (WARD,), features=Features(roles=("ed",))), source).cohort
+    cohort = build(CohortSpec(ABUSE, (WARD,), features=Features(roles=("ed",))), source).cohort
     assert cohort.X.to_scipy().toarray().tolist() == [[0, 1], [1, 0], [0, 0], [0, 0]]
     assert cohort.diagnosed.tolist() == [0, 0, 0, 1]
 
 
 def test_recodes_leave_other_values_out_and_count_them():
     ward = GroupVariable("age", {"young": ["20", "21"], "old": ["30", "31"]}, name="decade")
-    built = build(Study(ABUSE, (ward,)))
+    built = build(CohortSpec(ABUSE, (ward,)))
     assert built.cohort.group_names == ("young", "old")
     last = built.attrition.steps[-1]
     assert (last.step, last.visits) == ("decade in one of the study's groups", 4)
 
 
 def test_visits_without_a_group_can_be_a_group():
-    built = build(Study(ABUSE, (GroupVariable("ward", missing="not stated"),)))
+    built = build(CohortSpec(ABUSE, (GroupVariable("ward", missing="not stated"),)))
     assert built.cohort.group_names == ("a", "b", "not stated")
     assert built.cohort.group_labels.tolist() == ["a", "a", "a", "a", "b", "b", "not stated"]
 
@@ -120,13 +120,13 @@ def test_small_groups_are_never_dropped_silently():
     codes = pd.DataFrame({"id": range(7), "code": ["T7411XA"] + ["R51"] * 6, "version": "10"})
     source = make(visits, codes, attributes=["ward"])
     with pytest.warns(DataWarning, match="ward: left out for having fewer than 2 visits: c"):
-        built = build(Study(ABUSE, (GroupVariable("ward", minimum_size=2),)), source)
+        built = build(CohortSpec(ABUSE, (GroupVariable("ward", minimum_size=2),)), source)
     assert built.cohort.group_names == ("a", "b")
     assert built.attrition.steps[-1].visits == 6
 
 
 def test_cohorts_of_one_study_share_their_features():
-    study = Study(ABUSE, (WARD, GroupVariable("sex")))
+    study = CohortSpec(ABUSE, (WARD, GroupVariable("sex")))
     built = build_cohorts(study, example())
     assert built["ward"].cohort.feature_names == built["sex"].cohort.feature_names
     assert (built["ward"].cohort.n, built["sex"].cohort.n) == (6, 7)
@@ -138,7 +138,7 @@ def test_the_order_of_the_codes_table_does_not_matter():
     visits = pd.DataFrame({"id": range(200), "ward": np.tile(["a", "b"], 100)})
     codes = pd.DataFrame({"id": rng.integers(0, 200, 3000), "version": 10,
                           "code": [f"R{k:02d}" for k in rng.integers(0, 40, 3000)]})  # fmt: skip
-    study = Study(CodeSet.of("r00", ["ICD10:R00"]), (WARD,))
+    study = CohortSpec(CodeSet.of("r00", ["ICD10:R00"]), (WARD,))
     one = build(study, make(visits, codes, attributes=["ward"])).cohort
     two = build(
         study, make(visits, codes.sample(frac=1, random_state=1), attributes=["ward"])
@@ -156,7 +156,7 @@ def test_rows_follow_the_visits_whatever_order_the_source_has():
     source.connection.execute("CREATE TABLE shuffled AS FROM visits ORDER BY hash(visit)")
     source.connection.execute("DROP TABLE visits")
     source.connection.execute("ALTER TABLE shuffled RENAME TO visits")
-    study = Study(ABUSE, (WARD,))
+    study = CohortSpec(ABUSE, (WARD,))
     one, two = build(study, source).cohort, build(study).cohort
     assert one.weights.tolist() == two.weights.tolist()
     assert one.diagnosed.tolist() == two.diagnosed.tolist()
@@ -164,7 +164,7 @@ def test_rows_follow_the_visits_whatever_order_the_source_has():
 
 
 def test_a_condition_without_cases_is_a_clear_error():
-    study = Study(CodeSet.of("burns", ["ICD10:T20*"]), (WARD,))
+    study = CohortSpec(CodeSet.of("burns", ["ICD10:T20*"]), (WARD,))
     with pytest.raises(
         TooFewCasesError, match=r"no visit of the ward cohort \(6 visits\) has a code of 'burns'"
     ):
@@ -173,14 +173,14 @@ def test_a_condition_without_cases_is_a_clear_error():
 
 def test_rules_that_leave_nothing_are_named():
     with pytest.raises(InvalidInputError, match="no visit is left after the step 'age 99 or more'"):
-        build(Study(ABUSE, (WARD,), (Include("age", minimum=99),)))
+        build(CohortSpec(ABUSE, (WARD,), (Include("age", minimum=99),)))
 
 
 def test_columns_and_groups_the_source_lacks_are_named():
     with pytest.raises(InvalidInputError, match="has no race; it has visit"):
-        build(Study(ABUSE, (GroupVariable("race"),)))
+        build(CohortSpec(ABUSE, (GroupVariable("race"),)))
     with pytest.raises(InvalidInputError, match=r"the study has \['ward'\], not \['race'\]"):
-        build_cohorts(Study(ABUSE, (WARD,)), example(), groups=["race"])
+        build_cohorts(CohortSpec(ABUSE, (WARD,)), example(), groups=["race"])
 
 
 def test_a_recode_that_fits_nothing_is_a_clear_error():
@@ -189,7 +189,7 @@ def test_a_recode_that_fits_nothing_is_a_clear_error():
         pytest.warns(DataWarning, match="North, South"),
         pytest.raises(InvalidInputError, match="0 of the study's groups"),
     ):
-        build(Study(ABUSE, (ward,)))
+        build(CohortSpec(ABUSE, (ward,)))
 
 
 def test_values_with_quotes_are_data_not_sql():
@@ -197,4 +197,4 @@ def test_values_with_quotes_are_data_not_sql():
     codes = pd.DataFrame({"id": range(4), "code": ["T74", "R51", "R51", "R51"], "version": 10})
     source = make(visits, codes, attributes=["ward"])
     ward = GroupVariable("ward", {"one": ["O'Neill"], "two": ["b'; DROP TABLE codes; --"]})
-    assert build(Study(ABUSE, (ward,)), source).cohort.groups.tolist() == [0, 1, 0, 1]
+    assert build(CohortSpec(ABUSE, (ward,)), source).cohort.groups.tolist() == [0, 1, 0, 1]

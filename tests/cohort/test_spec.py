@@ -4,13 +4,13 @@ import pytest
 
 from relprev.codes import CodeSet, code_set
 from relprev.cohort.spec import (
+    CohortSpec,
     Extra,
     Features,
     GroupVariable,
     Include,
-    Study,
-    study,
-    study_names,
+    cohort_spec,
+    cohort_spec_names,
 )
 from relprev.errors import InvalidInputError
 
@@ -45,7 +45,7 @@ Other = ["2", "3"]
 def test_a_file_says_what_the_dataclasses_say(tmp_path):
     file = tmp_path / "burns.toml"
     file.write_text(TEXT)
-    assert study(str(file)) == Study(
+    assert cohort_spec(str(file)) == CohortSpec(
         CodeSet.of("burns", ["ICD10:T20*", "ICD9:941*"]),
         (GroupVariable("race", {"White": ("1",), "Other": ("2", "3")}, 100, "Not stated"),),
         (Include("age", minimum=18, maximum=64),),
@@ -61,13 +61,13 @@ def test_rules_print_as_the_attrition_table_shows_them():
 
 
 def test_shipped_studies_are_the_papers():
-    assert set(study_names()) == {"ipv-mimic", "ipv-neds"}
-    for name in study_names():
-        found = study(name)
+    assert set(cohort_spec_names()) == {"ipv-mimic", "ipv-neds"}
+    for name in cohort_spec_names():
+        found = cohort_spec(name)
         assert found.condition == code_set("ipv")
         assert [str(rule) for rule in found.include] == ["sex is F", "age 18 or more"]
         assert found.features == Features()
-    groups = {group.name: tuple(group.recode) for group in study("ipv-mimic").groups}
+    groups = {group.name: tuple(group.recode) for group in cohort_spec("ipv-mimic").groups}
     assert groups["race"] == ("White", "Black", "Asian", "Hispanic/Latino")
     assert groups["insurance"] == ("Medicare", "Medicaid")
     assert groups["marital_status"] == ("Legally unmarried", "Married", "Divorced")
@@ -85,10 +85,10 @@ def test_shipped_studies_are_the_papers():
             lambda: GroupVariable("r", {"a": ["1"], "b": ["1", "2"]}),
             r"in two groups at once: \['1'\]",
         ),
-        (lambda: Study(code_set("ipv"), ()), "at least one group variable"),
-        (lambda: Study(code_set("ipv"), (GroupVariable("r"),) * 2), "names must differ"),
+        (lambda: CohortSpec(code_set("ipv"), ()), "at least one group variable"),
+        (lambda: CohortSpec(code_set("ipv"), (GroupVariable("r"),) * 2), "names must differ"),
         (
-            lambda: Study(code_set("ipv"), (GroupVariable("r"),), without_codes="?"),
+            lambda: CohortSpec(code_set("ipv"), (GroupVariable("r"),), without_codes="?"),
             "'drop' or 'keep'",
         ),
     ],
@@ -102,7 +102,7 @@ def test_impossible_parts_are_refused(make, message):
     ("old", "new", "message"),
     [
         ("minimum = 18", "least = 18", "Include has no least; it has column, minimum"),
-        ("without_codes", "with_codes", "Study has no with_codes"),
+        ("without_codes", "with_codes", "CohortSpec has no with_codes"),
         ("[features]", "[features", "not valid TOML"),
         ("condition = {", "condition = 3 #{", "condition must name a code set"),
         ('column = "race"\n', "", "GroupVariable"),
@@ -113,9 +113,9 @@ def test_mistakes_in_a_file_are_named(tmp_path, old, new, message):
     assert old in TEXT
     file.write_text(TEXT.replace(old, new))
     with pytest.raises(InvalidInputError, match=message):
-        Study.read(file)
+        CohortSpec.read(file)
 
 
-def test_a_missing_file_lists_the_shipped_studies(tmp_path):
-    with pytest.raises(InvalidInputError, match="shipped studies: ipv-mimic, ipv-neds"):
-        study(str(tmp_path / "nothing.toml"))
+def test_a_missing_file_lists_the_shipped_ones(tmp_path):
+    with pytest.raises(InvalidInputError, match="shipped: ipv-mimic, ipv-neds"):
+        cohort_spec(str(tmp_path / "nothing.toml"))

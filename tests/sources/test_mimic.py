@@ -10,7 +10,7 @@ import pytest
 from relprev import PURPLE
 from relprev.codes import CodeSet
 from relprev.cohort.build import build_cohorts
-from relprev.cohort.spec import GroupVariable, Include, Study, study
+from relprev.cohort.spec import CohortSpec, GroupVariable, Include, cohort_spec
 from relprev.errors import InvalidInputError, TooFewCasesError
 from relprev.simulate.mimic import RACES, write_mimic
 from relprev.sources import read_mimic
@@ -74,7 +74,7 @@ def test_every_attrition_step_of_the_demo_by_hand(demo):
     women = people[people["gender_patient"].fillna(people["gender"]) == "F"]
     age = women["anchor_age"] + pd.to_datetime(women["time"]).dt.year - women["anchor_year"]
     cohort = build_cohorts(
-        Study(HYPERTENSION, (GroupVariable("insurance"),), WOMEN, without_codes="keep"), source
+        CohortSpec(HYPERTENSION, (GroupVariable("insurance"),), WOMEN, without_codes="keep"), source
     )["insurance"]
     after = {step.step: step.visits for step in cohort.attrition.steps}
     assert after["sex is F"] == len(women)
@@ -107,7 +107,7 @@ def test_codes_of_the_demo_are_those_of_both_places(demo):
 
 def test_the_demo_has_no_ipv_and_says_so(demo):
     with pytest.raises(TooFewCasesError, match="has a code of 'ipv'"):
-        build_cohorts(study("ipv-mimic"), read_mimic(*demo), groups=["insurance"])
+        build_cohorts(cohort_spec("ipv-mimic"), read_mimic(*demo), groups=["insurance"])
 
 
 def test_simulated_visits_that_the_rules_leave_out_are_left_out(written):
@@ -116,13 +116,15 @@ def test_simulated_visits_that_the_rules_leave_out_are_left_out(written):
     assert -np.diff(visits) == pytest.approx(
         [written.excluded[k] for k in ("several stays", "no admission", "from elsewhere")]
     )
-    built = build_cohorts(study("ipv-mimic"), source)["race"]
+    built = build_cohorts(cohort_spec("ipv-mimic"), source)["race"]
     after = {step.step: step.visits for step in built.attrition.steps}
     assert after["age 18 or more"] == written.included
 
 
 def test_the_estimate_from_simulated_files_is_near_the_truth(written):
-    cohort = build_cohorts(study("ipv-mimic"), read_mimic(written.hosp, written.ed))["race"].cohort
+    cohort = build_cohorts(cohort_spec("ipv-mimic"), read_mimic(written.hosp, written.ed))[
+        "race"
+    ].cohort
     truth = written.truth.relative_prevalence(list(RACES))
     table = PURPLE(lambdas=1e-4).fit(cohort).relative_prevalence().to_frame()
     assert table["estimate"].to_numpy() == pytest.approx(truth, rel=0.1)

@@ -12,7 +12,7 @@ import pytest
 
 from relprev import PURPLE
 from relprev.cohort.build import build_cohorts
-from relprev.cohort.spec import study
+from relprev.cohort.spec import cohort_spec
 from relprev.errors import InvalidInputError
 from relprev.simulate.neds import write_neds
 from relprev.sources import read_neds
@@ -63,7 +63,7 @@ def test_pandas_finds_the_same_visits_and_codes(written, tmp_path):
     assert source.query("SELECT count(*) FROM codes") == [(int(dx.notna().sum().sum()),)]
     women = (raw["FEMALE"] == "1") & (raw["AGE"].astype(int) >= 18)
     assert int(women.sum()) == written.included
-    built = build_cohorts(study("ipv-neds"), source, keep_ids=True)["race"]
+    built = build_cohorts(cohort_spec("ipv-neds"), source, keep_ids=True)["race"]
     cohort = built.cohort
     wanted = women & raw["RACE"].isin(["1", "2", "3", "4"])
     assert cohort.n == int(wanted.sum())
@@ -84,7 +84,7 @@ def test_the_estimate_from_simulated_files_is_near_the_truth(driver, tmp_path):
                          prevalence=0.2, seed=5)  # fmt: skip
     source = read_neds(written.path, cache=tmp_path / "cache")
     names = [name for name, column in COLUMNS.items() if column in (driver, "ZIPINC_QRTL")]
-    built = build_cohorts(study("ipv-neds"), source, groups=names)
+    built = build_cohorts(cohort_spec("ipv-neds"), source, groups=names)
     for name in names:
         column = COLUMNS[name]
         truth = written.truth[column].relative_prevalence(list(VALUES[name]))
@@ -127,7 +127,7 @@ def test_visits_without_a_weight_are_counted_and_left_out(tmp_path):
     rows = [row(KEY_ED=k, RACE=1 + k % 2, I10_DX2="T7411XA" if k < 4 else "",
                 DISCWT="-99.9999999" if k == 9 else 2) for k in range(10)]  # fmt: skip
     source = read_neds(make(tmp_path / "NEDS_2019_Core.csv", rows), cache=tmp_path)
-    short = study("ipv-neds")
+    short = cohort_spec("ipv-neds")
     with pytest.warns(UserWarning, match="Hispanic/Latino, Asian"):
         built = build_cohorts(short, source, groups=["race"])["race"]
     after = {step.step: step.visits for step in built.attrition.steps}
@@ -172,7 +172,7 @@ def test_hospital_attributes_are_joined(tmp_path):
 def test_race_before_2019_is_a_clear_error(tmp_path):
     file = make(tmp_path / "NEDS_2018_Core.csv", [row(YEAR=2018)], read_layout("Core", 2018))
     with pytest.raises(InvalidInputError, match=r"has no race \(NEDS records race from 2019 on\)"):
-        build_cohorts(study("ipv-neds"), read_neds(file, cache=tmp_path))
+        build_cohorts(cohort_spec("ipv-neds"), read_neds(file, cache=tmp_path))
 
 
 def test_another_years_layout_is_refused_and_leaves_no_cache(tmp_path):

@@ -5,7 +5,7 @@ import pytest
 
 from relprev.codes import CodeSet, code_set
 from relprev.cohort.build import build_cohorts
-from relprev.cohort.spec import GroupVariable, Include, Study
+from relprev.cohort.spec import CohortSpec, GroupVariable, Include
 from relprev.errors import InvalidInputError
 from relprev.sources import read_nhamcs
 
@@ -93,7 +93,7 @@ def test_four_character_ipv_codes_are_counted(three_years, real_data):
     expected = int((coded & (frame["SEX"] == 1) & (frame["AGE"] >= 18)).sum())
     race = GroupVariable("race")
     year = Include("year", minimum=2019)
-    built = build_cohorts(Study(code_set("ipv"), (race,), (*WOMEN, year)), three_years)["race"]
+    built = build_cohorts(CohortSpec(code_set("ipv"), (race,), (*WOMEN, year)), three_years)["race"]
     assert int(built.cohort.diagnosed.sum()) == expected > 10
     assert not {"ICD10:T741", "ICD10:Y070"} & set(built.cohort.feature_names)
 
@@ -102,7 +102,9 @@ def test_abuse_counts_of_2010(three_years):
     abuse = ["ICD9:E967*", *(f"ICD9:995.8{k}" for k in range(6)), "ICD9:V61.11"]
     race = GroupVariable("race")
     only_2010 = Include("year", maximum=2010)
-    study = Study(CodeSet.of("abuse", abuse), (race,), (*WOMEN, only_2010), without_codes="keep")
+    study = CohortSpec(
+        CodeSet.of("abuse", abuse), (race,), (*WOMEN, only_2010), without_codes="keep"
+    )
     cohort = build_cohorts(study, three_years)["race"].cohort
     assert cohort.n == 15_394
     assert int(cohort.diagnosed.sum()) == 38

@@ -12,7 +12,7 @@ import pytest
 
 from relprev.codes import CodeSet
 from relprev.cohort.build import build_cohorts
-from relprev.cohort.spec import GroupVariable, Study
+from relprev.cohort.spec import CohortSpec, GroupVariable
 from relprev.errors import InvalidInputError
 from relprev.sources import read_omop
 from relprev.sources.omop import TABLES
@@ -89,7 +89,7 @@ def test_synthea_end_to_end(synthea):
     """Sinusitis by ethnicity: enough to build a cohort, far too little to estimate from."""
     sinusitis = CodeSet.of("sinusitis", ["SNOMED:444814009", "SNOMED:195662009"])
     source = read_omop(synthea, visit_concepts=())
-    built = build_cohorts(Study(sinusitis, (GroupVariable("ethnicity"),)), source)["ethnicity"]
+    built = build_cohorts(CohortSpec(sinusitis, (GroupVariable("ethnicity"),)), source)["ethnicity"]
     assert set(built.cohort.group_names) == {"Hispanic or Latino", "Not Hispanic or Latino"}
     assert "SNOMED:444814009" not in built.cohort.feature_names
     expected = source.query(

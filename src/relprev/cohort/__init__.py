@@ -3,15 +3,15 @@
 from relprev.cohort.build import BuiltCohort, build_cohorts
 from relprev.cohort.cohort import Cohort
 from relprev.cohort.convert import as_cohort
-from relprev.cohort.spec import Study, study
+from relprev.cohort.spec import CohortSpec, cohort_spec
 from relprev.cohort.table import read_table
 
 __all__ = [
     "BuiltCohort",
     "Cohort",
-    "Study",
+    "CohortSpec",
     "as_cohort",
     "build_cohorts",
+    "cohort_spec",
     "read_table",
-    "study",
 ]

@@ -15,7 +15,7 @@ from relprev.cohort.cohort import Cohort
 from relprev.cohort.convert import as_cohort
 from relprev.cohort.matrix import CodeMatrix, code_matrix
 from relprev.cohort.selection import MISSING, Selected, select_visits
-from relprev.cohort.spec import GroupVariable, Study
+from relprev.cohort.spec import CohortSpec, GroupVariable
 from relprev.errors import DataWarning, InvalidInputError, TooFewCasesError
 from relprev.progress import progress
 from relprev.sources.attrition import Attrition, Step
@@ -33,7 +33,7 @@ class BuiltCohort:
 
 @reading("the source")
 def build_cohorts(
-    study: Study,
+    spec: CohortSpec,
     source: Source,
     *,
     groups: Sequence[str] | None = None,
@@ -47,7 +47,7 @@ def build_cohorts(
 
     Parameters
     ----------
-    study : Study
+    spec : CohortSpec
     source : Source
     groups : sequence of str, optional
         Names of the group variables wanted. Default: all of the study's.
@@ -72,45 +72,45 @@ def build_cohorts(
     ...                       "dx": ["N80.1", "R10.2", "R10.2", "R51", "R51", "R11"]})
     >>> source = read_tables(visits, codes, visit_id="id", age="age", code="dx",
     ...                      version="version", attributes=["ward"])
-    >>> study = Study(CodeSet.of("endometriosis", ["ICD10:N80*"]), (GroupVariable("ward"),),
+    >>> spec = CohortSpec(CodeSet.of("endometriosis", ["ICD10:N80*"]), (GroupVariable("ward"),),
     ...               (Include("age", minimum=18),))
-    >>> built = build_cohorts(study, source)["ward"]
+    >>> built = build_cohorts(spec, source)["ward"]
     >>> built.cohort.feature_names, built.cohort.diagnosed.tolist()
     (('ICD10:R102', 'ICD10:R11', 'ICD10:R51'), [1, 0, 0, 0])
     >>> built.attrition.to_frame()["visits"].tolist()
     [5, 4, 4, 4]
     """
-    variables = _wanted(study, groups)
+    variables = _wanted(spec, groups)
     with progress("Cohort", 2 + len(variables), verbose) as advance:
         advance("inclusion rules")
-        selected = select_visits(study, source, variables)
+        selected = select_visits(spec, source, variables)
         advance("codes")
-        matrix = code_matrix(study, source, selected)
+        matrix = code_matrix(spec, source, selected)
         if not matrix.feature_names:
             raise InvalidInputError(
                 "no feature is left: the included visits have no code, of the roles asked for, "
                 "beyond the condition's own that is seen often enough (min_count is "
-                f"{study.features.min_count})"
+                f"{spec.features.min_count})"
             )
         patients = _patients(selected)
-        kept, attrition = _with_codes(study, selected, matrix, patients)
+        kept, attrition = _with_codes(spec, selected, matrix, patients)
         built = {}
         for variable in variables:
             advance(variable.name)
             rows, steps = _group_rows(variable, selected, kept, patients)
-            cohort = _cohort(study, variable, selected, matrix, rows, patients, keep_ids)
+            cohort = _cohort(spec, variable, selected, matrix, rows, patients, keep_ids)
             built[variable.name] = BuiltCohort(variable.name, cohort, attrition.then(*steps))
     return built
 
 
-def _wanted(study: Study, groups: Sequence[str] | None) -> tuple[GroupVariable, ...]:
+def _wanted(spec: CohortSpec, groups: Sequence[str] | None) -> tuple[GroupVariable, ...]:
     if groups is None:
-        return study.groups
-    names = [variable.name for variable in study.groups]
+        return spec.groups
+    names = [variable.name for variable in spec.groups]
     unknown = sorted(set(groups) - set(names))
     if unknown:
         raise InvalidInputError(f"groups: the study has {names}, not {unknown}")
-    return tuple(variable for variable in study.groups if variable.name in groups)
+    return tuple(variable for variable in spec.groups if variable.name in groups)
 
 
 def _patients(selected: Selected) -> NDArray[np.int64] | None:
@@ -126,10 +126,10 @@ def _step(words: str, rows: NDArray[np.int64], patients: NDArray[np.int64] | Non
 
 
 def _with_codes(
-    study: Study, selected: Selected, matrix: CodeMatrix, patients: NDArray[np.int64] | None
+    spec: CohortSpec, selected: Selected, matrix: CodeMatrix, patients: NDArray[np.int64] | None
 ) -> tuple[NDArray[np.int64], Attrition]:
     """Rows that stay after the rule for visits without any code."""
-    if study.without_codes == "keep":
+    if spec.without_codes == "keep":
         return np.arange(selected.n), selected.attrition
     rows = np.flatnonzero(matrix.has_code)
     return rows, selected.attrition.then(_step("at least one code", rows, patients))
@@ -172,7 +172,7 @@ def _group_rows(
 
 
 def _cohort(
-    study: Study,
+    spec: CohortSpec,
     variable: GroupVariable,
     selected: Selected,
     matrix: CodeMatrix,
@@ -184,7 +184,7 @@ def _cohort(
     if not diagnosed.any():
         raise TooFewCasesError(
             f"no visit of the {variable.name} cohort ({len(rows):,} visits) has a code of "
-            f"{study.condition.name!r}; check the code set, the versions (ICD9, ICD10) and the "
+            f"{spec.condition.name!r}; check the code set, the versions (ICD9, ICD10) and the "
             "spelling of the codes in the source"
         )
     everything = len(rows) == selected.n

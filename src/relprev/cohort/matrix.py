@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from relprev.codes import roll_up
 from relprev.cohort.selection import Selected
-from relprev.cohort.spec import Extra, Study
+from relprev.cohort.spec import CohortSpec, Extra
 from relprev.design import BinaryCSR
 from relprev.sources.source import Source
 
@@ -43,13 +43,13 @@ class CodeMatrix:
     has_code: NDArray[np.bool_]
 
 
-def code_matrix(study: Study, source: Source, selected: Selected) -> CodeMatrix:
+def code_matrix(spec: CohortSpec, source: Source, selected: Selected) -> CodeMatrix:
     """The design matrix of the included visits; the condition's codes become ``diagnosed``."""
     codes = _number_codes(source)
-    condition = study.condition.cut_to(source.code_lengths)
+    condition = spec.condition.cut_to(source.code_lengths)
     is_label = np.array([(version, code) in condition for version, code, _ in codes], dtype=bool)
-    feature, names = _features(study, codes, is_label)
-    extra_names, extra_keys = _extra_features(study.features.extra, selected, len(names))
+    feature, names = _features(spec, codes, is_label)
+    extra_names, extra_keys = _extra_features(spec.features.extra, selected, len(names))
     names += extra_names
     diagnosed = np.zeros(selected.n, dtype=np.uint8)
     has_code = np.zeros(selected.n, dtype=bool)
@@ -63,7 +63,7 @@ def code_matrix(study: Study, source: Source, selected: Selected) -> CodeMatrix:
         used = column >= 0
         parts.append(row[used].astype(np.int64) * len(names) + column[used])
     parts += [rows * len(names) + column for rows, column in extra_keys]
-    X, kept = _matrix(parts, selected.n, len(names), study.features.min_count)
+    X, kept = _matrix(parts, selected.n, len(names), spec.features.min_count)
     return CodeMatrix(X, tuple(names[k] for k in kept), diagnosed, has_code)
 
 
@@ -94,13 +94,13 @@ def _recorded(source: Source) -> Iterator[tuple[NDArray[np.int64], NDArray[np.in
 
 
 def _features(
-    study: Study, codes: list[tuple[str, str, str]], is_label: NDArray[np.bool_]
+    spec: CohortSpec, codes: list[tuple[str, str, str]], is_label: NDArray[np.bool_]
 ) -> tuple[NDArray[np.int64], list[str]]:
     """Feature number of every code (-1: not a feature) and the features' names."""
-    roles = study.features.roles
+    roles = spec.features.roles
     used = [not label and (not roles or role in roles)
             for (_, _, role), label in zip(codes, is_label, strict=True)]  # fmt: skip
-    labels = roll_up([(version, code) for version, code, _ in codes], study.features.roll_up)
+    labels = roll_up([(version, code) for version, code, _ in codes], spec.features.roll_up)
     names = sorted({f"{v}:{c}" for (v, c), use in zip(labels, used, strict=True) if use})
     position = {name: k for k, name in enumerate(names)}
     numbers = [

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from relprev.cohort.spec import GroupVariable, Include, Study
+from relprev.cohort.spec import CohortSpec, GroupVariable, Include
 from relprev.errors import InvalidInputError
 from relprev.sources.attrition import Attrition, Step
 from relprev.sources.source import Source, identifier, quoted
@@ -42,23 +42,23 @@ class Selected:
         return int(self.table.num_rows)
 
 
-def select_visits(study: Study, source: Source, groups: tuple[GroupVariable, ...]) -> Selected:
+def select_visits(spec: CohortSpec, source: Source, groups: tuple[GroupVariable, ...]) -> Selected:
     """Apply the study's inclusion rules, in order, and count after each."""
-    missing = sorted(study.columns() - set(source.columns("visits")))
+    missing = sorted(spec.columns() - set(source.columns("visits")))
     if missing:
         why = "".join(f" ({source.absent[name]})" for name in missing if name in source.absent)
         raise InvalidInputError(
             f"the {source.name} source has no {', '.join(missing)}{why}; it has "
             f"{', '.join(source.columns('visits'))}"
         )
-    rules = [(str(rule), _condition(rule)) for rule in study.include] + _design_rules(source)
+    rules = [(str(rule), _condition(rule)) for rule in spec.include] + _design_rules(source)
     attrition = source.attrition.then(*_counts(source, rules))
     where = " AND ".join(f"({sql})" for _, sql in rules) or "true"
     names = {group.name: _group_names(group, source, where) for group in groups}
     columns = ["visit", "visit_id", "patient", "weight", "stratum", "psu"]
     columns += [
         f"{identifier(extra.column)} AS {identifier('extra:' + extra.column)}"
-        for extra in study.features.extra
+        for extra in spec.features.extra
     ]
     columns += [
         f"{_position(group, names[group.name])} AS {identifier('group:' + group.name)}"

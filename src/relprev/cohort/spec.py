@@ -1,6 +1,6 @@
-"""The study: which visits, which condition, which features, which groups.
+"""The cohort's specification: which visits, which condition, which features, which groups.
 
-A study is a few frozen dataclasses, or a TOML file that says the same:
+It is a few frozen dataclasses, or a TOML file that says the same:
 
     condition = "ipv"                   # a named code set, a .toml file, or {name, codes}
 
@@ -169,8 +169,8 @@ class GroupVariable:
 
 
 @dataclass(frozen=True)
-class Study:
-    """A study, applicable to any source that has its columns.
+class CohortSpec:
+    """A specification, applicable to any source that has its columns.
 
     Parameters
     ----------
@@ -187,7 +187,7 @@ class Study:
     --------
     >>> women = Include("sex", one_of=("F",))
     >>> adults = Include("age", minimum=18)
-    >>> ipv = Study(code_set("ipv"), (GroupVariable("race"),), (women, adults))
+    >>> ipv = CohortSpec(code_set("ipv"), (GroupVariable("race"),), (women, adults))
     >>> [str(rule) for rule in ipv.include]
     ['sex is F', 'age 18 or more']
     """
@@ -211,50 +211,50 @@ class Study:
             )
 
     def columns(self) -> set[str]:
-        """Columns of ``visits`` that the study needs."""
+        """Columns of ``visits`` that are needed."""
         parts: tuple[Include | Extra | GroupVariable, ...] = (
             *self.include, *self.features.extra, *self.groups,
         )  # fmt: skip
         return {part.column for part in parts}
 
     @staticmethod
-    def read(path: str | Path) -> Study:
-        """Read a study from a TOML file."""
+    def read(path: str | Path) -> CohortSpec:
+        """Read a specification from a TOML file."""
         path = Path(path)
         if not path.is_file():
             raise InvalidInputError(
-                f"there is no study file at {path}; shipped studies: {', '.join(study_names())}"
+                f"there is no cohort file at {path}; shipped: {', '.join(cohort_spec_names())}"
             )
         return _from_toml(path.stem, path.read_text(encoding="utf-8"))
 
 
-def study(name: str) -> Study:
-    """A study shipped with relprev, by name, or the one in a TOML file, by path.
+def cohort_spec(name: str) -> CohortSpec:
+    """A specification shipped with relprev, by name, or the one in a TOML file, by path.
 
     Examples
     --------
-    >>> [group.name for group in study("ipv-neds").groups]
+    >>> [group.name for group in cohort_spec("ipv-neds").groups]
     ['race', 'payer', 'income_quartile', 'urbanicity']
     """
-    if name in study_names():
+    if name in cohort_spec_names():
         return _from_toml(name, (_folder() / f"{name}.toml").read_text(encoding="utf-8"))
-    return Study.read(name)
+    return CohortSpec.read(name)
 
 
-def study_names() -> tuple[str, ...]:
+def cohort_spec_names() -> tuple[str, ...]:
     """Names of the shipped studies."""
     return tuple(sorted(f.name[:-5] for f in _folder().iterdir() if f.name.endswith(".toml")))
 
 
 def _folder() -> resources.abc.Traversable:
-    return resources.files("relprev") / "data" / "studies"
+    return resources.files("relprev") / "data" / "cohorts"
 
 
-def _from_toml(name: str, text: str) -> Study:
+def _from_toml(name: str, text: str) -> CohortSpec:
     try:
         content = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise InvalidInputError(f"study {name!r} is not valid TOML: {error}") from error
+        raise InvalidInputError(f"{name!r} is not valid TOML: {error}") from error
     features = dict(content.pop("features", {}))
     features["extra"] = tuple(_made(Extra, item) for item in features.pop("extra", ()))
     condition = content.pop("condition", None)
@@ -264,7 +264,7 @@ def _from_toml(name: str, text: str) -> Study:
         "groups": tuple(_made(GroupVariable, item) for item in content.pop("groups", ())),
         "features": _made(Features, features),
     }
-    return _made(Study, {"name": name, **content, **parts})
+    return _made(CohortSpec, {"name": name, **content, **parts})
 
 
 def _condition(value: Any) -> CodeSet:
