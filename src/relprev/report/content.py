@@ -33,6 +33,10 @@ class VariableFindings:
         Features that carry the estimate: feature, description, weight, visits.
     left_out : Mapping of group to reason
         Groups of the data that got no estimate, and why.
+    groups : DataFrame, optional
+        Columns group, n, n_diagnosed: visits and diagnosed visits of every group of the cohort,
+        a reference group that has no row of its own among the estimates too. Without it, what
+        would reveal a reference group's small counts cannot be hidden.
     """
 
     name: str
@@ -41,6 +45,7 @@ class VariableFindings:
     checks: tuple[CheckResult, ...]
     symptoms: pd.DataFrame
     left_out: Mapping[str, str] = field(default_factory=dict)
+    groups: pd.DataFrame | None = None
 
 
 @dataclass(frozen=True)
@@ -58,11 +63,14 @@ class StudyReport:
         In words, such as ``"NEDS 2019"``.
     variables : tuple of VariableFindings
     manifest : mapping
-        Versions, specification, data fingerprints, seed, timings.
+        Versions, specification, data fingerprints, seed, timings. Written as it is, so it must
+        hold no counts of people.
     warnings : tuple of str
         Said while the study ran.
     hide_small_counts : bool
         Hide counts of 1 to 10 people and what would reveal them.
+    level : float
+        Of the confidence intervals.
     """
 
     title: str
@@ -73,3 +81,4 @@ class StudyReport:
     manifest: Mapping[str, Any]
     warnings: tuple[str, ...] = ()
     hide_small_counts: bool = True
+    level: float = 0.95
