@@ -70,9 +70,10 @@ def read_table(
         if name not in special and any(fnmatch.fnmatchcase(name, p) for p in features)
     ]
     if not columns:
+        others = [repr(name) for name in table.column_names if name not in special]
         raise InvalidInputError(
-            f"{path}: no column matches --features {' '.join(map(repr, features))}; columns are "
-            f"{listed([repr(name) for name in table.column_names if name not in special])}"
+            f"{path}: no column matches --features {' '.join(map(repr, features))}; other columns: "
+            f"{listed(others) if others else 'none'}"
         )
     return as_cohort(
         _matrix(table, path, columns),
