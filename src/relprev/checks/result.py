@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Literal
+from importlib import import_module
+from typing import Literal, cast
 
 import pandas as pd
 from matplotlib import pyplot as plt
@@ -43,6 +44,11 @@ class CheckResult:
     p_value: float = float("nan")
     interval: tuple[float, float] = (float("nan"), float("nan"))
 
+    @property
+    def kind(self) -> str:
+        """Which check this is: the name of the module that draws it, such as ``"overlap"``."""
+        return self.draw.__module__.rpartition(".")[2]
+
     def to_frame(self) -> pd.DataFrame:
         """The numbers behind the verdict."""
         return self.table.copy()
@@ -57,3 +63,14 @@ class CheckResult:
     def __str__(self) -> str:
         p = "" if self.p_value != self.p_value else f" (p = {self.p_value:.2g})"
         return f"{self.name}: {self.verdict}{p}. {self.effect}"
+
+
+def drawing(kind: str) -> Draw:
+    """How a kind of check draws its table, for results that were read back from a file.
+
+    Examples
+    --------
+    >>> drawing("overlap").__module__
+    'relprev.checks.overlap'
+    """
+    return cast(Draw, import_module(f"relprev.checks.{kind}")._draw)
