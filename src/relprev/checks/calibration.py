@@ -106,6 +106,7 @@ def _bins(cohort: Cohort, predicted: FloatArray, split_of: Any, weight: FloatArr
     rates = sums[["wp", "ws"]].div(sums["w"], axis=0)
     over = rates.groupby(["group", "fifth"]).agg(["mean", "std"])
     over.columns = ["predicted", "predicted_sd", "recorded", "recorded_sd"]
+    over[["n", "n_diagnosed"]] = frame.groupby(["group", "fifth"])["s"].agg(["size", "sum"])
     size = frame.groupby(["group", "split"]).size().groupby("group").min()
     table = over.reset_index()
     return table.assign(fifth=table["fifth"] + 1, drawn=table["group"].map(size) >= MIN_ROWS)
