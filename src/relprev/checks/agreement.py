@@ -80,7 +80,7 @@ def _draw(ax: Axes, table: pd.DataFrame) -> None:
     position = np.arange(len(table))[::-1]
     value = table["debiased"]
     error = [value - table["ci_low"], table["ci_high"] - value]
-    ax.errorbar(value, position, xerr=error, fmt="o", color="tab:purple", label="DebiasedPURPLE")
+    ax.errorbar(value, position, xerr=error, fmt="o", color="C0", label="DebiasedPURPLE")
     ax.plot(table["purple"], position, "x", color="k", label="PURPLE")
     ax.set_yticks(position, table["group"] + " vs " + table["versus"])
     ax.axvline(1.0, color="grey", linewidth=1)

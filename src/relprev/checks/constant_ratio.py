@@ -219,7 +219,7 @@ def _words(row: pd.Series, trend: bool) -> str:
 def _draw(ax: Axes, table: pd.DataFrame) -> None:
     position = np.arange(len(table))
     below, above = table["drift"] - table["ci_low"], table["ci_high"] - table["drift"]
-    ax.errorbar(table["drift"], position, xerr=[below, above], fmt="o", color="tab:purple")
+    ax.errorbar(table["drift"], position, xerr=[below, above], fmt="o", color="C0")
     ax.axvline(1.0, color="grey", linewidth=1)
     ax.set_yticks(position, table["group"] + ", " + table["where"])
     ax.set_xscale("log")

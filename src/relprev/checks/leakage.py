@@ -106,7 +106,7 @@ def _draw(ax: Axes, table: pd.DataFrame) -> None:
     shown = table.head(SHOWN).iloc[::-1]
     value = shown["predictive_value"]
     error = [value - shown["ci_low"], shown["ci_high"] - value]
-    ax.errorbar(value, np.arange(len(shown)), xerr=error, fmt="o", color="tab:purple")
+    ax.errorbar(value, np.arange(len(shown)), xerr=error, fmt="o", color="C0")
     ax.set_yticks(np.arange(len(shown)), shown["feature"])
     ax.set_xlim(0, 1)
     ax.set_xlabel("share diagnosed among rows with the feature")

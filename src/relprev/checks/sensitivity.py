@@ -156,8 +156,8 @@ def _tipping(base: dict[str, Any]) -> dict[str, Any]:
 
 def _draw(ax: Axes, table: pd.DataFrame) -> None:
     position = np.arange(len(table))[::-1]
-    ax.hlines(position, table["ci_low"], table["ci_high"], color="tab:purple", linewidth=1)
-    ax.hlines(position, table["estimate_low"], table["estimate_high"], color="tab:purple", lw=5)
+    ax.hlines(position, table["ci_low"], table["ci_high"], color="C0", linewidth=1)
+    ax.hlines(position, table["estimate_low"], table["estimate_high"], color="C0", lw=5)
     ax.plot(np.sqrt(table["estimate_low"] * table["estimate_high"]), position, "o", color="k", ms=3)
     size = table["size"].map(lambda value: "" if value != value else f" {value:g}")
     ax.set_yticks(position, table["assumption"] + size)

@@ -147,7 +147,7 @@ def _draw(ax: Axes, table: pd.DataFrame) -> None:
     names: list[Any] = list(table["metric"].unique())
     for place, metric in enumerate(names):
         part = table[table["metric"] == metric]
-        ax.plot(np.full(len(part), place), part["difference"], "o", color="tab:purple")
+        ax.plot(np.full(len(part), place), part["difference"], "o", color="C0")
     ax.axhline(0.0, color="grey", linewidth=1)
     ax.set_xticks(range(len(names)), names)
     ax.set_ylabel("unconstrained less constrained, held out")
