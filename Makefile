@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test lint types unit slow bench clean
+.PHONY: help demo test lint types unit docs slow bench clean
 
 help:  ## Show this help
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 10
@@ -11,7 +11,7 @@ help:  ## Show this help
 demo: $(VENV)/.runtime  ## Estimate a known relative prevalence from simulated visits
 	$(BIN)/relprev demo --out demo-output
 
-test: lint types unit  ## Lint, types and tests
+test: lint types unit docs  ## Lint, types, tests and documentation
 
 lint: $(VENV)/.dev  ## Style and the direction of imports
 	$(BIN)/ruff check .
@@ -24,6 +24,10 @@ types: $(VENV)/.dev  ## Static types
 unit: $(VENV)/.dev  ## Tests
 	$(BIN)/pytest -n auto
 
+docs: $(VENV)/.dev  ## Run the code on the pages and build them, in docs/_build/html
+	$(BIN)/pytest -q docs
+	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet -j auto docs docs/_build/html
+
 slow: $(VENV)/.dev  ## Simulations that take minutes
 	$(BIN)/pytest -m slow
 
@@ -31,7 +35,7 @@ bench: $(VENV)/.bench  ## Benchmarks; results in benchmarks/results
 	$(BIN)/python -m benchmarks
 
 clean:  ## Remove the environment and caches
-	rm -rf $(VENV) demo-output .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
+	rm -rf $(VENV) demo-output docs/_build docs/api docs/auto_gallery .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
 
 $(VENV)/.pip:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "relprev needs Python 3.11 or newer; set PYTHON=/path/to/python3.11")'

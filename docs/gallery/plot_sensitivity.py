@@ -1,0 +1,20 @@
+"""
+How wrong would the assumptions have to be?
+===========================================
+
+`relprev.checks.sensitivity` lets each assumption fail by a range of amounts and shows what
+becomes of the estimate, and at which point the interval reaches 1.
+"""
+
+from relprev import DebiasedPURPLE
+from relprev.checks import sensitivity
+from relprev.simulate import ed_visits
+
+visits = ed_visits(60_000, n_codes=100, seed=4)
+fitted = DebiasedPURPLE().fit(visits.cohort)
+result = sensitivity(fitted, "Group A", "Group B")
+print(result.effect)
+
+# %%
+# The bands:
+result.plot()

@@ -1,0 +1,26 @@
+"""
+When the records point the wrong way
+====================================
+
+Cases in Group A are more common than elsewhere but rarely recorded, so the records say the
+opposite. The comparison of patients with the same symptoms corrects it.
+"""
+
+from relprev import DebiasedPURPLE
+from relprev.report import plot_forest
+from relprev.simulate import ed_visits
+
+visits = ed_visits(60_000, n_codes=100, seed=4)
+fitted = DebiasedPURPLE().fit(visits.cohort)
+result = fitted.relative_prevalence()
+
+# %%
+# The picture shows recorded ratios, corrected ratios with 95% intervals, and the truth that only a
+# simulation knows.
+truth = visits.relative_prevalence().to_frame()["estimate"]
+plot_forest(result.to_frame(), truth)
+
+# %%
+# The same in words:
+for sentence in result.sentences:
+    print(sentence)
