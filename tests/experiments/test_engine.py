@@ -16,6 +16,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from relprev.experiments import engine
 from relprev.experiments.engine import run_cells
 from relprev.experiments.experiment import Cell
 from relprev.experiments.reproduce import run
@@ -32,6 +33,12 @@ def toy(cell: Cell) -> dict[str, Any]:
         "seconds": 0.0,
         "notes": "",
     }
+
+
+def failing(cell: Cell) -> dict[str, Any]:
+    if cell.seed == 1:
+        raise RuntimeError("a bug")
+    return toy(cell)
 
 
 def test_rows_come_in_the_order_of_the_grid(tmp_path: Path) -> None:
@@ -65,11 +72,6 @@ def test_finished_cells_are_not_computed_again(tmp_path: Path) -> None:
 
 
 def test_cell_that_fails_leaves_no_file(tmp_path: Path) -> None:
-    def failing(cell: Cell) -> dict[str, Any]:
-        if cell.seed == 1:
-            raise RuntimeError("a bug")
-        return toy(cell)
-
     with pytest.raises(RuntimeError, match="a bug"):
         run_cells(CELLS, failing, tmp_path)
     files = list((tmp_path / "cells").iterdir())
@@ -84,11 +86,27 @@ def test_two_processes_give_what_one_gives(tmp_path: Path) -> None:
 
 
 def test_another_version_or_setting_is_another_cell() -> None:
-    keys = {cell.key("1") for cell in CELLS} | {CELLS[0].key("2")}
+    keys = {cell.key({"relprev": "1"}) for cell in CELLS} | {CELLS[0].key({"relprev": "2"})}
     assert len(keys) == len(CELLS) + 1
 
 
+def test_changed_source_computes_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = tmp_path / "source"
+    (source / "model").mkdir(parents=True)
+    (source / "report").mkdir()
+    (source / "model" / "solver.py").write_text("TOLERANCE = 1e-4")
+    monkeypatch.setattr(engine, "SOURCE", source)
+    first = run_cells(CELLS, toy, tmp_path)
+    (source / "report" / "text.py").write_text("changes no result")
+    same = run_cells(CELLS, failing, tmp_path)
+    pd.testing.assert_frame_equal(same, first)
+    (source / "model" / "solver.py").write_text("TOLERANCE = 1e-5")
+    with pytest.raises(RuntimeError, match="a bug"):
+        run_cells(CELLS, failing, tmp_path)
+
+
 GRID = {"quick": True, "methods": ["observed", "negative", "purple"], "seeds": 3, "splits": 2}
+PROVENANCE = {"relprev": "x"}  # the same in all processes, even if the source is being edited
 
 
 def started(folder: Path) -> subprocess.Popen[bytes]:
@@ -96,7 +114,8 @@ def started(folder: Path) -> subprocess.Popen[bytes]:
     folder.mkdir()
     script = folder / "script.py"
     script.write_text(
-        "from relprev.experiments import run\n"
+        "from relprev.experiments import engine, run\n"
+        f"engine.provenance = lambda: {PROVENANCE!r}\n"
         "if __name__ == '__main__':\n"
         f"    run('group-gap', {str(folder)!r}, jobs=2, **{GRID!r})\n"
     )
@@ -123,7 +142,10 @@ def wait_until_gone(group: int, seconds: float) -> None:
         pytest.fail("workers outlived the run that started them")
 
 
-def test_killed_and_restarted_run_gives_the_same_results(tmp_path: Path) -> None:
+def test_killed_and_restarted_run_gives_the_same_results(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine, "provenance", lambda: PROVENANCE)
     process = started(tmp_path / "killed")
     time.sleep(0.5 * random.random())
     process.kill()

@@ -79,4 +79,4 @@ def test_place_of_the_data_is_used_but_not_kept() -> None:
     found = compute(cell, simulate)
     assert seen == ["nhds:/home/me/data"]
     assert found["data"] == "nhds"
-    assert cell.key("1") == Cell("toy", {"data": "nhds"}, "observed", 0, 0).key("1")
+    assert cell.key({}) == Cell("toy", {"data": "nhds"}, "observed", 0, 0).key({})

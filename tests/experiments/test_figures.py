@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from relprev.experiments import EXPERIMENTS, figures
-from relprev.experiments.methods import METHODS
+from relprev.experiments.methods import COMPARED, METHODS
 
 
 def table_of(name: str) -> pd.DataFrame:
@@ -20,8 +20,8 @@ def table_of(name: str) -> pd.DataFrame:
 @pytest.mark.parametrize(
     ("name", "panels", "lines"),
     [
-        ("gauss", 2, len(METHODS)),
-        ("semisynthetic", 4, len(METHODS)),
+        ("gauss", 2, len(COMPARED)),
+        ("semisynthetic", 4, len(COMPARED)),
         ("alpha", 1, 3),
         ("group-gap", 1, len(EXPERIMENTS["group-gap"].methods)),
     ],

@@ -27,3 +27,10 @@ def test_variant_reaches_the_simulation() -> None:
 
 def test_rate_of_group_b_reaches_the_simulation() -> None:
     assert gauss.simulate({"rate_b": 0.3}, 0).diagnosis_rates.tolist() == [0.5, 0.3]
+
+
+def test_published_variant_has_negative_without_intercept() -> None:
+    experiment = EXPERIMENTS["gauss"]
+    assert "negative-no-intercept" in experiment.methods_in("published")
+    assert "negative" not in experiment.methods_in("published")
+    assert "negative-no-intercept" not in experiment.methods_in("paper")

@@ -8,6 +8,7 @@ the number of processes.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import os
@@ -27,6 +28,9 @@ from relprev.files import written_whole
 from relprev.progress import progress
 
 PACKAGES = ("relprev", "numpy", "scipy", "scikit-learn")
+SOURCE = Path(__file__).parents[1]
+AFTER_CELLS = ("checks", "cli.py", "demo.py", "report", "experiments/figures.py",
+               "experiments/summary.py")  # fmt: skip
 THREAD_VARIABLES = (
     "RELPREV_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS",
 )  # fmt: skip
@@ -49,10 +53,10 @@ def run_cells(
     verbose : bool
         Show progress and time left on standard error.
     """
-    versions = {name: version(name) for name in PACKAGES}
+    made_with = provenance()
     store = folder / "cells"
     store.mkdir(parents=True, exist_ok=True)
-    paths = [store / f"{cell.key(versions['relprev'])}.json" for cell in cells]
+    paths = [store / f"{cell.key(made_with)}.json" for cell in cells]
     missing = [(cell, path) for cell, path in zip(cells, paths, strict=True) if not path.is_file()]
     with progress("Cells", len(missing), verbose) as advance:
         advance(f"{len(cells) - len(missing)} more kept from an earlier run")
@@ -61,7 +65,7 @@ def run_cells(
     for unfinished in store.glob(".*.json"):  # of a killed run
         unfinished.unlink(missing_ok=True)
     rows = [json.loads(path.read_text(encoding="utf-8")) for path in paths]
-    results = pd.DataFrame(rows).assign(**versions)
+    results = pd.DataFrame(rows).assign(**made_with)
     results["estimate"] = results["estimate"].astype(float)  # null is NaN
     results["ratio"] = results["ratio"].astype(float)
     with written_whole(folder / "results.parquet") as path:
@@ -69,6 +73,21 @@ def run_cells(
     with written_whole(folder / "results.csv") as path:
         results.to_csv(path, index=False)
     return results
+
+
+def provenance() -> dict[str, str]:
+    """Versions of packages, and ``source_digest``, which changes with relprev's own source.
+
+    A cell is kept only for the same provenance: no result outlives the code that gave it. Modules
+    that only read results do not count.
+    """
+    digest = hashlib.sha256()
+    for path in sorted(path for kind in ("*.py", "*.toml") for path in SOURCE.rglob(kind)):
+        name = path.relative_to(SOURCE).as_posix()
+        if not name.startswith(AFTER_CELLS):
+            digest.update(name.encode() + b"\0" + path.read_bytes() + b"\0")
+    versions = {name: version(name) for name in PACKAGES}
+    return {**versions, "source_digest": digest.hexdigest()[:12]}
 
 
 def _computed(missing: Sequence[tuple[Cell, Path]], work: Work, jobs: int) -> Iterator[Cell]:

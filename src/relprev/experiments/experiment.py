@@ -7,7 +7,7 @@ import json
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +42,7 @@ class Experiment:
     series : setting that has one line for each value, or "" for one line a method
     seeds, splits : number of data sets of each scenario, and of splits of each
     variants : the paper's text, the authors' code
+    published_methods : methods that take the place of others in the variant of the authors' code
     write_extras : function of (folder, source) that writes further tables, optional
     """
 
@@ -57,7 +58,13 @@ class Experiment:
     seeds: int = 20
     splits: int = 5
     variants: tuple[str, ...] = ("paper", "published")
+    published_methods: Mapping[str, str] = field(default_factory=dict)
     write_extras: Callable[[Path, str], None] | None = None
+
+    def methods_in(self, variant: str) -> tuple[str, ...]:
+        """Names of the methods tried in a variant."""
+        other = self.published_methods if variant == "published" else {}
+        return tuple(other.get(name, name) for name in self.methods)
 
 
 @dataclass(frozen=True)
@@ -81,14 +88,14 @@ class Cell:
         place = {"method": self.method, "seed": self.seed, "split": self.split}
         return {"experiment": self.experiment, **self.settings, **place}
 
-    def key(self, version: str) -> str:
-        """A name for the cell's file: the same cell of the same version has the same name."""
-        text = json.dumps([version, self.columns], sort_keys=True)
+    def key(self, provenance: Mapping[str, str]) -> str:
+        """A name for the cell's file: the same cell of the same provenance has the same name."""
+        text = json.dumps([provenance, self.columns], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:24]
 
 
 def compute(cell: Cell, simulate: Callable[[Settings, int], Simulation]) -> dict[str, Any]:
-    """One row of results: settings, estimate, truth, their ratio, time and warnings.
+    """One row of results: settings, estimate, truth, their ratio, CPU seconds and warnings.
 
     A method that refuses the data gives an estimate of NaN and says why in ``notes``.
     """
@@ -104,7 +111,7 @@ def compute(cell: Cell, simulate: Callable[[Settings, int], Simulation]) -> dict
         condition=data.condition[fit],
     )
     method = METHODS[cell.method]
-    started = time.perf_counter()
+    started = time.process_time()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", RelprevWarning)
         try:
@@ -112,7 +119,7 @@ def compute(cell: Cell, simulate: Callable[[Settings, int], Simulation]) -> dict
             notes = {type(w.message).__name__ for w in caught}
         except RelprevError as error:
             estimate, notes = float("nan"), {f"{type(error).__name__}: {error}"}
-    seconds = time.perf_counter() - started
+    seconds = time.process_time() - started
     truth = _truth(data, test if method.judged_on == "test" else fit)
     return {
         **cell.columns,

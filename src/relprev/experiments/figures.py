@@ -21,7 +21,7 @@ COLOURS = {
     "purple": "#7B3294", "purple-auc": "#CC79A7", "debiased": "#332288", "oracle": "#000000",
     "observed": "#999999",
     "negative": "#D55E00", "sar-em": "#0072B2", "bbe": "#009E73", "dedpul": "#56B4E9",
-    "tice": "#E69F00", "km2": "#B8A800",
+    "tice": "#E69F00", "km2": "#B8A800", "negative-no-intercept": "#A04000",
 }  # fmt: skip
 OTHER_COLOURS = ("#88CCEE", "#882255", "#117733")
 MARKERS = "osD^vPX*<>ph"

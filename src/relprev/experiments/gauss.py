@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from relprev.experiments.experiment import Experiment, Settings
-from relprev.experiments.methods import METHODS
+from relprev.experiments.methods import COMPARED
 from relprev.simulate import Simulation, gauss_synth
 
 RATE_A = 0.5
@@ -48,10 +48,11 @@ EXPERIMENTS = (
         "Separable and non-separable data",
         _scenarios(_rates(RATES_B), _rates((0.1, 0.9))),
         simulate,
-        tuple(METHODS),
+        COMPARED,
         x="rate_b",
         x_label="Diagnosis rate of group b (group a: 0.5)",
         panel="separable",
+        published_methods={"negative": "negative-no-intercept"},
     ),
     Experiment(
         "group-gap",

@@ -16,6 +16,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
 
 from relprev.baselines import BBE, DEDPUL, KM2, SAREM, Negative, Observed, Oracle, TIcE
 from relprev.cohort import Cohort
@@ -25,6 +26,7 @@ from relprev.model import PURPLE
 
 REFERENCE = "b"  # experiments have two groups and estimate a versus b
 KM2_ROWS = 300
+NO_INTERCEPT = LogisticRegression(C=np.inf, fit_intercept=False, max_iter=1000)  # authors' code
 
 
 @dataclass(frozen=True)
@@ -97,5 +99,7 @@ METHODS: dict[str, Method] = {
         _baseline("dedpul", "DEDPUL", DEDPUL()),
         _baseline("tice", "TIcE", TIcE()),
         _baseline("km2", "KM2", KM2(max_rows=KM2_ROWS)),
+        _baseline("negative-no-intercept", "Negative, no intercept", Negative(NO_INTERCEPT)),
     )
 }
+COMPARED = tuple(name for name in METHODS if name != "negative-no-intercept")

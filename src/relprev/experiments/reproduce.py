@@ -30,8 +30,8 @@ class Reproduction:
     Parameters
     ----------
     results : DataFrame
-        One row a cell: settings, method, seed, split, estimate, truth, ratio, seconds, notes and
-        the versions of packages.
+        One row a cell: settings, method, seed, split, estimate, truth, ratio, CPU seconds, notes,
+        versions of packages and a digest of the source.
     table : DataFrame
         Mean and standard deviation of estimate / truth of every scenario and method.
     folder : Path
@@ -57,7 +57,7 @@ def run(
 ) -> Reproduction:
     """Run an experiment of the paper and write its results to ``out/name``.
 
-    A run that was stopped goes on where it was; cells that another version of relprev
+    A run that was stopped goes on where it was; cells that other source or other versions
     computed are computed again. Files: ``results.parquet`` and ``.csv``,
     ``table.csv`` and ``.md``, ``figure.svg``, ``.png`` and ``.pdf``.
 
@@ -101,7 +101,7 @@ def run(
         for settings in scenarios
         for seed in range(seeds or (QUICK if quick else experiment.seeds))
         for number in range(splits or (QUICK if quick else experiment.splits))
-        for method in methods or experiment.methods
+        for method in methods or experiment.methods_in(variant)
     ]
     results = run_cells(grid, work, folder, jobs=jobs or available_cores(), verbose=verbose)
     table = write_summary(results, folder)

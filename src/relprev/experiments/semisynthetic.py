@@ -34,7 +34,7 @@ from relprev.cohort import as_cohort
 from relprev.design.base import FloatArray
 from relprev.errors import InvalidInputError
 from relprev.experiments.experiment import Experiment, Settings
-from relprev.experiments.methods import METHODS
+from relprev.experiments.methods import COMPARED
 from relprev.experiments.visits import CodedVisits, load_visits
 from relprev.files import written_whole
 from relprev.simulate import Simulation
@@ -185,7 +185,7 @@ EXPERIMENT = Experiment(
     "Simulated conditions on code vectors",
     scenarios,
     simulate,
-    tuple(METHODS),
+    COMPARED,
     x="rate_b",
     x_label="Diagnosis rate of group b (group a: 0.5)",
     panel="setting",

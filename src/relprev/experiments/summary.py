@@ -10,7 +10,7 @@ from relprev.files import written_whole
 
 NOT_SETTINGS = (
     "experiment", "method", "seed", "split", "estimate", "truth", "ratio", "seconds", "notes",
-    "relprev", "numpy", "scipy", "scikit-learn",
+    "relprev", "numpy", "scipy", "scikit-learn", "source_digest",
 )  # fmt: skip
 
 
@@ -23,7 +23,7 @@ def summarise(results: pd.DataFrame) -> pd.DataFrame:
     """One row a scenario and method.
 
     Columns: the settings, ``method``, ``mean`` and ``sd`` of estimate / truth over seeds and
-    splits, ``n`` estimates, ``n_failed`` (NaN), mean ``seconds``.
+    splits, ``n`` estimates, ``n_failed`` (NaN), mean CPU ``seconds``.
 
     Examples
     --------
