@@ -22,6 +22,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from relprev.display import HEADINGS, cell, heading, with_interval
 from relprev.errors import InvalidInputError
 
 FloatArray = NDArray[np.float64]
@@ -32,6 +33,9 @@ COLUMNS = (
     "group", "versus", "estimate", "ci_low", "ci_high",
     "observed_ratio", "diagnosis_ratio", "n", "n_diagnosed",
 )  # fmt: skip
+READ = (
+    "group", "versus", "observed_ratio", "diagnosis_ratio", "estimate", "truth", "n", "n_diagnosed",
+)  # fmt: skip  # what people read of it
 
 
 @dataclass(frozen=True)
@@ -61,6 +65,15 @@ class GroupSummary:
 class RelativePrevalence:
     """Relative prevalences, one row a contrast.
 
+    Parameters
+    ----------
+    rows : tuple of dict
+        One for each contrast, with the columns of `to_frame`.
+    method : str
+        Name of the estimator.
+    settings : dict
+        What is needed to get the same numbers again.
+
     Examples
     --------
     >>> import numpy as np
@@ -86,7 +99,30 @@ class RelativePrevalence:
         return len(self.rows)
 
     def _repr_html_(self) -> str:
-        return self.to_frame().to_html(index=False)
+        return readable(self.to_frame()).to_html(index=False, border=0, justify="left")
+
+
+def readable(frame: pd.DataFrame) -> pd.DataFrame:
+    """The columns of ``to_frame`` a reader needs, as text; hidden or missing values as a dash.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"group": ["a"], "versus": COMPLEMENT, "estimate": 2.0, "n": 1200})
+    >>> readable(frame).iloc[0].tolist()
+    ['a', 'everyone else', '2.00', '1,200']
+    """
+    shown = frame.assign(versus=frame["versus"].map(versus_words))
+    columns = [name for name in READ if name in shown]
+    texts = {heading(name): [cell(value, name) for value in shown[name]] for name in columns}
+    if {"ci_low", "ci_high"} <= set(shown) and "estimate" in shown:
+        triples = zip(shown["estimate"], shown["ci_low"], shown["ci_high"], strict=True)
+        texts[HEADINGS["estimate"]] = [with_interval(*values) for values in triples]
+    return pd.DataFrame(texts)
+
+
+def versus_words(versus: str) -> str:
+    """What a group is compared with, in words."""
+    return "everyone else" if versus == COMPLEMENT else versus
 
 
 def contrasts(names: Sequence[str], versus: str) -> list[tuple[int, int | None]]:

@@ -39,6 +39,13 @@ class Cohort:
     feature_names : tuple of str, optional
     ids : array of shape (n,), optional
         Visit identifiers. Kept, never printed.
+
+    Examples
+    --------
+    >>> from relprev.cohort import as_cohort
+    >>> cohort = as_cohort(np.eye(4), [1, 0, 0, 1], groups=["a", "a", "b", "b"])
+    >>> cohort.group_names, cohort.take(cohort.diagnosed == 1).n
+    (('a', 'b'), 2)
     """
 
     X: Design

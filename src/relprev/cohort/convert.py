@@ -42,6 +42,10 @@ def as_cohort(
         Positive weights.
     clusters, strata, psus : arrays of shape (n,), optional
         Patient, stratum and primary sampling unit of every row.
+    feature_names : sequence of str, optional
+        Names of X's columns. Default: those of a frame.
+    ids : array of shape (n,), optional
+        Visit identifiers. Kept, never printed.
 
     Examples
     --------

@@ -56,6 +56,16 @@ def read_table(
         Patterns of the symptom columns, such as ``"dx_*"``.
     weight, cluster : str, optional
         Columns with sampling weights and patients.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> text = "ipv,insurance,dx_a,dx_b\\n1,Medicaid,1,0\\n0,Medicare,0,1\\n"
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "visits.csv"
+    ...     _ = file.write_text(text)
+    ...     read_table(file, diagnosed="ipv", group="insurance", features=["dx_*"])
+    <Cohort of 2 visits x 2 features, groups Medicaid, Medicare>
     """
     table = _read(Path(path))
     named = {"diagnosed": diagnosed, "group": group, "weight": weight, "cluster": cluster}

@@ -28,7 +28,19 @@ IndexArray = NDArray[np.integer[Any]]
 class Columns:
     """Compressed columns: column j holds entries ``indptr[j]:indptr[j + 1]``.
 
-    ``values`` is ``None`` when every stored entry is one.
+    Parameters
+    ----------
+    indptr : int64 array of shape (n_cols + 1,)
+    rows : int32 array of shape (nnz,)
+        Row of every entry.
+    values : float64 array of shape (nnz,), or None
+        None when every stored entry is one.
+
+    Examples
+    --------
+    >>> from relprev.design import Dense
+    >>> Dense(np.array([[1.0, 2.0], [3.0, 4.0]])).columns().values
+    array([1., 3., 2., 4.])
     """
 
     indptr: NDArray[np.int64]
@@ -37,7 +49,15 @@ class Columns:
 
 
 class Design(ABC):
-    """A design matrix X of shape (n_rows, n_cols)."""
+    """A design matrix X of shape (n_rows, n_cols): the interface that all kinds share.
+
+    Examples
+    --------
+    >>> from relprev.design import as_design
+    >>> X, _ = as_design(np.array([[0.0, 1.0], [2.0, 0.0], [0.0, 3.0]]))
+    >>> X.take(np.array([0, 2])).rmatvec(np.ones(2))
+    array([0., 4.])
+    """
 
     shape: tuple[int, int]
 

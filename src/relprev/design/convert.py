@@ -23,6 +23,10 @@ def as_design(X: Any) -> tuple[Design, tuple[str, ...] | None]:
     everything else `Dense`. Zeros stored in a sparse matrix are dropped, entries
     stored twice are added up.
 
+    Parameters
+    ----------
+    X : array, sparse matrix, pandas or polars frame, or `Design`, shape (n, p)
+
     Examples
     --------
     >>> import scipy.sparse as sp

@@ -59,6 +59,13 @@ class CSR(Design):
 class BinaryCSR(CSR):
     """Binary sparse design: every stored entry is one.
 
+    Parameters
+    ----------
+    indptr : integer array of shape (n_rows + 1,)
+    indices : integer array of shape (nnz,)
+        Columns of the ones, row by row.
+    n_cols : int
+
     Examples
     --------
     >>> import numpy as np
@@ -101,7 +108,23 @@ class BinaryCSR(CSR):
 
 
 class FloatCSR(CSR):
-    """Sparse design with float64 entries."""
+    """Sparse design with float64 entries.
+
+    Parameters
+    ----------
+    indptr : integer array of shape (n_rows + 1,)
+    indices : integer array of shape (nnz,)
+        Columns of the entries, row by row.
+    values : float64 array of shape (nnz,)
+    n_cols : int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = FloatCSR(np.array([0, 2, 3]), np.array([0, 2, 1]), np.array([0.5, 2.0, 4.0]), n_cols=3)
+    >>> X.matvec(np.array([1.0, 10.0, 100.0]))
+    array([200.5,  40. ])
+    """
 
     def __init__(
         self, indptr: IndexArray, indices: IndexArray, values: FloatArray, n_cols: int

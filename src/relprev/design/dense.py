@@ -15,6 +15,10 @@ from relprev.design.base import Columns, Design, FloatArray, IndexArray, root_me
 class Dense(Design):
     """Dense design matrix.
 
+    Parameters
+    ----------
+    values : array of shape (n_rows, n_cols)
+
     Examples
     --------
     >>> import numpy as np

@@ -24,7 +24,24 @@ from relprev.progress import progress
 
 @dataclass(frozen=True)
 class RepeatedSplits:
-    """Estimates of every split; ``to_frame`` gives mean and SD."""
+    """Estimates of every split; ``to_frame`` gives mean and SD.
+
+    Parameters
+    ----------
+    splits : pandas.DataFrame
+        One row for each contrast and split.
+    seeds : tuple of int
+        Seed of every split.
+
+    Examples
+    --------
+    >>> splits = pd.DataFrame({
+    ...     "group": "a", "versus": "b", "estimate": [1.0, 2.0], "observed_ratio": 1.0,
+    ...     "diagnosis_ratio": 1.0})
+    >>> RepeatedSplits(splits, seeds=(0, 1)).to_frame()[["estimate", "sd"]].round(2)
+       estimate    sd
+    0       1.5  0.71
+    """
 
     splits: pd.DataFrame
     seeds: tuple[int, ...]

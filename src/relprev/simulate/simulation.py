@@ -25,6 +25,13 @@ class Simulation:
         The drawn y.
     diagnosis_rates : float array of shape (n_groups,)
         c_g as asked for.
+
+    Examples
+    --------
+    >>> from relprev.simulate import gauss_synth
+    >>> simulation = gauss_synth((0.5, 0.1), seed=1)
+    >>> simulation
+    <Simulation: <Cohort of 30,000 visits x 5 features, groups a, b>>
     """
 
     cohort: Cohort
