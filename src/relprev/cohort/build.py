@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -24,11 +24,12 @@ from relprev.sources.source import Source, reading
 
 @dataclass(frozen=True, eq=False)
 class BuiltCohort:
-    """A cohort and how it came about."""
+    """A cohort and how it came about; ``left_out`` maps groups too small for it to why."""
 
     name: str
     cohort: Cohort
     attrition: Attrition
+    left_out: Mapping[str, str] = field(default_factory=dict)
 
 
 @reading("the source")
@@ -97,9 +98,11 @@ def build_cohorts(
         built = {}
         for variable in variables:
             advance(variable.name)
-            rows, steps = _group_rows(variable, selected, kept, patients)
+            rows, steps, left_out = _group_rows(variable, selected, kept, patients)
             cohort = _cohort(spec, variable, selected, matrix, rows, patients, keep_ids)
-            built[variable.name] = BuiltCohort(variable.name, cohort, attrition.then(*steps))
+            built[variable.name] = BuiltCohort(
+                variable.name, cohort, attrition.then(*steps), left_out
+            )
     return built
 
 
@@ -140,8 +143,8 @@ def _group_rows(
     selected: Selected,
     kept: NDArray[np.int64],
     patients: NDArray[np.int64] | None,
-) -> tuple[NDArray[np.int64], list[Step]]:
-    """Rows with a group, and the steps that led there."""
+) -> tuple[NDArray[np.int64], list[Step], dict[str, str]]:
+    """Rows with a group, the steps that led there, and groups left out with the reason."""
     position = selected.table.column(f"group:{variable.name}").to_numpy()[kept]
     names = selected.group_names[variable.name]
     rows, position = kept[position != MISSING], position[position != MISSING]
@@ -168,7 +171,8 @@ def _group_rows(
             f"{variable.name}: {len(names) - len(small)} of the study's groups {list(names)} have "
             "visits, at least two are needed; compare the recode with the source's values"
         )
-    return rows, steps
+    reason = f"fewer than {max(variable.minimum_size, 1):,} visits"
+    return rows, steps, {names[k]: reason for k in small}
 
 
 def _cohort(

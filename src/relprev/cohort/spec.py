@@ -30,18 +30,58 @@ It is a few frozen dataclasses, or a TOML file that says the same:
 
 from __future__ import annotations
 
-import tomllib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from importlib import resources
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import BeforeValidator, ConfigDict, PlainValidator, ValidationInfo, WithJsonSchema
 
 from relprev.codes import CodeSet, code_set
 from relprev.errors import InvalidInputError
+from relprev.tomlfile import SETTINGS, parse_settings, read_settings
 
 ROLL_UPS = ("", "category", "ccsr")
-T = TypeVar("T")
+
+
+def _as_text(value: Any) -> Any:
+    return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
+
+
+def _condition(value: Any, info: ValidationInfo) -> CodeSet:
+    if isinstance(value, CodeSet):
+        return value
+    if isinstance(value, str):
+        file = (info.context or {}).get("folder", Path()) / value
+        return code_set(str(file) if value.endswith(".toml") else value)
+    if (
+        isinstance(value, dict)
+        and set(value) == {"name", "codes"}
+        and isinstance(value["name"], str)
+    ):
+        return CodeSet.of(value["name"], value["codes"])
+    raise InvalidInputError(
+        "it must name a code set, or be a table with name and codes, for example "
+        'condition = {name = "burns", codes = ["ICD10:T20*"]}'
+    )
+
+
+# Values of a column, compared as text; numbers may be written without quotes.
+Value = Annotated[str, BeforeValidator(_as_text), WithJsonSchema({"type": ["string", "number"]})]
+Condition = Annotated[
+    CodeSet,
+    PlainValidator(_condition),
+    WithJsonSchema({
+        "description": "Name of a code set, a .toml file with one, or a table with name and codes.",
+        "anyOf": [
+            {"type": "string"},
+            {"type": "object", "required": ["name", "codes"], "additionalProperties": False,
+             "properties": {"name": {"type": "string"},
+                            "codes": {"type": "array", "items": {"type": "string"}}}},
+        ],
+    }),
+]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -58,10 +98,12 @@ class Include:
         Allowed values, compared as text.
     """
 
+    __pydantic_config__: ClassVar[ConfigDict] = SETTINGS
+
     column: str
     minimum: float | None = None
     maximum: float | None = None
-    one_of: tuple[str, ...] = ()
+    one_of: tuple[Value, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "one_of", tuple(str(value) for value in self.one_of))
@@ -92,6 +134,8 @@ class Extra:
         below e1 is the reference. Without: a column for every value but the commonest.
     """
 
+    __pydantic_config__: ClassVar[ConfigDict] = SETTINGS
+
     column: str
     edges: tuple[float, ...] = ()
 
@@ -118,7 +162,9 @@ class Features:
     extra : tuple of Extra
     """
 
-    roll_up: str = ""
+    __pydantic_config__: ClassVar[ConfigDict] = SETTINGS
+
+    roll_up: Literal["", "category", "ccsr"] = ""
     min_count: int = 0
     roles: tuple[str, ...] = ()
     extra: tuple[Extra, ...] = ()
@@ -149,8 +195,10 @@ class GroupVariable:
         Name of the cohort; default the column.
     """
 
+    __pydantic_config__: ClassVar[ConfigDict] = SETTINGS
+
     column: str
-    recode: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    recode: Mapping[str, Value | tuple[Value, ...]] = field(default_factory=dict)
     minimum_size: int = 0
     missing: str = ""
     name: str = ""
@@ -192,11 +240,13 @@ class CohortSpec:
     ['sex is F', 'age 18 or more']
     """
 
-    condition: CodeSet
+    __pydantic_config__: ClassVar[ConfigDict] = SETTINGS
+
+    condition: Condition
     groups: tuple[GroupVariable, ...]
     include: tuple[Include, ...] = ()
     features: Features = Features()
-    without_codes: str = "drop"
+    without_codes: Literal["drop", "keep"] = "drop"
     name: str = ""
 
     def __post_init__(self) -> None:
@@ -225,7 +275,7 @@ class CohortSpec:
             raise InvalidInputError(
                 f"there is no cohort file at {path}; shipped: {', '.join(cohort_spec_names())}"
             )
-        return _from_toml(path.stem, path.read_text(encoding="utf-8"))
+        return replace(read_settings(path, CohortSpec), name=path.stem)
 
 
 def cohort_spec(name: str) -> CohortSpec:
@@ -237,7 +287,8 @@ def cohort_spec(name: str) -> CohortSpec:
     ['race', 'payer', 'income_quartile', 'urbanicity']
     """
     if name in cohort_spec_names():
-        return _from_toml(name, (_folder() / f"{name}.toml").read_text(encoding="utf-8"))
+        text = (_folder() / f"{name}.toml").read_text(encoding="utf-8")
+        return replace(parse_settings(text, CohortSpec, f"{name}.toml"), name=name)
     return CohortSpec.read(name)
 
 
@@ -248,45 +299,3 @@ def cohort_spec_names() -> tuple[str, ...]:
 
 def _folder() -> resources.abc.Traversable:
     return resources.files("relprev") / "data" / "cohorts"
-
-
-def _from_toml(name: str, text: str) -> CohortSpec:
-    try:
-        content = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise InvalidInputError(f"{name!r} is not valid TOML: {error}") from error
-    features = dict(content.pop("features", {}))
-    features["extra"] = tuple(_made(Extra, item) for item in features.pop("extra", ()))
-    condition = content.pop("condition", None)
-    parts = {
-        "condition": _condition(condition),
-        "include": tuple(_made(Include, item) for item in content.pop("include", ())),
-        "groups": tuple(_made(GroupVariable, item) for item in content.pop("groups", ())),
-        "features": _made(Features, features),
-    }
-    return _made(CohortSpec, {"name": name, **content, **parts})
-
-
-def _condition(value: Any) -> CodeSet:
-    if isinstance(value, str):
-        return code_set(value)
-    if isinstance(value, dict) and set(value) == {"name", "codes"}:
-        return CodeSet.of(value["name"], value["codes"])
-    raise InvalidInputError(
-        "condition must name a code set, or be a table with name and codes, for example "
-        'condition = {name = "burns", codes = ["ICD10:T20*"]}'
-    )
-
-
-def _made(kind: type[T], values: Mapping[str, Any]) -> T:
-    """The dataclass from a TOML table; lists become tuples, unknown keys fail."""
-    known = [item.name for item in fields(kind)]  # type: ignore[arg-type]
-    unknown = sorted(set(values) - set(known))
-    if unknown:
-        raise InvalidInputError(
-            f"{kind.__name__} has no {', '.join(unknown)}; it has {', '.join(known)}"
-        )
-    try:
-        return kind(**{k: tuple(v) if isinstance(v, list) else v for k, v in values.items()})
-    except TypeError as error:
-        raise InvalidInputError(f"{kind.__name__}: {error}") from error

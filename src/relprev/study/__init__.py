@@ -1,0 +1,17 @@
+"""The study: one file in, one report out."""
+
+from relprev.study.options import CheckOptions, EstimateOptions, InferenceOptions, ReportOptions
+from relprev.study.result import StudyResult
+from relprev.study.source import SourceOptions
+from relprev.study.study import Study, study_schema
+
+__all__ = [
+    "CheckOptions",
+    "EstimateOptions",
+    "InferenceOptions",
+    "ReportOptions",
+    "SourceOptions",
+    "Study",
+    "StudyResult",
+    "study_schema",
+]

@@ -1,0 +1,105 @@
+"""The results folder: it appears whole, and nothing that relprev did not write is removed.
+
+Results are written into the working folder beside it (``results.work``) and moved into
+place when complete. A file ``.relprev.json`` lists what was written, so that results can
+be replaced later, and only they.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock, Timeout
+
+from relprev.errors import InvalidInputError
+from relprev.files import written_whole
+
+LISTING = ".relprev.json"
+FINISHED = "finished"
+OLD = "replaced"
+
+
+@contextmanager
+def working_folder(out: Path | None) -> Iterator[Path]:
+    """The folder in which a run keeps its stages; without ``out`` a temporary one.
+
+    It is private, locked against a second run, and stays if the run is interrupted or fails.
+    """
+    if out is None:
+        with tempfile.TemporaryDirectory(prefix="relprev-") as name:
+            yield Path(name)
+        return
+    work = out.parent / f"{out.name}.work"
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        work.mkdir(mode=0o700, exist_ok=True)
+        lock = FileLock(work / "lock")
+        lock.acquire(timeout=0)
+    except Timeout:
+        raise InvalidInputError(
+            f"another run is writing to {out}; wait for it or choose another --out"
+        ) from None
+    except OSError as error:
+        raise InvalidInputError(
+            f"cannot write to {work} ({error.strerror}); choose another --out"
+        ) from None
+    try:
+        yield work
+    finally:
+        lock.release()
+
+
+def require_replaceable(out: Path, study: str, force: bool) -> None:
+    """Fail unless ``out`` is free, or holds only results that may be replaced."""
+    if not out.exists():
+        return
+    if not out.is_dir():
+        raise InvalidInputError(f"{out} is a file; choose another --out")
+    present = {file.relative_to(out).as_posix() for file in out.rglob("*") if not file.is_dir()}
+    if not present:
+        return
+    listing = _listing(out)
+    if listing is None:
+        raise InvalidInputError(
+            f"{out} holds files that relprev did not write; choose another --out"
+        )
+    strange = sorted(present - set(listing["files"]) - {LISTING})
+    if strange:
+        raise InvalidInputError(
+            f"{out} holds {len(strange)} files that relprev did not write, such as {strange[0]}; "
+            "move them or choose another --out"
+        )
+    if listing["study"] != study and not force:
+        raise InvalidInputError(
+            f"{out} holds results of the study {listing['study']!r}, not of {study!r}; choose "
+            "another --out, or replace them with --force"
+        )
+
+
+def put_in_place(finished: Path, out: Path, study: str) -> None:
+    """Move the finished results to ``out``, replacing what `require_replaceable` allowed."""
+    files = sorted(file.relative_to(finished).as_posix() for file in finished.rglob("*")
+                   if file.is_file())  # fmt: skip
+    with written_whole(finished / LISTING) as temporary:
+        listing = {"study": study, "files": files}
+        temporary.write_text(json.dumps(listing, indent=1) + "\n", encoding="utf-8")
+    old = finished.parent / OLD
+    if out.exists():
+        shutil.rmtree(old, ignore_errors=True)
+        out.rename(old)
+    finished.rename(out)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _listing(folder: Path) -> dict[str, Any] | None:
+    try:
+        listing = json.loads((folder / LISTING).read_text(encoding="utf-8"))
+        return listing if {"study", "files"} <= set(listing) else None
+    except (OSError, ValueError, TypeError):
+        return None

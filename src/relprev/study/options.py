@@ -1,0 +1,130 @@
+"""What a study file can say beyond the cohort: how to estimate, check and report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, ClassVar, Literal, get_args
+
+from pydantic import ConfigDict, Field
+
+from relprev.tomlfile import SETTINGS
+
+Method = Literal["debiased", "purple"]
+CheckName = Literal[
+    "constant_ratio", "calibration", "unconstrained", "overlap", "leakage", "agreement",
+    "sensitivity",
+]  # fmt: skip
+METHODS: tuple[Method, ...] = get_args(Method)
+CHECKS: tuple[CheckName, ...] = get_args(CheckName)
+
+MAX_CHECK_VISITS = 500_000
+
+
+@dataclass(frozen=True)
+class EstimateOptions:
+    """How relative prevalences are estimated.
+
+    Parameters
+    ----------
+    methods : tuple of "debiased" and "purple"
+        The one to trust first. ``"debiased"`` has confidence intervals, ``"purple"`` is the
+        published estimator.
+    versus : "complement", "pairwise" or "reference"
+        What a group is compared with: everybody else, every other group, or the reference group.
+    reference : mapping of group variable to group
+        Default: the largest group.
+    level : float
+        Of the confidence intervals.
+    """
+
+    __pydantic_config__: ClassVar[ConfigDict] = SETTINGS
+
+    methods: Annotated[
+        tuple[Method, ...],
+        Field(min_length=1, description="Estimators, the one to trust first."),
+    ] = METHODS
+    versus: Annotated[
+        Literal["complement", "pairwise", "reference"],
+        Field(description="Compare a group with everybody else, every other, or the reference."),
+    ] = "complement"
+    reference: Annotated[
+        Mapping[str, str],
+        Field(description="Reference group of a group variable; default the largest."),
+    ] = field(default_factory=dict)
+    level: Annotated[
+        float, Field(gt=0.5, lt=1, description="Level of the confidence intervals.")
+    ] = 0.95
+
+
+@dataclass(frozen=True)
+class InferenceOptions:
+    """What the standard errors account for.
+
+    Parameters
+    ----------
+    clusters : bool
+        Visits of one patient belong together, where the source identifies patients.
+    design : bool
+        Strata and primary sampling units, where the source is a survey. Sampling weights are
+        used either way.
+    lonely_psu : "fail", "adjust" or "certainty"
+        What to do with a stratum of one primary sampling unit.
+    folds : int
+        Folds in which the debiased estimator fits its models.
+    """
+
+    __pydantic_config__: ClassVar[ConfigDict] = SETTINGS
+
+    clusters: Annotated[bool, Field(description="Visits of one patient belong together.")] = True
+    design: Annotated[bool, Field(description="Use strata and primary sampling units.")] = True
+    lonely_psu: Annotated[
+        Literal["fail", "adjust", "certainty"],
+        Field(description="What to do with a stratum of one primary sampling unit."),
+    ] = "fail"
+    folds: Annotated[int, Field(ge=2, le=50, description="Folds of the debiased estimator.")] = 5
+
+
+@dataclass(frozen=True)
+class CheckOptions:
+    """Which checks of the assumptions are made.
+
+    Parameters
+    ----------
+    run : tuple of str
+        Default: all. An empty list makes none.
+    max_visits : int
+        Checks that fit models again (calibration, unconstrained) use this many visits at most,
+        whole patients or sampling units drawn at random, and say so.
+    """
+
+    __pydantic_config__: ClassVar[ConfigDict] = SETTINGS
+
+    run: Annotated[tuple[CheckName, ...], Field(description="Checks to make; default all.")] = (
+        CHECKS
+    )
+    max_visits: Annotated[
+        int, Field(ge=1000, description="Most visits that checks which fit models again use.")
+    ] = MAX_CHECK_VISITS
+
+
+@dataclass(frozen=True)
+class ReportOptions:
+    """What the report says that the data cannot know.
+
+    Parameters
+    ----------
+    title, condition, population : str
+        In words; made up from the rest of the study where empty.
+    hide_small_counts : bool
+        Hide counts of 1 to 10 people and what would reveal them.
+    """
+
+    __pydantic_config__: ClassVar[ConfigDict] = SETTINGS
+
+    title: Annotated[str, Field(description="Title of the report.")] = ""
+    condition: Annotated[str, Field(description="The condition in words.")] = ""
+    population: Annotated[str, Field(description="Whom the answer is about, in words.")] = ""
+    hide_small_counts: Annotated[
+        bool, Field(description="Hide counts of 1 to 10 people and what would reveal them.")
+    ] = True

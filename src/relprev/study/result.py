@@ -1,0 +1,48 @@
+"""What a study returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from relprev.errors import InvalidInputError
+from relprev.report.content import StudyReport
+
+
+@dataclass(frozen=True, repr=False)
+class StudyResult:
+    """The findings of a study and where they were written.
+
+    Parameters
+    ----------
+    report : StudyReport
+        Findings; small counts are still in them.
+    folder : Path or None
+        Results folder.
+    """
+
+    report: StudyReport
+    folder: Path | None = None
+
+    def table(self, variable: str, method: str | None = None) -> pd.DataFrame:
+        """Relative prevalences of a group variable, by the first method or a given one."""
+        found = {item.name: item for item in self.report.variables}
+        if variable not in found:
+            raise InvalidInputError(f"variable={variable!r}: the study has {list(found)}")
+        estimates = found[variable].estimates
+        method = next(iter(estimates)) if method is None else method
+        if method not in estimates:
+            raise InvalidInputError(f"method={method!r}: the study has {list(estimates)}")
+        return estimates[method].copy()
+
+    def _repr_html_(self) -> str:
+        from relprev.report import render_page
+
+        return render_page(self.report)
+
+    def __repr__(self) -> str:
+        where = f", written to {self.folder}" if self.folder else ""
+        names = ", ".join(item.name for item in self.report.variables)
+        return f"<StudyResult {self.report.title!r}: {names}{where}>"

@@ -1,0 +1,278 @@
+"""Run a study: cohort, estimates, checks, report, each kept when finished.
+
+A run that was stopped at any moment goes on where it was. The same study on the same data
+gives the same results, byte for byte (times and dates aside).
+"""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import uuid
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, replace
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from relprev.cohort import Cohort, build_cohorts
+from relprev.errors import RelprevError, RelprevWarning
+from relprev.progress import progress
+from relprev.report.content import StudyReport, VariableFindings
+from relprev.report.output import versions
+from relprev.study.data import require_columns
+from relprev.study.folder import FINISHED, put_in_place, require_replaceable, working_folder
+from relprev.study.options import CheckName, Method
+from relprev.study.result import StudyResult
+from relprev.study.simulated import SimulatedSource
+from relprev.study.store import (
+    Outcome,
+    Store,
+    code_digest,
+    cohort_digest,
+    digest,
+    files_digest,
+    timed,
+)
+from relprev.study.study import Study
+from relprev.study.variable import NEEDS, Variable, check_results
+
+LOG = "run.log"
+KEYS = ["group", "versus"]
+
+
+def run_study(
+    study: Study, out: str | Path | None = None, *, force: bool = False, verbose: bool = True
+) -> StudyResult:
+    """Do the whole study; see `Study.run`."""
+    target = None if out is None else Path(out)
+    if target is not None:
+        require_replaceable(target, study.name, force)
+    with working_folder(target) as work, _log(work / LOG) as log:
+        report = _Run(study, Store(work), log).report(verbose)
+        if target is None:
+            return StudyResult(report)
+        finished = work / FINISHED
+        shutil.rmtree(finished, ignore_errors=True)  # left by a run that was stopped
+        finished.mkdir()
+        from relprev.report import write_report
+
+        write_report(report, finished)
+        log.info("results complete")
+        shutil.copy(work / LOG, finished / LOG)
+        require_replaceable(target, study.name, force)
+        put_in_place(finished, target, study.name)
+        shutil.rmtree(work, ignore_errors=True)
+    return StudyResult(report, target)
+
+
+class _Run:
+    """One run: the stages, in order."""
+
+    def __init__(self, study: Study, store: Store, log: logging.Logger) -> None:
+        self.study, self.store, self.log = study, store, log
+        self.outcomes: dict[str, Outcome] = {}
+
+    def report(self, verbose: bool) -> StudyReport:
+        """All stages, then what the report says."""
+        names = [group.name for group in self.study.cohort.groups]
+        total = 2 + len(names) * (len(self.study.estimate.methods) + len(self._checks()))
+        self.log.info("study %s, relprev %s", self.study.name, versions()["relprev"])
+        with progress("Study", total, verbose) as advance:
+            advance("cohort")
+            self._stage("cohort", self._cohort_key(), self._build)
+            findings = [
+                self._variable(position, name, advance) for position, name in enumerate(names)
+            ]
+            advance("report")
+            return self._content(tuple(findings))
+
+    # -- stages ----------------------------------------------------------------------------
+
+    def _stage(self, name: str, key: str, make: Callable[[], Outcome]) -> Outcome:
+        """The outcome kept under the key, or made and kept now."""
+        found = self.store.find(name, key)
+        if found is None:
+            self.log.info("%s: begun", name)
+            said: list[str] = []
+            with _recorded(said):
+                made = timed(make)
+            found = self.store.keep(name, key, replace(made, warnings=tuple(said)))
+            self.log.info("%s: finished in %.1f s", name, found.seconds)
+            for text in found.warnings:
+                self.log.warning("%s: %s", name, text)
+        else:
+            self.log.info("%s: kept from an earlier run", name)
+        self.outcomes[name] = found
+        return found
+
+    def _cohort_key(self) -> str:
+        source = self.study.source
+        unseen = uuid.uuid4().hex if source.is_database else ""  # read a database every time
+        return digest(
+            code_digest(), source.kind, source.arguments, self.study.described()["cohort"],
+            files_digest(source.files()), unseen,
+        )  # fmt: skip
+
+    def _build(self) -> Outcome:
+        """Cohorts of all group variables, saved one by one."""
+        study = self.study
+        with study.source.open() as source:
+            require_columns(study, source)
+            simulated = isinstance(source, SimulatedSource)
+            built = build_cohorts(study.cohort, source, keep_ids=simulated)
+            values: dict[str, Any] = {"source": source.name, "details": dict(source.details)}
+            tables = {}
+            for position, (name, item) in enumerate(built.items()):
+                cohort = replace(item.cohort, ids=None)
+                mark = cohort_digest(cohort)
+                cohort.save(self.store.path(f"cohort-{mark}.npz"))
+                values[name] = {"digest": mark, "left_out": dict(item.left_out)}
+                tables[f"attrition{position}"] = item.attrition.to_frame()
+                if isinstance(source, SimulatedSource):
+                    truth = source.truth(item.cohort, Variable(study, name, item.cohort).versus)
+                    tables[f"truth{position}"] = truth.to_frame()[[*KEYS, "estimate"]]
+        return Outcome(values, tables)
+
+    def _variable(
+        self, position: int, name: str, advance: Callable[[str], None]
+    ) -> VariableFindings:
+        study, cohort_stage = self.study, self.outcomes["cohort"]
+        about = cohort_stage.values[name]
+        variable = _Lazy(study, name, self.store.path(f"cohort-{about['digest']}.npz"))
+        key = digest(
+            code_digest(), about["digest"], asdict(study.estimate), asdict(study.inference),
+            study.seed, name,
+        )  # fmt: skip
+        estimates: dict[str, pd.DataFrame] = {}
+        symptoms, left_out = _no_symptoms(), dict(about["left_out"])
+        truth = cohort_stage.tables.get(f"truth{position}")
+        for method in study.estimate.methods:
+            advance(f"{name}: {method}")
+            found = self._stage(
+                f"{method}-{position}", key, partial(variable.estimate, method)
+            )  # fmt: skip
+            table = found.tables["estimates"]
+            if truth is not None:
+                table = table.merge(truth.rename(columns={"estimate": "truth"}), "left", KEYS)
+            estimates[method] = table
+            symptoms = found.tables.get("symptoms", symptoms)
+            left_out |= found.values.get("left_out", {})
+        results = []
+        for check in self._checks():
+            advance(f"{name}: {check.replace('_', ' ')}")
+            stage = self._stage(
+                f"{check}-{position}", digest(key, study.checks.max_visits),
+                partial(variable.check, check),
+            )  # fmt: skip
+            results += check_results(stage)
+        return VariableFindings(
+            name=name, estimates=estimates, symptoms=symptoms, left_out=left_out,
+            attrition=cohort_stage.tables[f"attrition{position}"], checks=tuple(results),
+        )  # fmt: skip
+
+    def _checks(self) -> list[CheckName]:
+        """The checks asked for that the study's methods allow."""
+        methods = self.study.estimate.methods
+        return [name for name in self.study.checks.run if set(NEEDS[name]) <= set(methods)]
+
+    # -- report ----------------------------------------------------------------------------
+
+    def _content(self, variables: tuple[VariableFindings, ...]) -> StudyReport:
+        study, report = self.study, self.study.report
+        condition = study.cohort.condition
+        words = report.condition or (condition.title or condition.name).lower()
+        source = self.outcomes["cohort"].values["source"]
+        rules = " and ".join(str(rule) for rule in study.cohort.include)
+        skipped = [name for name in study.checks.run if name not in self._checks()]
+        said = [text for outcome in self.outcomes.values() for text in outcome.warnings]
+        if skipped:
+            needed = ", ".join(name.replace("_", " ") for name in skipped)
+            said.append(f"checks not made, for want of a method they compare: {needed}")
+        return StudyReport(
+            title=report.title or f"Relative prevalence of {words}",
+            condition=words,
+            population=report.population or f"visits{f' with {rules}' if rules else ''}",
+            source=source,
+            variables=variables,
+            manifest=self._manifest(),
+            warnings=tuple(dict.fromkeys(said)),
+            hide_small_counts=report.hide_small_counts,
+        )
+
+    def _manifest(self) -> dict[str, Any]:
+        cohort = self.outcomes["cohort"].values
+        names = [group.name for group in self.study.cohort.groups]
+        files = [file for file in self.study.source.files() if file.is_file()]
+        return {
+            "versions": versions(),
+            "study": self.study.described(),
+            "data": {
+                "files": {file.name: file.stat().st_size for file in files},
+                "details": cohort["details"],
+                "cohorts": {name: cohort[name]["digest"] for name in names},
+            },
+            "seed": self.study.seed,
+            "seconds": {name: round(found.seconds, 2) for name, found in self.outcomes.items()},
+        }
+
+
+class _Lazy:
+    """A variable whose cohort is read when first needed."""
+
+    def __init__(self, study: Study, name: str, path: Path) -> None:
+        self._study, self._name, self._path = study, name, path
+
+    @cached_property
+    def _variable(self) -> Variable:
+        inference = self._study.inference
+        cohort = Cohort.load(self._path)
+        if not inference.design:
+            cohort = replace(cohort, strata=None, psus=None)
+        if not inference.clusters:
+            cohort = replace(cohort, clusters=None)
+        return Variable(self._study, self._name, cohort)
+
+    def estimate(self, method: Method) -> Outcome:
+        return self._variable.estimate(method)
+
+    def check(self, name: CheckName) -> Outcome:
+        return self._variable.check(name)
+
+
+def _no_symptoms() -> pd.DataFrame:
+    return pd.DataFrame({"feature": [], "description": [], "weight": [], "visits": []})
+
+
+@contextmanager
+def _recorded(said: list[str]) -> Iterator[None]:
+    """Collect relprev's warnings instead of showing them; others are none of the user's."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    said += dict.fromkeys(
+        str(item.message) for item in caught if issubclass(item.category, RelprevWarning)
+    )
+
+
+@contextmanager
+def _log(path: Path) -> Iterator[logging.Logger]:
+    """A log file of this run: stages, times, warnings and how it ended; no data."""
+    log = logging.Logger("relprev.study", logging.INFO)
+    handler = logging.FileHandler(path, encoding="utf-8")
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+    log.addHandler(handler)
+    try:
+        yield log
+    except RelprevError as error:
+        log.error("%s", error)
+        raise
+    except BaseException as error:
+        log.error("stopped: %s", type(error).__name__)
+        raise
+    finally:
+        handler.close()

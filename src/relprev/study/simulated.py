@@ -1,0 +1,124 @@
+"""A source of simulated visits whose truth is known, to try a study on.
+
+Patients belong to Group A, B, C or D, whose cases are diagnosed at different rates, so the
+recorded ratios mislead. Sex and age have nothing to do with the condition, except that the
+study's rules may ask for them. See `relprev.simulate.ed_visits`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from relprev.cohort import Cohort
+from relprev.cohort.summary import group_means, summarise
+from relprev.errors import InvalidInputError
+from relprev.estimates import RelativePrevalence, relative_prevalence
+from relprev.simulate import Simulation, ed_visits
+from relprev.sources.source import Source, connect
+
+VERSION = "SIMULATED"
+CONDITION = "CONDITION"  # the code that records the condition
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class SimulatedSource(Source):
+    """Visits and codes, and the simulation they come from."""
+
+    simulation: Simulation
+
+    def truth(self, cohort: Cohort, versus: str) -> RelativePrevalence:
+        """True relative prevalences of a cohort built from this source with its identifiers."""
+        if cohort.ids is None:
+            raise InvalidInputError("the cohort has no ids; build it with keep_ids=True")
+        rows = cohort.ids.astype(np.int64)
+        condition = group_means(self.simulation.condition_probability[rows], cohort)
+        rate = dict(
+            zip(self.simulation.cohort.group_names, self.simulation.diagnosis_rates, strict=True)
+        )
+        known = set(cohort.group_names) <= set(rate)
+        rates = np.array([rate[name] for name in cohort.group_names]) if known else None
+        return relative_prevalence(summarise(cohort, condition, rates), versus, method="truth")
+
+
+def read_simulated(
+    visits: int = 100_000,
+    *,
+    codes: int = 500,
+    prevalence: float = 0.06,
+    survey: bool = False,
+    seed: int = 4,
+) -> SimulatedSource:
+    """Simulate emergency-department visits.
+
+    Parameters
+    ----------
+    visits : int
+        Number of visits.
+    codes : int
+        Number of different codes.
+    prevalence : float
+        Share of visits with the condition, recorded or not.
+    survey : bool
+        Add weights, strata and primary sampling units.
+    seed : int
+        Of the simulation.
+
+    Returns
+    -------
+    SimulatedSource
+        Attribute group (Group A to D). The condition is recorded as ``SIMULATED:CONDITION``.
+    """
+    simulation = ed_visits(visits, n_codes=codes, prevalence=prevalence, survey=survey, seed=seed)
+    connection = connect()
+    for name, table in (("visits", _visits(simulation, seed)), ("codes", _codes(simulation))):
+        connection.register("frame", table)
+        connection.execute(f"CREATE TABLE {name} AS SELECT * FROM frame")
+        connection.unregister("frame")
+    return SimulatedSource("simulated", connection, simulation=simulation)
+
+
+def _visits(simulation: Simulation, seed: int) -> pa.Table:
+    cohort = simulation.cohort
+    rng = np.random.default_rng([seed, 1])
+    number = np.arange(cohort.n, dtype=np.int64)
+    patients = int(np.max(cohort.clusters)) + 1  # type: ignore[arg-type]
+    sex = np.array(["F", "M"])[(rng.random(patients) < 0.45).astype(int)]
+    age = rng.integers(12, 95, patients)
+
+    def column(values: np.ndarray | None, kind: pa.DataType) -> pa.Array:
+        return pa.nulls(cohort.n, kind) if values is None else pa.array(values, kind)
+
+    return pa.table(
+        {
+            "visit": number,
+            "visit_id": number,
+            "patient": cohort.clusters,
+            "age": pa.array(age[cohort.clusters], pa.int32()),
+            "sex": sex[cohort.clusters],
+            "weight": column(cohort.weights, pa.float64()),
+            "stratum": column(cohort.strata, pa.int64()),
+            "psu": column(cohort.psus, pa.int64()),
+            "year": pa.array(np.full(cohort.n, 2019), pa.int32()),
+            "group": cohort.group_labels,
+        }
+    )
+
+
+def _codes(simulation: Simulation) -> pa.Table:
+    cohort = simulation.cohort
+    X = cohort.X.to_scipy().tocoo()
+    diagnosed = np.flatnonzero(cohort.diagnosed)
+    names = np.array([f"CODE{j:05d}" for j in range(cohort.X.n_cols)] + [CONDITION])
+    number = np.concatenate([X.col, np.full(len(diagnosed), cohort.X.n_cols)])
+    visit = np.concatenate([X.row, diagnosed]).astype(np.int64)
+    return pa.table(
+        {
+            "visit": visit,
+            "version": pa.array([VERSION]).take(pa.array(np.zeros(len(visit), np.int64))),
+            "code": pa.array(names).take(pa.array(number)),
+            "role": pa.array(["diagnosis"]).take(pa.array(np.zeros(len(visit), np.int64))),
+        }
+    )

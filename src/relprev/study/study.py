@@ -1,0 +1,212 @@
+"""The study: one file that says everything, from the source to the report.
+
+seed = 1
+cohort = "ipv-neds"          # or condition, include, features, groups: see relprev.cohort.spec
+
+[source]
+kind = "neds"                # its reader's arguments follow
+core = "NEDS_2019_Core.csv"
+
+[estimate]                   # all of what follows has defaults
+methods = ["debiased", "purple"]
+versus = "complement"
+level = 0.95
+
+[inference]
+lonely_psu = "adjust"
+
+[checks]
+run = ["constant_ratio", "overlap"]
+
+[report]
+title = "Intimate partner violence, NEDS 2019"
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+
+from pydantic import ConfigDict, Field, TypeAdapter
+
+from relprev.cohort import CohortSpec, cohort_spec
+from relprev.cohort.spec import Condition, Features, GroupVariable, Include, cohort_spec_names
+from relprev.errors import InvalidInputError
+from relprev.study.options import CheckOptions, EstimateOptions, InferenceOptions, ReportOptions
+from relprev.study.source import SourceOptions, SourceTable, source_options
+from relprev.tomlfile import SETTINGS, KeyPath, located, read_settings, suggestion
+
+if TYPE_CHECKING:
+    from relprev.study.result import StudyResult
+
+
+@dataclass(frozen=True, kw_only=True)
+class StudyFile:
+    """What may stand in a study file."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = SETTINGS
+
+    source: Annotated[SourceTable, Field(description="Where the data come from.")]
+    cohort: Annotated[
+        str, Field(description="A shipped cohort; the keys below replace parts of it.")
+    ] = ""
+    condition: Condition | None = None
+    include: Annotated[
+        tuple[Include, ...] | None, Field(description="Which visits, rule by rule.")
+    ] = None
+    features: Annotated[
+        Features | None, Field(description="Which codes are symptoms; default all.")
+    ] = None
+    groups: Annotated[
+        tuple[GroupVariable, ...] | None, Field(description="The groups to compare.")
+    ] = None
+    without_codes: Literal["drop", "keep"] | None = None
+    seed: Annotated[int, Field(ge=0, lt=2**32, description="Of everything random.")] = 0
+    estimate: EstimateOptions = field(default_factory=EstimateOptions)
+    inference: InferenceOptions = field(default_factory=InferenceOptions)
+    checks: CheckOptions = field(default_factory=CheckOptions)
+    report: ReportOptions = field(default_factory=ReportOptions)
+
+
+@dataclass(frozen=True)
+class Study:
+    """Source, cohort, estimates, checks and report of a study.
+
+    Parameters
+    ----------
+    source : SourceOptions
+    cohort : CohortSpec
+    estimate, inference, checks, report
+        Options; see their classes.
+    seed : int
+        Of everything random.
+    name : str
+        Of the study file, without its ending.
+    file, text : str
+        Path and content of the study file, for error messages.
+
+    Examples
+    --------
+    >>> from relprev.codes import CodeSet
+    >>> study = Study(
+    ...     SourceOptions("simulated", {"visits": 5_000, "codes": 60, "prevalence": 0.2}),
+    ...     CohortSpec(CodeSet.of("it", ["SIMULATED:CONDITION"]), (GroupVariable("group"),)),
+    ...     EstimateOptions(methods=("purple",)), checks=CheckOptions(run=()))
+    >>> result = study.run()
+    >>> result.table("group")["group"].tolist()
+    ['Group A', 'Group B', 'Group C', 'Group D']
+    """
+
+    source: SourceOptions
+    cohort: CohortSpec
+    estimate: EstimateOptions = field(default_factory=EstimateOptions)
+    inference: InferenceOptions = field(default_factory=InferenceOptions)
+    checks: CheckOptions = field(default_factory=CheckOptions)
+    report: ReportOptions = field(default_factory=ReportOptions)
+    seed: int = 0
+    name: str = "study"
+    file: str = field(default="", compare=False)
+    text: str = field(default="", repr=False, compare=False)
+
+    @staticmethod
+    def from_toml(path: str | Path) -> Study:
+        """Read a study file; a mistake in it is an error that names line and remedy."""
+        path = Path(path)
+        if not path.is_file():
+            raise InvalidInputError(f"there is no study file {path}; 'relprev init' writes one")
+        content = read_settings(path, StudyFile)
+        study = Study(
+            source=source_options(content.source, path.parent),
+            cohort=_cohort(content, path),
+            estimate=content.estimate,
+            inference=content.inference,
+            checks=content.checks,
+            report=content.report,
+            seed=content.seed,
+            name=path.stem,
+            file=str(path),
+            text=path.read_text(encoding="utf-8"),
+        )
+        _check_references(study)
+        return study
+
+    def run(
+        self, out: str | Path | None = None, *, force: bool = False, verbose: bool = True
+    ) -> StudyResult:
+        """Do the whole study.
+
+        Parameters
+        ----------
+        out : path, optional
+            Folder for the results, written whole or not at all. None: nothing is written.
+        force : bool
+            Replace results of another study.
+        verbose : bool
+            Show progress on standard error.
+        """
+        from relprev.study.run import run_study
+
+        return run_study(self, out, force=force, verbose=verbose)
+
+    def error(self, path: KeyPath, message: str) -> InvalidInputError:
+        """An error about one key of the study file."""
+        return located(self.text, self.file or "the study", path, message)
+
+    def described(self) -> dict[str, Any]:
+        """Everything that was asked for, as plain values, without secrets and folder names."""
+        cohort = asdict(self.cohort)
+        cohort["condition"] = {
+            "name": self.cohort.condition.name,
+            "codes": [str(pattern) for pattern in self.cohort.condition.patterns],
+        }
+        return {
+            "name": self.name, "seed": self.seed, "source": self.source.described(),
+            "cohort": cohort, "estimate": asdict(self.estimate),
+            "inference": asdict(self.inference), "checks": asdict(self.checks),
+            "report": asdict(self.report),
+        }  # fmt: skip
+
+
+def study_schema() -> dict[str, Any]:
+    """JSON Schema of the study file, for editors."""
+    schema = TypeAdapter(StudyFile).json_schema()
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **schema,
+        "title": "relprev study",
+    }
+
+
+def _cohort(content: StudyFile, path: Path) -> CohortSpec:
+    """The shipped cohort with the parts that the file replaces, or the file's own."""
+    names = ("condition", "include", "features", "groups", "without_codes")
+    given: dict[str, Any] = {
+        name: getattr(content, name) for name in names if getattr(content, name) is not None
+    }
+    text = path.read_text(encoding="utf-8")
+    if content.cohort and content.cohort not in cohort_spec_names():
+        words = f"got {content.cohort!r}; {suggestion(content.cohort, cohort_spec_names())}"
+        raise located(text, str(path), ("cohort",), words)
+    missing = [name for name in ("condition", "groups") if name not in given]
+    if missing and not content.cohort:
+        words = f"{missing[0]} is missing; give it, or a shipped cohort such as"
+        raise located(text, str(path), (), f'{words} cohort = "{cohort_spec_names()[0]}"')
+    try:
+        if content.cohort:
+            return replace(cohort_spec(content.cohort), **given)
+        return CohortSpec(**given, name=path.stem)
+    except InvalidInputError as error:
+        raise located(text, str(path), ("groups",), str(error)) from None
+
+
+def _check_references(study: Study) -> None:
+    groups = {group.name: group for group in study.cohort.groups}
+    for name, reference in study.estimate.reference.items():
+        at: KeyPath = ("estimate", "reference", name)
+        if name not in groups:
+            words = f"there is no group variable of that name; {suggestion(name, list(groups))}"
+            raise study.error(at, words)
+        known = [*groups[name].recode, *filter(None, [groups[name].missing])]
+        if groups[name].recode and reference not in known:
+            raise study.error(at, f"got {reference!r}; {suggestion(reference, known)}")
