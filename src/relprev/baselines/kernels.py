@@ -38,3 +38,27 @@ def forgetful_maximum(values, forget):
         size = kept
         out[i] = highest
     return out
+
+
+@njit(nogil=True, cache=True)
+def count_columns(indptr, indices, n_columns, rows, s):
+    """Some rows of a sparse 0/1 matrix, and those of them with s = 1, counted by column."""
+    counts = np.zeros((2, n_columns), dtype=np.int64)
+    for row in rows:
+        diagnosed = s[row] == 1
+        for position in range(indptr[row], indptr[row + 1]):
+            counts[0, indices[position]] += 1
+            if diagnosed:
+                counts[1, indices[position]] += 1
+    return counts
+
+
+@njit(nogil=True, cache=True)
+def column_of(indptr, indices, rows, start, stop, otherwise):
+    """Which of the columns start, ..., stop - 1 each row is in, counted from start."""
+    found = np.full(len(rows), otherwise)
+    for i in range(len(rows)):
+        for position in range(indptr[rows[i]], indptr[rows[i] + 1]):
+            if start <= indices[position] < stop:
+                found[i] = indices[position] - start
+    return found

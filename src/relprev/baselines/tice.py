@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from scipy import sparse as sp
 
 from relprev.baselines.base import GroupwiseBaseline
+from relprev.baselines.kernels import column_of, count_columns
 from relprev.cohort import Cohort
 from relprev.errors import InvalidInputError
 from relprev.model.splits import split
@@ -123,20 +124,20 @@ class Regions:
 
     def counts(self, rows: Rows, s: NDArray[np.int64]) -> tuple[Rows, Rows]:
         """Rows and diagnosed rows in every quarter, each of shape (p, 4)."""
-        return self._count(rows), self._count(rows[s[rows] == 1])
-
-    def _count(self, rows: Rows) -> Rows:
-        marked = self.member[rows]
-        size = self.member.shape[1]
-        counts = np.bincount(marked.indices, minlength=size).reshape(-1, PARTS)
-        sparse = self.home >= 0
-        counts[sparse, self.home[sparse]] = len(rows) - counts[sparse].sum(axis=1)
-        return counts
+        member = self.member
+        marked = count_columns(member.indptr, member.indices, member.shape[1], rows, s)
+        counts = marked.reshape(2, -1, PARTS)
+        sparse = np.flatnonzero(self.home >= 0)
+        total = np.array([[len(rows)], [s[rows].sum()]])
+        counts[:, sparse, self.home[sparse]] = total - counts[:, sparse].sum(axis=2)
+        return counts[0], counts[1]
 
     def parts(self, rows: Rows, feature: int) -> list[Rows]:
         """The rows by their quarter of one feature."""
-        block = self.member[rows][:, PARTS * feature : PARTS * (feature + 1)].toarray()
-        quarter = np.where(block.any(axis=1), block.argmax(axis=1), self.home[feature])
+        start, home = PARTS * feature, self.home[feature]
+        quarter = column_of(
+            self.member.indptr, self.member.indices, rows, start, start + PARTS, home
+        )
         return [rows[quarter == part] for part in range(PARTS)]
 
 
