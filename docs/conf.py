@@ -13,7 +13,7 @@ sys.path.insert(0, str(HERE / "_extensions"))
 warnings.filterwarnings("ignore", message=".*is non-interactive.*")
 
 project = "relprev"
-author = "The relprev developers"
+author = copyright = "The relprev developers"
 release = version = relprev.__version__
 extensions = [
     "myst_parser",
@@ -23,6 +23,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "mathml",
 ]
+templates_path = ["_templates"]
 exclude_patterns = ["_build", "conftest.py", "gallery/README.rst"]
 
 myst_enable_extensions = ["dollarmath", "deflist", "colon_fence"]
@@ -39,6 +40,7 @@ sphinx_gallery_conf = {
     "gallery_dirs": "auto_gallery",
     "download_all_examples": False,
     "show_memory": False,
+    "min_reported_time": 1e9,  # no running times on the pages
     "remove_config_comments": True,
 }
 

@@ -6,6 +6,10 @@ How wrong would the assumptions have to be?
 becomes of the estimate, and at which point the interval reaches 1.
 """
 
+import textwrap
+
+import matplotlib.pyplot as plt
+
 from relprev import DebiasedPURPLE
 from relprev.checks import sensitivity
 from relprev.simulate import ed_visits
@@ -13,8 +17,9 @@ from relprev.simulate import ed_visits
 visits = ed_visits(60_000, n_codes=100, seed=4)
 fitted = DebiasedPURPLE().fit(visits.cohort)
 result = sensitivity(fitted, "Group A", "Group B")
-print(result.effect)
+print(textwrap.fill(result.effect, 90))
 
 # %%
 # The bands:
 result.plot()
+plt.show()

@@ -6,6 +6,10 @@ Cases in Group A are more common than elsewhere but rarely recorded, so the reco
 opposite. The comparison of patients with the same symptoms corrects it.
 """
 
+import textwrap
+
+import matplotlib.pyplot as plt
+
 from relprev import DebiasedPURPLE
 from relprev.report import plot_forest
 from relprev.simulate import ed_visits
@@ -18,9 +22,11 @@ result = fitted.relative_prevalence()
 # The picture shows recorded ratios, corrected ratios with 95% intervals, and the truth that only a
 # simulation knows.
 truth = visits.relative_prevalence().to_frame()["estimate"]
-plot_forest(result.to_frame(), truth)
+_, ax = plt.subplots(figsize=(8, 4), layout="constrained")
+plot_forest(result.to_frame(), truth, ax)
+plt.show()
 
 # %%
 # The same in words:
 for sentence in result.sentences:
-    print(sentence)
+    print(textwrap.fill(sentence, 90), end="\n\n")
