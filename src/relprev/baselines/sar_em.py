@@ -29,7 +29,7 @@ from relprev.cohort import Cohort
 from relprev.design.base import FloatArray
 from relprev.errors import InvalidInputError
 from relprev.model.em import condition_probability, fit_em
-from relprev.model.likelihood import Parameters, Problem, evaluate
+from relprev.model.likelihood import Parameters, Problem, evaluate, linear_predictor
 from relprev.model.path import RIDGE_FLOOR, fit_best, ridge
 from relprev.model.solver import Solution, null_parameters
 
@@ -82,7 +82,7 @@ class SAREM(GroupwiseBaseline):
         best = most_likely(problem)
         if self.classifier is None:
             return float(best.evaluation.condition[0])
-        p = 0.5 * (1.0 + np.tanh(0.5 * best.evaluation.z))
+        p = 0.5 * (1.0 + np.tanh(0.5 * linear_predictor(problem, best.parameters)))
         found = fit_em(
             problem, self.classifier, p, best.parameters.c, max_iterations=self.max_iterations
         )

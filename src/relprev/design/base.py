@@ -103,12 +103,20 @@ class Design(ABC):
         """The matrix (or the given rows of it) by columns."""
 
     @abstractmethod
+    def nonzero_squares(self) -> tuple[FloatArray, IndexArray]:
+        """Sum of squares and number of every column's non-zero values."""
+
     def typical_size(self) -> FloatArray:
         """Root mean square of every column's non-zero values (1 for a column of zeros)."""
+        return root_mean_square(*self.nonzero_squares())
 
     @abstractmethod
     def to_arrays(self) -> dict[str, np.ndarray]:
-        """Plain arrays that rebuild the matrix (see ``relprev.cohort.storage``)."""
+        """Plain arrays that rebuild the matrix, see `with_arrays`."""
+
+    @abstractmethod
+    def with_arrays(self, arrays: dict[str, np.ndarray]) -> Design:
+        """A matrix of the same kind and number of columns made of such arrays."""
 
     @abstractmethod
     def to_scipy(self) -> Any:

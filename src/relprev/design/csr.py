@@ -7,6 +7,7 @@ fewer than 65,536 columns, so 92 million ones take 184 MB.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from relprev.design import kernels
-from relprev.design.base import Columns, Design, FloatArray, IndexArray, root_mean_square
+from relprev.design.base import Columns, Design, FloatArray, IndexArray
 from relprev.groups import group_counts, group_sums
 
 
@@ -100,11 +101,18 @@ class BinaryCSR(CSR):
         )
         return Columns(indptr, by_column, None)
 
+    def nonzero_squares(self) -> tuple[FloatArray, IndexArray]:
+        count = group_counts(self.indices, self.n_cols)
+        return count.astype(float), count
+
     def typical_size(self) -> FloatArray:
         return np.ones(self.n_cols)
 
     def to_arrays(self) -> dict[str, np.ndarray]:
         return {"indptr": self.indptr, "indices": self.indices}
+
+    def with_arrays(self, arrays: dict[str, np.ndarray]) -> BinaryCSR:
+        return BinaryCSR(arrays["indptr"], arrays["indices"], self.n_cols)
 
 
 class FloatCSR(CSR):
@@ -157,12 +165,40 @@ class FloatCSR(CSR):
             *kernels.by_columns(self.indptr, self.indices, self.values, picked, self.n_cols)
         )
 
-    def typical_size(self) -> FloatArray:
+    def nonzero_squares(self) -> tuple[FloatArray, IndexArray]:
         squares = group_sums(self.indices, self.values**2, self.n_cols)
-        return root_mean_square(squares, group_counts(self.indices, self.n_cols))
+        return squares, group_counts(self.indices, self.n_cols)
 
     def to_arrays(self) -> dict[str, np.ndarray]:
         return {"indptr": self.indptr, "indices": self.indices, "values": self.values}
+
+    def with_arrays(self, arrays: dict[str, np.ndarray]) -> FloatCSR:
+        return FloatCSR(arrays["indptr"], arrays["indices"], arrays["values"], self.n_cols)
+
+
+def stacked(parts: Sequence[Design]) -> Design:
+    """The rows of several matrices of one kind, one below the other.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> one = BinaryCSR(np.array([0, 2]), np.array([0, 2]), n_cols=3)
+    >>> stacked([one, one]).matvec(np.array([1.0, 10.0, 100.0]))
+    array([101., 101.])
+    """
+    if len(parts) == 1:
+        return parts[0]
+    arrays = [part.to_arrays() for part in parts]
+    joined = {
+        name: np.concatenate([of_part[name] for of_part in arrays])
+        for name in arrays[0] if name != "indptr"
+    }  # fmt: skip
+    if "indptr" in arrays[0]:
+        ends = [of_part["indptr"].astype(np.int64) for of_part in arrays]
+        starts = np.cumsum([0, *(int(end[-1]) for end in ends)])
+        shifted = [end[1:] + start for end, start in zip(ends, starts, strict=False)]
+        joined["indptr"] = np.concatenate([[0], *shifted])
+    return parts[0].with_arrays(joined)
 
 
 _NO_VALUES = np.empty(0)

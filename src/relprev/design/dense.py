@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from relprev.design import kernels
-from relprev.design.base import Columns, Design, FloatArray, IndexArray, root_mean_square
+from relprev.design.base import Columns, Design, FloatArray, IndexArray
 
 
 class Dense(Design):
@@ -56,11 +56,14 @@ class Dense(Design):
         row_of = np.tile(np.arange(n, dtype=np.int32), p)
         return Columns(np.arange(p + 1, dtype=np.int64) * n, row_of, values.T.ravel())
 
-    def typical_size(self) -> FloatArray:
-        return root_mean_square((self.values**2).sum(axis=0), (self.values != 0).sum(axis=0))
+    def nonzero_squares(self) -> tuple[FloatArray, IndexArray]:
+        return (self.values**2).sum(axis=0), (self.values != 0).sum(axis=0)
 
     def to_arrays(self) -> dict[str, np.ndarray]:
         return {"values": self.values}
+
+    def with_arrays(self, arrays: dict[str, np.ndarray]) -> Dense:
+        return Dense(arrays["values"])
 
     def to_scipy(self) -> FloatArray:
         return self.values

@@ -24,7 +24,7 @@ from sklearn.base import clone
 from relprev.design.base import FloatArray
 from relprev.errors import InvalidInputError
 from relprev.inference.propensity import PropensityModel, PropensityProblem, fit_propensity
-from relprev.model.likelihood import Parameters, Problem, evaluate
+from relprev.model.likelihood import Parameters, Problem, evaluate, linear_predictor
 from relprev.model.path import RIDGE_FLOOR, ridge
 from relprev.model.quadratic import Penalty
 from relprev.model.solver import solve
@@ -98,8 +98,9 @@ class PurpleRisk:
         return solve(problem, Penalty(strength, l2), start).parameters
 
     def judge(self, model: Parameters, rows: Rows) -> tuple[FloatArray, float]:
-        evaluation = evaluate(self.problem.take(rows), model)
-        sick = 0.5 * (1.0 + np.tanh(0.5 * evaluation.z))
+        held_out = self.problem.take(rows)
+        evaluation = evaluate(held_out, model)
+        sick = 0.5 * (1.0 + np.tanh(0.5 * linear_predictor(held_out, model)))
         loss = evaluation.loss * float(self.problem.omega[rows].sum())
         return model.c[self.reference] * sick, loss
 

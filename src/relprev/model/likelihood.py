@@ -16,26 +16,48 @@ Fisher information of one row: with p = c sigma(z), the derivative of p in
     kappa u u',    kappa = p / (1 - p).
 
 It is never negative; the observed curvature can be, for s = 0.
+
+Everything here is a sum over rows. A `Problem` holds rows in memory; a
+`PartitionedProblem` holds such problems in parts, on disk or on other machines
+(`relprev.partitions`), and adds up what they return. Whoever uses ``problem.map`` need
+not know which of the two it has.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from relprev.cohort import Cohort
-from relprev.design.base import Columns, Design, FloatArray
+from relprev.design.base import Columns, Design, FloatArray, root_mean_square
+from relprev.design.csr import stacked
 from relprev.groups import group_sums
-from relprev.model.kernels import loss_block
+from relprev.model import kernels
 from relprev.parallel import BLOCK_ROWS, blocks, map_chunks
+from relprev.partitions import Partitions, slices, total
+
+
+class _Totals:
+    """What both kinds of problems know of the groups."""
+
+    group_weight: FloatArray
+    diagnosed_weight: FloatArray
+
+    @property
+    def diagnosed_rate(self) -> FloatArray:
+        """Weighted share of diagnosed rows in every group, shape (n_groups,)."""
+        return self.diagnosed_weight / np.where(self.group_weight > 0, self.group_weight, 1.0)
 
 
 @dataclass(frozen=True)
-class Problem:
-    """Fixed inputs of a fit.
+class Problem(_Totals):
+    """Fixed inputs of a fit, in memory.
 
     Parameters
     ----------
@@ -45,8 +67,10 @@ class Problem:
     g : unsigned integer array of shape (n,)
         Group numbers 0 to ``n_groups - 1``.
     omega : float array of shape (n,)
-        Weights that sum to one.
+        Weights that sum to one (over all parts, where this is a part).
     n_groups : int
+    first_row : int
+        Number of the first row, where this is a part of a larger problem.
     """
 
     X: Design
@@ -54,6 +78,8 @@ class Problem:
     g: NDArray[np.uint8] | NDArray[np.uint16]
     omega: FloatArray
     n_groups: int
+    first_row: int = 0
+    scratch: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
     def from_cohort(cls, cohort: Cohort) -> Problem:
@@ -63,6 +89,14 @@ class Problem:
         else:
             omega = cohort.weights / cohort.weights.sum()
         return cls(cohort.X, cohort.diagnosed, cohort.groups, omega, cohort.n_groups)
+
+    @property
+    def n_rows(self) -> int:
+        return self.X.n_rows
+
+    @property
+    def n_cols(self) -> int:
+        return self.X.n_cols
 
     @cached_property
     def group_weight(self) -> FloatArray:
@@ -74,11 +108,6 @@ class Problem:
         """Total weight of every group's diagnosed rows, shape (n_groups,)."""
         hit = self.s == 1
         return group_sums(self.g[hit], self.omega[hit], self.n_groups)
-
-    @property
-    def diagnosed_rate(self) -> FloatArray:
-        """Weighted share of diagnosed rows in every group, shape (n_groups,)."""
-        return self.diagnosed_weight / np.where(self.group_weight > 0, self.group_weight, 1.0)
 
     @cached_property
     def feature_size(self) -> FloatArray:
@@ -92,10 +121,112 @@ class Problem:
 
     def take(self, rows: NDArray[np.int64]) -> Problem:
         """The same problem on some of the rows, weights scaled to sum to one again."""
-        omega = self.omega[rows]
-        return Problem(
-            self.X.take(rows), self.s[rows], self.g[rows], omega / omega.sum(), self.n_groups
+        return _taken(self, (rows, 0), float(self.omega[rows].sum()))
+
+    def map(self, function: Callable[..., Any], *shared: Any) -> list[Any]:
+        """``[function(self, *shared)]``: there is one part only."""
+        return [function(self, *shared)]
+
+    def collected(self) -> Problem:
+        """The problem in memory: itself."""
+        return self
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """All arrays that grow with the rows."""
+        return {**self.X.to_arrays(), "s": self.s, "g": self.g, "omega": self.omega}
+
+    def with_arrays(self, arrays: dict[str, NDArray[Any]]) -> Problem:
+        """The same problem on other memory."""
+        rest = dict(arrays)
+        own = {name: rest.pop(name) for name in ("s", "g", "omega")}
+        return replace(self, X=self.X.with_arrays(rest), **own)
+
+
+@dataclass(frozen=True)
+class PartitionedProblem(_Totals):
+    """A problem whose rows are kept in parts.
+
+    Parameters
+    ----------
+    parts : Partitions
+        Of `Problem`.
+    sizes : tuple of int
+        Rows of every part.
+    n_cols, n_groups : int
+    """
+
+    parts: Partitions
+    sizes: tuple[int, ...]
+    n_cols: int
+    n_groups: int
+
+    @property
+    def n_rows(self) -> int:
+        return sum(self.sizes)
+
+    @cached_property
+    def _sums(self) -> tuple[FloatArray, ...]:
+        return total(self.map(_problem_sums))
+
+    @property
+    def group_weight(self) -> FloatArray:  # type: ignore[override]
+        return self._sums[0]
+
+    @property
+    def diagnosed_weight(self) -> FloatArray:  # type: ignore[override]
+        return self._sums[1]
+
+    @cached_property
+    def feature_size(self) -> FloatArray:
+        return root_mean_square(self._sums[2], self._sums[3])
+
+    def map(self, function: Callable[..., Any], *shared: Any) -> list[Any]:
+        """``function(problem, *shared)`` of every part, in order."""
+        return self.parts.map(function, *shared)
+
+    def take(self, rows: NDArray[np.int64]) -> PartitionedProblem:
+        """The same problem on some of the rows (ascending), weights scaled to sum to one again."""
+        pieces = slices(rows, self.sizes)
+        sizes = tuple(map(len, pieces))
+        weight = float(sum(self.parts.map(_weight, each=pieces)))
+        numbered = list(zip(pieces, np.cumsum([0, *sizes[:-1]]).tolist(), strict=True))
+        return replace(
+            self, parts=self.parts.derive(_taken, weight, each=numbered), sizes=sizes
         )
+
+    def collected(self) -> Problem:
+        """All rows in memory."""
+        parts = self.map(_itself)
+        return Problem(
+            stacked([part.X for part in parts]),
+            np.concatenate([part.s for part in parts]),
+            np.concatenate([part.g for part in parts]),
+            np.concatenate([part.omega for part in parts]),
+            self.n_groups,
+        )
+
+
+AnyProblem = Problem | PartitionedProblem
+
+
+def _problem_sums(part: Problem) -> tuple[FloatArray, ...]:
+    return part.group_weight, part.diagnosed_weight, *part.X.nonzero_squares()
+
+
+def _weight(part: Problem, rows: NDArray[np.int64]) -> float:
+    return float(part.omega[rows].sum())
+
+
+def _taken(part: Problem, where: tuple[NDArray[np.int64], int], weight: float) -> Problem:
+    rows, first_row = where
+    return Problem(
+        part.X.take(rows), part.s[rows], part.g[rows], part.omega[rows] / weight, part.n_groups,
+        first_row,
+    )  # fmt: skip
+
+
+def _itself(part: Problem) -> Problem:
+    return Problem(part.X, part.s, part.g, part.omega, part.n_groups)
 
 
 @dataclass(frozen=True)
@@ -111,14 +242,21 @@ class Parameters:
         """Diagnosis rates c_g = exp(theta_g)."""
         return np.exp(self.theta)
 
+    @cached_property
+    def key(self) -> bytes:
+        """Tells these parameters from all others."""
+        digest = hashlib.blake2b(np.ascontiguousarray(self.w), digest_size=16)
+        digest.update(np.append(self.theta, self.b).tobytes())
+        return digest.digest()
+
 
 @dataclass(frozen=True)
 class Evaluation:
     """Loss and derivatives at one point.
 
     ``condition`` is the weighted sum of sigma(z) in every group (divided by the
-    groups' weights its ratios are the relative prevalences), ``curvature`` the sum
-    of the Fisher weights of z, and ``z`` the linear predictor of shape (n,).
+    groups' weights its ratios are the relative prevalences), and ``curvature`` the sum
+    of the Fisher weights of z.
     """
 
     loss: float
@@ -127,46 +265,56 @@ class Evaluation:
     grad_theta: FloatArray
     condition: FloatArray
     curvature: float
-    z: FloatArray
 
 
-def evaluate(problem: Problem, at: Parameters, z: FloatArray | None = None) -> Evaluation:
-    """One pass over the data: loss, gradient and the groups' sums of sigma(z).
-
-    Parameters
-    ----------
-    problem : Problem
-    at : Parameters
-    z : float array of shape (n,), optional
-        Memory to write the linear predictor into.
-    """
-    X, k, c = problem.X, problem.n_groups, at.c
-    predictor = np.empty(X.n_rows) if z is None else z
-
-    def one_chunk(start: int, stop: int) -> tuple[FloatArray, FloatArray]:
-        grad_w = np.zeros(X.n_cols)
-        sums = np.zeros(3 + 2 * k)  # loss, d/db, curvature, d/dtheta, condition
-        work = np.empty((4, BLOCK_ROWS))
-        for lo, hi in blocks(start, stop):
-            rows = slice(lo, hi)
-            X.dot(at.w, lo, hi, predictor[rows])
-            loss_block(
-                predictor[rows], problem.s[rows], problem.g[rows], problem.omega[rows],
-                at.b, c, work, sums,
-            )  # fmt: skip
-            X.add_tdot(work[0], lo, hi, grad_w)
-        return grad_w, sums
-
-    parts = map_chunks(one_chunk, X.n_rows)
-    sums = np.sum([part[1] for part in parts], axis=0)
+def evaluate(problem: AnyProblem, at: Parameters) -> Evaluation:
+    """One pass over the data: loss, gradient and the groups' sums of sigma(z)."""
+    k = problem.n_groups
+    grad_w, sums = total(problem.map(_pass, at))
     has_cases = problem.diagnosed_weight > 0
     theta_term = problem.diagnosed_weight[has_cases] @ at.theta[has_cases]
     return Evaluation(
         loss=float(sums[0] - theta_term),
-        grad_w=np.sum([part[0] for part in parts], axis=0),
+        grad_w=grad_w,
         grad_b=float(sums[1]),
         grad_theta=sums[3 : 3 + k] - problem.diagnosed_weight,
         condition=sums[3 + k :],
         curvature=float(sums[2]),
-        z=predictor,
     )
+
+
+def _pass(part: Problem, at: Parameters) -> tuple[FloatArray, FloatArray]:
+    """Gradient in w, and sums of loss, d/db, curvature, d/dtheta and condition."""
+    X, k, c = part.X, part.n_groups, at.c
+    if X.n_rows == 0:
+        return np.zeros(X.n_cols), np.zeros(3 + 2 * k)
+    z = part.scratch.pop("z", (None, None))[1]
+    predictor = np.empty(X.n_rows) if z is None else z
+
+    def one_chunk(start: int, stop: int) -> tuple[FloatArray, FloatArray]:
+        grad_w = np.zeros(X.n_cols)
+        sums = np.zeros(3 + 2 * k)
+        work = np.empty((4, BLOCK_ROWS))
+        for lo, hi in blocks(start, stop):
+            rows = slice(lo, hi)
+            X.dot(at.w, lo, hi, predictor[rows])
+            kernels.loss_block(
+                predictor[rows], part.s[rows], part.g[rows], part.omega[rows], at.b, c, work, sums
+            )
+            X.add_tdot(work[0], lo, hi, grad_w)
+        return grad_w, sums
+
+    grad_w, sums = total(map_chunks(one_chunk, X.n_rows))
+    part.scratch["z"] = (at.key, predictor)
+    return grad_w, sums
+
+
+def linear_predictor(part: Problem, at: Parameters) -> FloatArray:
+    """z = w.x + b of every row of a problem in memory, shape (n,); not to be written to.
+
+    The last pass's values are at hand if it was at the same parameters.
+    """
+    key, z = part.scratch.get("z", (None, None))
+    if key == at.key:
+        return z  # type: ignore[no-any-return]
+    return np.clip(part.X.matvec(at.w) + at.b, -kernels.LARGEST_Z, kernels.LARGEST_Z)

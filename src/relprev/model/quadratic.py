@@ -35,14 +35,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from relprev.design.base import Columns, FloatArray
+from relprev.design.base import Columns, Design, FloatArray
+from relprev.design.csr import stacked
 from relprev.groups import group_sums
 from relprev.model import kernels
-from relprev.model.likelihood import Evaluation, Parameters, Problem
+from relprev.model.likelihood import (
+    AnyProblem,
+    Evaluation,
+    Parameters,
+    Problem,
+    linear_predictor,
+)
 from relprev.parallel import BLOCK_ROWS, blocks, map_chunks
 
 LOCAL = 0.03  # mean squared change of log p that a step may make and still teach
@@ -122,16 +130,20 @@ class Quadratic:
             self.diagonal = self.diagonal + (self.u[: self.n_cols] ** 2) @ self.signs
 
 
-def build(problem: Problem, at: Parameters, evaluation: Evaluation, budget: int) -> Quadratic:
+def build(problem: AnyProblem, at: Parameters, evaluation: Evaluation, budget: int) -> Quadratic:
     """Curvature rows, columns and diagonal at the current point."""
-    c = at.c
-    if problem.X.n_rows <= budget:
-        k, v, a = np.empty((3, problem.X.n_rows))
-        kernels.curvatures(evaluation.z, problem.s, problem.g, problem.omega, c, k, v, a)
-        columns, g, z, exact = problem.columns, problem.g, evaluation.z, None
+    if isinstance(problem, Problem) and problem.n_rows <= budget:
+        k, v, a = np.empty((3, problem.n_rows))
+        z, g, columns, exact = linear_predictor(problem, at), problem.g, problem.columns, None
+        kernels.curvatures(z, problem.s, g, problem.omega, at.c, k, v, a)
     else:
-        rows, (k, v, a), exact = _sample(problem, c, evaluation, budget)
-        columns, g, z = problem.X.columns(rows), problem.g[rows], evaluation.z[rows]
+        tau = budget / max(evaluation.curvature, np.finfo(float).tiny)
+        samples = problem.map(_sample, at, tau)
+        columns = stacked([sample.X for sample in samples]).columns()
+        k, v, a = np.concatenate([sample.kva for sample in samples], axis=1)
+        z = np.concatenate([sample.z for sample in samples])
+        g = np.concatenate([sample.g for sample in samples])
+        exact = np.sum([sample.diagonal for sample in samples], axis=0)
     aq = np.zeros((len(k), 2))
     aq[:, 0] = a
     diagonal = kernels.columns_diagonal(columns.indptr, columns.rows, column_values(columns), aq)
@@ -143,12 +155,21 @@ def build(problem: Problem, at: Parameters, evaluation: Evaluation, budget: int)
     )  # fmt: skip
 
 
-def _sample(
-    problem: Problem, c: FloatArray, evaluation: Evaluation, budget: int
-) -> tuple[NDArray[np.int64], FloatArray, FloatArray]:
-    """Rows drawn in proportion to their curvature, their (k, v, a), and the exact diagonal."""
-    X = problem.X
-    tau = budget / max(evaluation.curvature, np.finfo(float).tiny)
+@dataclass(frozen=True)
+class _Sample:
+    """Rows drawn from a part: X, (k, v, a), z and g; and the part's exact diagonal."""
+
+    X: Design
+    kva: FloatArray
+    z: FloatArray
+    g: NDArray[Any]
+    diagonal: FloatArray
+
+
+def _sample(part: Problem, at: Parameters, tau: float) -> _Sample:
+    """Rows drawn in proportion to their curvature."""
+    X, c = part.X, at.c
+    z = linear_predictor(part, at)
 
     def one_chunk(start: int, stop: int) -> tuple[NDArray[np.int64], FloatArray, FloatArray]:
         diagonal = np.zeros(X.n_cols)
@@ -158,18 +179,18 @@ def _sample(
         for lo, hi in blocks(start, stop):
             span = slice(lo, hi)
             k, v, a = work[:, : hi - lo]
-            kernels.curvatures(
-                evaluation.z[span], problem.s[span], problem.g[span], problem.omega[span], c,
-                k, v, a,
-            )  # fmt: skip
+            kernels.curvatures(z[span], part.s[span], part.g[span], part.omega[span], c, k, v, a)
             X.add_tdot_sq(a, lo, hi, diagonal)
-            count = kernels.sample_block(k, v, a, tau, lo, rows, kept)
-            picked.append((rows[:count].copy(), kept[:, :count].copy()))
+            count = kernels.sample_block(k, v, a, tau, part.first_row + lo, rows, kept)
+            picked.append((rows[:count] - part.first_row, kept[:, :count].copy()))
         found, values = zip(*picked, strict=True)
         return np.concatenate(found), np.concatenate(values, axis=1), diagonal
 
-    rows, kva, diagonals = zip(*map_chunks(one_chunk, X.n_rows), strict=True)
-    return np.concatenate(rows), np.concatenate(kva, axis=1), np.sum(diagonals, axis=0)
+    chunks = map_chunks(one_chunk, X.n_rows)
+    rows = np.concatenate([np.empty(0, np.int64), *(chunk[0] for chunk in chunks)])
+    kva = np.concatenate([np.empty((3, 0)), *(chunk[1] for chunk in chunks)], axis=1)
+    diagonal = np.sum([np.zeros(X.n_cols), *(chunk[2] for chunk in chunks)], axis=0)
+    return _Sample(X.take(rows), kva, z[rows], part.g[rows], diagonal)
 
 
 _NO_VALUES = np.empty(0)

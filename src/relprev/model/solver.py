@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from relprev.design.base import FloatArray
 from relprev.errors import ConvergenceWarning
 from relprev.model.descent import minimise
-from relprev.model.likelihood import Evaluation, Parameters, Problem, evaluate
+from relprev.model.likelihood import AnyProblem, Evaluation, Parameters, evaluate
 from relprev.model.quadratic import Penalty, build
 
 INNER = 0.3  # accuracy of the quadratic step, as a share of the residual it starts from
@@ -91,7 +91,7 @@ class Solution:
     certificate: Certificate
 
 
-def null_parameters(problem: Problem, largest_rate: float = 1.0) -> Parameters:
+def null_parameters(problem: AnyProblem, largest_rate: float = 1.0) -> Parameters:
     """The model without features that matches every group's diagnosed share.
 
     Its scale is free, c_g sigma(b) = diagnosed share of g; ``largest_rate`` sets the
@@ -101,10 +101,10 @@ def null_parameters(problem: Problem, largest_rate: float = 1.0) -> Parameters:
     sick = min(rate.max() / largest_rate, 1.0 - 1e-6)
     with np.errstate(divide="ignore"):
         theta = np.minimum(np.log(rate / sick), 0.0)
-    return Parameters(np.zeros(problem.X.n_cols), float(np.log(sick / (1.0 - sick))), theta)
+    return Parameters(np.zeros(problem.n_cols), float(np.log(sick / (1.0 - sick))), theta)
 
 
-def gradient_scale(problem: Problem) -> float:
+def gradient_scale(problem: AnyProblem) -> float:
     """Largest absolute gradient entry of the model without features.
 
     The gradient is proportional to sigma(-b), so it is largest where sigma(b) is
@@ -128,7 +128,7 @@ def kkt_residual(
 
 
 def solve(
-    problem: Problem,
+    problem: AnyProblem,
     penalty: Penalty,
     start: Parameters | None = None,
     *,
@@ -141,7 +141,7 @@ def solve(
 
     Parameters
     ----------
-    problem : Problem
+    problem : Problem or PartitionedProblem
     penalty : Penalty
     start : Parameters, optional
         Default: the model without features, largest diagnosis rate 1.
@@ -157,12 +157,13 @@ def solve(
     options = options or SolverOptions()
     free_theta = np.full(problem.n_groups, fit_rates) & (problem.diagnosed_weight > 0)
     scale = gradient_scale(problem) if scale is None else scale
-    rows = options.curvature_rows or 2_000 + 6 * problem.X.n_cols
+    rows = options.curvature_rows or 2_000 + 6 * problem.n_cols
+    if problem.n_rows <= rows:
+        problem = problem.collected()
     at = start or null_parameters(problem)
     now = evaluate(problem, at)
     value = now.loss + penalty.value(at.w)
     kkt = kkt_residual(at, now, penalty, free_theta) / scale
-    spare = np.empty_like(now.z)
     history: deque[tuple[FloatArray, FloatArray]] = deque(maxlen=options.memory)
     passes, change, reason, iteration, stuck = 1, np.inf, "max_iterations", 0, 0
     while iteration < options.max_iterations:
@@ -174,14 +175,13 @@ def solve(
         model = build(problem, at, now, rows)
         model.learn(history)
         step = minimise(model, at, gradient, penalty, free_theta, INNER * kkt * scale)
-        found = _line_search(problem, penalty, at, gradient, value, step, spare)
+        found = _line_search(problem, penalty, at, gradient, value, step)
         passes += found.passes
         if found.evaluation is None:
             reason = "precision"
             break
         history.append((found.size * step, _stacked(found.evaluation, free_theta) - gradient))
         change = _ratio_change(now.condition, found.evaluation.condition)
-        spare = now.z
         flat = value - found.value <= ROUNDOFF * abs(value)
         at, now, value = found.parameters, found.evaluation, found.value
         before, kkt = kkt, kkt_residual(at, now, penalty, free_theta) / scale
@@ -214,8 +214,8 @@ class _Found:
 
 
 def _line_search(
-    problem: Problem, penalty: Penalty, at: Parameters, gradient: FloatArray, value: float,
-    step: FloatArray, spare: FloatArray,
+    problem: AnyProblem, penalty: Penalty, at: Parameters, gradient: FloatArray, value: float,
+    step: FloatArray,
 ) -> _Found:  # fmt: skip
     """Halve the step until the objective falls by a fraction of what its slope predicts."""
     p = len(at.w)
@@ -228,7 +228,7 @@ def _line_search(
     for tried in range(1, 30):
         theta = np.minimum(at.theta + size * step[p + 1 :], 0.0)
         new = Parameters(at.w + size * d, at.b + size * float(step[p]), theta)
-        evaluation = evaluate(problem, new, spare)
+        evaluation = evaluate(problem, new)
         new_value = evaluation.loss + penalty.value(new.w)
         if new_value <= value + 1e-4 * size * predicted + ROUNDOFF * abs(value):
             return _Found(tried, size, new_value, new, evaluation)

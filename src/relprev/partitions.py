@@ -1,0 +1,234 @@
+"""Rows kept in parts: on disk, or on the workers of a Dask cluster.
+
+Every sum over rows is taken as ``total(rows.map(function, *shared))``: each part is
+given to a function of the same kernels that work in memory, and only what the function
+returns travels. ``derive`` makes new parts of the old ones, which stay where those are.
+
+- `OutOfCore`: parts are memory-mapped files of this machine, visited one after another.
+  What ``derive`` makes is written to a scratch folder. Pages are given back after each
+  visit, so memory holds one part and a few numbers a row.
+- `OnCluster`: parts live in the memory of Dask workers. Scheduling, transport and retries
+  are Dask's: a part that is lost with its worker is made again from the files.
+
+A part is any object with ``arrays()`` (its arrays by name) and ``with_arrays`` (the same
+object on other memory).
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import shutil
+import tempfile
+import weakref
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+ALIGNMENT = 64
+
+
+class Part(Protocol):
+    """What is kept in parts."""
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """All arrays that grow with the rows."""
+
+    def with_arrays(self, arrays: dict[str, NDArray[Any]]) -> Self:
+        """The same part on other memory."""
+
+
+class Partitions(ABC):
+    """Parts that can be mapped over."""
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """Number of parts."""
+
+    @abstractmethod
+    def map(
+        self, function: Callable[..., Any], *shared: Any, each: Sequence[Any] | None = None
+    ) -> list[Any]:
+        """``function(part, *shared)`` of every part, in order; see ``derive`` for ``each``."""
+
+    @abstractmethod
+    def derive(
+        self, function: Callable[..., Any], *shared: Any, each: Sequence[Any] | None = None
+    ) -> Partitions:
+        """Parts made by ``function(part, *shared)``, or ``function(part, each[k], *shared)``."""
+
+
+class OutOfCore(Partitions):
+    """Parts on this machine's disk.
+
+    Parameters
+    ----------
+    parts : sequence of Part
+        On memory-mapped arrays, see `map_file`.
+    """
+
+    def __init__(self, parts: Sequence[Any], folder: _Scratch | None = None) -> None:
+        self._parts = list(parts)
+        self._folder = folder or _Scratch()
+
+    def __len__(self) -> int:
+        return len(self._parts)
+
+    def map(
+        self, function: Callable[..., Any], *shared: Any, each: Sequence[Any] | None = None
+    ) -> list[Any]:
+        return [self._visit(k, function, shared, each) for k in range(len(self))]
+
+    def derive(
+        self, function: Callable[..., Any], *shared: Any, each: Sequence[Any] | None = None
+    ) -> OutOfCore:
+        def made(part: Any, *rest: Any) -> Any:
+            new = function(part, *rest)
+            return new.with_arrays(self._folder.spill(new.arrays()))
+
+        return OutOfCore(self.map(made, *shared, each=each), self._folder)
+
+    def _visit(
+        self, k: int, function: Callable[..., Any], shared: Any, each: Sequence[Any] | None
+    ) -> Any:
+        part = self._parts[k]
+        result = function(part, *(() if each is None else (each[k],)), *shared)
+        for array in part.arrays().values():
+            _give_back(array)
+        return result
+
+
+class OnCluster(Partitions):
+    """Parts on the workers of a Dask cluster.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    futures : sequence of distributed.Future
+        The parts.
+    """
+
+    def __init__(self, client: Any, futures: Sequence[Any]) -> None:
+        self._client = client
+        self._futures = list(futures)
+
+    def __len__(self) -> int:
+        return len(self._futures)
+
+    def map(
+        self, function: Callable[..., Any], *shared: Any, each: Sequence[Any] | None = None
+    ) -> list[Any]:
+        futures = self._submit(function, shared, each)
+        results: list[Any] = self._client.gather(futures)
+        return results
+
+    def derive(
+        self, function: Callable[..., Any], *shared: Any, each: Sequence[Any] | None = None
+    ) -> OnCluster:
+        return OnCluster(self._client, self._submit(function, shared, each))
+
+    def _submit(
+        self, function: Callable[..., Any], shared: Any, each: Sequence[Any] | None
+    ) -> list[Any]:
+        return [
+            self._client.submit(
+                on_worker, function, part, *(() if each is None else (each[k],)), *shared,
+                pure=False,
+            )
+            for k, part in enumerate(self._futures)
+        ]  # fmt: skip
+
+
+def on_worker(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Run a function with as many threads as the Dask worker has."""
+    from distributed import get_worker
+
+    os.environ["RELPREV_NUM_THREADS"] = str(get_worker().state.nthreads)
+    return function(*arguments)
+
+
+def total(results: Sequence[tuple[Any, ...]]) -> tuple[Any, ...]:
+    """Sums of the parts' results, entry by entry, in the order of the parts.
+
+    Examples
+    --------
+    >>> total([(1, np.array([1.0, 2.0])), (2, np.array([3.0, 4.0]))])
+    (3, array([4., 6.]))
+    """
+    sums = list(results[0])
+    for result in results[1:]:
+        sums = [a + b for a, b in zip(sums, result, strict=True)]
+    return tuple(sums)
+
+
+def slices(rows: NDArray[np.int64], sizes: Sequence[int]) -> list[NDArray[np.int64]]:
+    """Ascending row numbers cut into those of every part, counted from the part's first row.
+
+    Examples
+    --------
+    >>> slices(np.array([0, 2, 3, 7]), sizes=(3, 5))
+    [array([0, 2]), array([0, 4])]
+    """
+    edges = np.cumsum([0, *sizes])
+    cuts = np.searchsorted(rows, edges)
+    return [rows[a:b] - start for a, b, start in zip(cuts, cuts[1:], edges, strict=False)]
+
+
+def map_file(path: str | Path) -> mmap.mmap:
+    """A file as read-only memory."""
+    with Path(path).open("rb") as file:
+        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+
+
+def _mapping(array: NDArray[Any]) -> mmap.mmap | None:
+    """The memory-mapped file behind an array, if there is one."""
+    base: Any = array
+    while base is not None:
+        if isinstance(base, mmap.mmap):
+            return base
+        if isinstance(base, memoryview):
+            base = base.obj
+        else:
+            base = getattr(base, "base", None)
+    return None
+
+
+def _give_back(array: NDArray[Any]) -> None:
+    """Let the system drop the pages of a memory-mapped array; they are read again when needed."""
+    mapping = _mapping(array)
+    if mapping is not None and hasattr(mmap, "MADV_DONTNEED"):
+        mapping.madvise(mmap.MADV_DONTNEED)
+
+
+class _Scratch:
+    """A private folder for derived parts, removed when nobody uses it any more."""
+
+    def __init__(self) -> None:
+        self.path = Path(tempfile.mkdtemp(prefix="relprev-"))
+        self._count = 0
+        weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
+
+    def spill(self, arrays: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+        """The arrays on memory-mapped files; those that are on one already stay there."""
+        new = {name: array for name, array in arrays.items() if _mapping(array) is None}
+        new = {name: array for name, array in new.items() if array.nbytes}
+        if not new:
+            return arrays
+        self._count += 1
+        path = self.path / f"{self._count}.bin"
+        places = {}
+        with path.open("wb") as file:
+            for name, array in new.items():
+                file.write(b"\0" * (-file.tell() % ALIGNMENT))
+                places[name] = file.tell()
+                np.ascontiguousarray(array).tofile(file)
+        memory = map_file(path)
+        path.unlink()  # the mapping keeps the content until it is dropped
+        return arrays | {
+            name: np.frombuffer(memory, array.dtype, array.size, places[name]).reshape(array.shape)
+            for name, array in new.items()
+        }
