@@ -213,6 +213,17 @@ def reproduce(
     data: Annotated[
         str, typer.Option(help="For semisynthetic: simulated, nhds:PATH or mimic:HOSP,ED.")
     ] = "simulated",
+    method: Annotated[
+        list[str] | None, typer.Option(help="A method to try; may be repeated. Default: all.")
+    ] = None,
+    seeds: Annotated[
+        int | None,
+        typer.Option(min=1, help="Data sets of every scenario. Default: 20, semisynthetic 5."),
+    ] = None,
+    splits: Annotated[
+        int | None,
+        typer.Option(min=1, help="Splits of each data set. Default: 5, semisynthetic 1."),
+    ] = None,
     jobs: Annotated[int | None, typer.Option(min=1, help="Processes. Default: all cores.")] = None,
     quiet: Quiet = False,
 ) -> None:
@@ -224,8 +235,8 @@ def reproduce(
     for experiment in EXPERIMENTS if name == "all" else [name]:
         source = data if experiment == "semisynthetic" or name != "all" else "simulated"
         done = run_experiment(
-            experiment, out, quick=quick, variant=variant.value, data=source, jobs=jobs,
-            verbose=not quiet,
+            experiment, out, quick=quick, variant=variant.value, data=source, methods=method,
+            seeds=seeds, splits=splits, jobs=jobs, verbose=not quiet,
         )  # fmt: skip
         typer.echo(f"{experiment}: written to {done.folder}")
 

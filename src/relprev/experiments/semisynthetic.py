@@ -166,16 +166,23 @@ def write_symptoms(folder: Path, data: str) -> None:
 
 
 def symptoms(prepared: Prepared) -> pd.DataFrame:
-    """Suspicious codes: version, code, description, share of the visits of a and b with it."""
+    """Suspicious codes: version, code, description, share of the visits of a and b with it.
+
+    A share that stands for 1 to 10 visits is hidden (NaN).
+    """
     visits = prepared.visits
-    shares = [_uses(visits, visits.group == g) / np.sum(visits.group == g) for g in (0, 1)]
+    shares = []
+    for g in (0, 1):
+        uses = _uses(visits, visits.group == g)[prepared.suspicious]
+        small = (uses > 0) & (uses <= LEAST_USES)
+        shares.append(np.where(small, np.nan, uses / np.sum(visits.group == g)))
     return pd.DataFrame(
         {
             "version": [visits.codes[j][0] for j in prepared.suspicious],
             "code": [visits.codes[j][1] for j in prepared.suspicious],
             "description": [describe(*visits.codes[j]) for j in prepared.suspicious],
-            "share_a": shares[0][prepared.suspicious],
-            "share_b": shares[1][prepared.suspicious],
+            "share_a": shares[0],
+            "share_b": shares[1],
         }
     )
 

@@ -1,8 +1,21 @@
-"""What users read: tables, figures and the files they are saved in."""
+"""What users read: tables, figures, the report and the files they are saved in."""
 
-from relprev.report.figures import plot_forest
-from relprev.report.output import write_results
+from relprev.report.content import StudyReport, VariableFindings
+from relprev.report.figures import plot_check, plot_forest, plot_symptoms
+from relprev.report.output import write_report, write_results
+from relprev.report.page import render_page
 from relprev.report.suppression import suppress
 from relprev.report.tables import render_text
 
-__all__ = ["plot_forest", "render_text", "suppress", "write_results"]
+__all__ = [
+    "StudyReport",
+    "VariableFindings",
+    "plot_check",
+    "plot_forest",
+    "plot_symptoms",
+    "render_page",
+    "render_text",
+    "suppress",
+    "write_report",
+    "write_results",
+]

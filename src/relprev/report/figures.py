@@ -1,78 +1,245 @@
-"""Figures. Every function draws on the given axes and returns them."""
+"""Figures. Every function draws on the given axes, or on new ones, and returns them."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from typing import Any
+import textwrap
+from collections.abc import Callable, Mapping
+from functools import wraps
+from typing import Any, TypeVar
 
+import matplotlib as mpl
 import numpy as np
 import pandas as pd
+from cycler import cycler
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from relprev.report.tables import versus_words
+from relprev.checks.result import CheckResult
+from relprev.estimates import RelativePrevalence, versus_words
 
 # Colours of Okabe and Ito, told apart by all common forms of colour vision.
 CORRECTED = "#0072B2"
 RECORDED = "#D55E00"
-TRUTH = "#000000"
-ROW_INCHES = 0.55
+OTHERS = ("#009E73", "#CC79A7", "#56B4E9", "#E69F00")
+INK = "#000000"
+WIDTH = 6.4  # inches
+LABEL_WIDTH = 26  # characters of a row's label before it is wrapped
+MARKERS = ("o", "s", "^", "v")
+STYLE: Any = {
+    "font.size": 10.0,
+    "axes.labelsize": 10.0,
+    "axes.titlesize": 11.0,
+    "axes.titlelocation": "left",
+    "axes.titleweight": "bold",
+    "axes.prop_cycle": cycler(color=[CORRECTED, RECORDED, *OTHERS]),
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.facecolor": "none",
+    "figure.facecolor": "none",
+    "legend.frameon": False,
+    "legend.facecolor": "none",
+    "text.color": INK,
+}
+
+Estimates = pd.DataFrame | RelativePrevalence | Mapping[str, pd.DataFrame | RelativePrevalence]
+Plot = TypeVar("Plot", bound=Callable[..., Axes])
 
 
+def _styled(plot: Plot) -> Plot:
+    """Draw in the house's style, and show dollar signs in names as they are."""
+
+    @wraps(plot)
+    def drawn(*args: Any, **more: Any) -> Axes:
+        with mpl.rc_context(STYLE):
+            ax = plot(*args, **more)
+            for text in ax.figure.findobj(Text):
+                text.set_parse_math(False)
+            return ax
+
+    return drawn  # type: ignore[return-value]
+
+
+@_styled
 def plot_forest(
-    frame: pd.DataFrame, truth: pd.Series | None = None, ax: Axes | None = None
+    estimates: Estimates, truth: pd.Series | None = None, ax: Axes | None = None
 ) -> Axes:
     """Relative prevalences on a log axis, recorded and corrected, one row a contrast.
 
     Parameters
     ----------
-    frame : DataFrame
-        From `RelativePrevalence.to_frame` (or `suppress`).
+    estimates : RelativePrevalence or DataFrame, or a mapping of method to either
+        An estimator's result, its table (``to_frame``, or after `suppress`), or those of
+        several methods with the same rows, drawn side by side.
     truth : Series, optional
-        Known values in the frame's order, for simulated data.
+        Known values in the table's order, for simulated data.
     ax : matplotlib Axes, optional
+
+    Examples
+    --------
+    >>> from relprev import PURPLE
+    >>> from relprev.simulate import gauss_synth
+    >>> data = gauss_synth((0.5, 0.1), seed=1)
+    >>> ax = plot_forest(PURPLE(lambdas=1e-4).fit(data.cohort).relative_prevalence("b"))
+    >>> ax.get_yticklabels()[0].get_text()
+    'a vs b'
     """
-    if ax is None:
-        figure = Figure(figsize=(7.5, 1.6 + ROW_INCHES * len(frame)), layout="constrained")
-        ax = figure.subplots()
-    y = np.arange(len(frame))[::-1]
-    estimate = frame["estimate"].to_numpy(float)
-    recorded = frame["observed_ratio"].to_numpy(float)
-    ax.axvline(1.0, color="0.6", linewidth=1, zorder=0)
-    ax.plot(recorded, y - 0.14, "D", mfc="white", mec=RECORDED, ms=7, mew=1.6, label="Recorded")
-    low, high = frame["ci_low"].to_numpy(float), frame["ci_high"].to_numpy(float)
-    if np.isfinite(low).any():
-        ax.hlines(y + 0.14, low, high, color=CORRECTED, linewidth=2)
-    ax.plot(estimate, y + 0.14, "o", color=CORRECTED, ms=8, label="Corrected for underreporting")
-    values = [estimate, recorded, low, high]
+    frames = _frames(estimates)
+    first = next(iter(frames.values()))
+    y = np.arange(len(first))[::-1].astype(float)
+    labels = [
+        _wrapped(f"{group} vs {versus_words(versus)}")
+        for group, versus in zip(first["group"], first["versus"], strict=True)
+    ]
+    ax = _axes(ax, labels, 0.42 + 0.14 * len(frames), 1.5) if ax is None else ax
+    ax.axvline(1.0, color=INK, alpha=0.45, linewidth=1, zorder=0)
+    offsets = np.linspace(0.22, -0.22, len(frames) + 1)
+    values = [_draw_method(ax, y + offsets[k], k, len(frames), name, frame)
+              for k, (name, frame) in enumerate(frames.items())]  # fmt: skip
+    recorded = first["observed_ratio"].to_numpy(float)
+    ax.plot(recorded, y + offsets[-1], "D", mfc="none", mec=RECORDED, ms=6, mew=1.6,
+            label="Recorded")  # fmt: skip
+    values.append(recorded)
     if truth is not None:
         exact = truth.to_numpy(float)
-        ax.plot(exact, y + 0.14, "|", color=TRUTH, ms=18, mew=2, label="Truth")
+        ax.plot(exact, y + offsets[0], "|", color=INK, ms=18, mew=2, label="Truth")
         values.append(exact)
-    _log_axis(ax, np.concatenate(values))
-    ax.set_yticks(y, [_row_label(row) for row in frame.to_dict("records")])
-    ax.set_ylim(-0.6, len(frame) - 0.4)
+    log_axis(ax, np.concatenate(values))
+    ax.set_yticks(y, labels)
+    ax.set_ylim(-0.6, len(first) - 0.4)
     ax.set_xlabel("Relative prevalence (log scale; 1 = equally common)")
-    for side in ("top", "right", "left"):
-        ax.spines[side].set_visible(False)
+    ax.spines["left"].set_visible(False)
     ax.tick_params(axis="y", length=0)
-    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, frameon=False)
+    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=4, handletextpad=0.3)
     return ax
 
 
-def _row_label(row: dict[Hashable, Any]) -> str:
-    return f"{row['group']} vs {versus_words(row['versus'])}"
+def _draw_method(
+    ax: Axes, y: np.ndarray, position: int, count: int, name: str, frame: pd.DataFrame
+) -> np.ndarray:
+    """Estimates and intervals of one method; returns every value drawn."""
+    label = "Corrected for underreporting" if count == 1 else f"Corrected, {name}"
+    colour = CORRECTED if position == 0 else OTHERS[(position - 1) % len(OTHERS)]
+    low, high = frame["ci_low"].to_numpy(float), frame["ci_high"].to_numpy(float)
+    if np.isfinite(low).any():
+        ax.hlines(y, low, high, color=colour, linewidth=2)
+    estimate = frame["estimate"].to_numpy(float)
+    ax.plot(estimate, y, MARKERS[position % len(MARKERS)], color=colour, ms=7, label=label)
+    return np.concatenate([estimate, low, high])
 
 
-def _log_axis(ax: Axes, values: np.ndarray) -> None:
+@_styled
+def plot_check(check: CheckResult, ax: Axes | None = None) -> Axes:
+    """The picture of a check, in the report's style.
+
+    Parameters
+    ----------
+    check : CheckResult
+    ax : matplotlib Axes, optional
+
+    Examples
+    --------
+    >>> from relprev.checks import check_leakage
+    >>> from relprev.simulate import ed_visits
+    >>> check = check_leakage(ed_visits(5_000, n_codes=60, seed=0).cohort)
+    >>> plot_check(check).get_xlabel()
+    'share diagnosed among rows with the feature'
+    """
+    if ax is None:
+        probe = Figure().subplots()
+        check.draw(probe, check.table)
+        rows = len(probe.get_yticks()) if _named_rows(probe) else 10
+        ax = _axes(None, [""] * rows, 0.3, 1.2)
+    check.draw(ax, check.table)
+    if _named_rows(ax):
+        texts = [_wrapped(label.get_text()) for label in ax.get_yticklabels()]
+        ax.set_yticks(ax.get_yticks(), texts)
+        ax.tick_params(axis="y", length=0)
+    if ax.get_xscale() == "log":
+        drawn = np.asarray(ax.get_xlim())
+        log_axis(ax, drawn)
+    if ax.get_legend() is not None:
+        ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
+    return ax
+
+
+@_styled
+def plot_symptoms(symptoms: pd.DataFrame, ax: Axes | None = None) -> Axes:
+    """The features with the largest weights, as bars from zero.
+
+    Parameters
+    ----------
+    symptoms : DataFrame
+        Columns feature and weight, and description where there is one.
+    ax : matplotlib Axes, optional
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"feature": ["S00", "Z34"], "weight": [1.2, -0.4]})
+    >>> [text.get_text() for text in plot_symptoms(table).get_yticklabels()]
+    ['S00', 'Z34']
+    """
+    labels = [_wrapped(symptom_words(row), 34) for row in symptoms.to_dict("records")]
+    ax = _axes(ax, labels, 0.28, 0.9)
+    weight = symptoms["weight"].to_numpy(float)
+    y = np.arange(len(weight))[::-1]
+    colours = np.where(weight >= 0, CORRECTED, RECORDED)
+    ax.barh(y, weight, color=list(colours), height=0.62)
+    ax.axvline(0.0, color=INK, alpha=0.45, linewidth=1)
+    ax.set_yticks(y, labels)
+    ax.set_ylim(-0.6, len(weight) - 0.4)
+    ax.spines["left"].set_visible(False)
+    ax.tick_params(axis="y", length=0)
+    ax.set_xlabel("Weight (log-odds of the condition)")
+    return ax
+
+
+def symptom_words(row: Mapping[Any, Any]) -> str:
+    """A feature's code and, where there is one, its description."""
+    words = row.get("description")
+    has_words = isinstance(words, str) and words and words != row["feature"]
+    return f"{row['feature']}: {words}" if has_words else str(row["feature"])
+
+
+def log_axis(ax: Axes, values: np.ndarray) -> None:
     """A log axis with round ticks that covers all finite values and 1."""
     finite = np.append(values[np.isfinite(values) & (values > 0)], 1.0)
-    low, high = finite.min() / 1.15, finite.max() * 1.15
-    steps = (1, 2, 5) if high / low > 8 else (1, 1.25, 1.5, 2, 2.5, 3, 4, 5, 6, 8)
-    ticks = [m * 10.0**e for e in range(-4, 5) for m in steps if low <= m * 10.0**e <= high]
+    low, high = finite.min() / 1.1, finite.max() * 1.1
+    ratio = high / low
+    steps: tuple[float, ...] = (1, 1.25, 1.5, 2, 2.5, 3, 4, 5, 6, 8)
+    steps = (1,) if ratio > 1000 else (1, 2, 5) if ratio > 8 else steps
+    steps = (1, 1.1, 1.2, 1.3, 1.5, 7, 8, 9) if ratio < 1.8 else steps
+    ticks = [m * 10.0**e for e in range(-6, 7) for m in steps if low <= m * 10.0**e <= high]
     ax.set_xscale("log")
     ax.set_xlim(low, high)
     ax.xaxis.set_major_locator(FixedLocator(ticks))
     ax.xaxis.set_minor_locator(NullLocator())
     ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+
+
+def _frames(estimates: Estimates) -> dict[str, pd.DataFrame]:
+    named = estimates if isinstance(estimates, Mapping) else {"": estimates}
+    return {
+        name: one if isinstance(one, pd.DataFrame) else one.to_frame()
+        for name, one in named.items()
+    }
+
+
+def _axes(ax: Axes | None, labels: list[str], row_inches: float, margin: float) -> Axes:
+    """The axes given, or new ones high enough for the rows."""
+    if ax is not None:
+        return ax
+    lines = sum(max(row_inches, 0.17 * (label.count("\n") + 1)) for label in labels)
+    return Figure(figsize=(WIDTH, margin + lines), layout="constrained").subplots()
+
+
+def _named_rows(ax: Axes) -> bool:
+    """Whether the y axis names things and does not measure them."""
+    return not any(character.isdigit() for label in ax.get_yticklabels()
+                   for character in label.get_text()[:1]) and len(ax.get_yticks()) > 0  # fmt: skip
+
+
+def _wrapped(text: str, width: int = LABEL_WIDTH) -> str:
+    """At most three lines."""
+    return "\n".join(textwrap.wrap(text, width, max_lines=3, placeholder=" …")) or " "

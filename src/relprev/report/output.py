@@ -1,9 +1,11 @@
-"""Write a run's results: table, figure and how to reproduce them."""
+"""Write results: tables, figures, the page, and how to reproduce them."""
 
 from __future__ import annotations
 
+import io
 import json
 import platform
+from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -11,9 +13,21 @@ from typing import Any
 import pandas as pd
 
 from relprev.files import written_whole
+from relprev.report import words
+from relprev.report.content import StudyReport
 from relprev.report.figures import plot_forest
+from relprev.report.graphics import FIGURE_FORMATS, figure_bytes
+from relprev.report.hiding import hide_small_counts
+from relprev.report.layout import (
+    Layout,
+    attrition_frame,
+    checks_frame,
+    estimates_frame,
+    lay_out,
+    symptoms_frame,
+)
+from relprev.report.page import manifest_text, render_layout, render_table
 
-FIGURE_FORMATS = ("svg", "png", "pdf")
 RECORDED_PACKAGES = ("relprev", "numpy", "scipy", "numba", "scikit-learn")
 
 
@@ -22,6 +36,27 @@ def versions() -> dict[str, str]:
     return {"python": platform.python_version()} | {
         name: version(name) for name in RECORDED_PACKAGES
     }
+
+
+def write_report(report: StudyReport, folder: str | Path) -> list[Path]:
+    """Write a study's report into a folder, small counts hidden unless it says otherwise.
+
+    Everything is made before anything is written, each file is written whole or not at all,
+    and the same report gives the same bytes. The manifest is written last.
+
+    Parameters
+    ----------
+    report : StudyReport
+        As found, nothing hidden.
+    folder : path
+        Made if missing.
+
+    Returns
+    -------
+    list of Path
+        The files written.
+    """
+    return _write(_files(lay_out(hide_small_counts(report))), folder)
 
 
 def write_results(
@@ -42,19 +77,51 @@ def write_results(
     truth : Series, optional
         Known values, for simulated data.
     """
-    folder = Path(out)
+    ax = plot_forest(frame, truth)
+    files = {"estimates.csv": _csv(frame)}
+    files |= {f"forest.{kind}": figure_bytes(ax, kind) for kind in FIGURE_FORMATS}
+    files["run.json"] = (json.dumps({**run, "versions": versions()}, indent=2) + "\n").encode()
+    return _write(files, out)
+
+
+def _files(layout: Layout) -> dict[str, bytes]:
+    report = layout.report
+    estimates = estimates_frame(report)
+    files = {
+        "report.html": render_layout(layout).encode(),
+        "estimates.csv": _csv(estimates),
+        "estimates.parquet": _parquet(estimates),
+        "checks.csv": _csv(checks_frame(report)),
+        "attrition.csv": _csv(attrition_frame(report)),
+        "symptoms.csv": _csv(symptoms_frame(report)),
+        "methods.txt": words.wrapped(layout.methods).encode(),
+    }
+    for figure in layout.figures:
+        for kind in FIGURE_FORMATS:
+            files[f"figures/{figure.name}.{kind}"] = figure_bytes(figure.ax, kind)
+    for table in layout.tables:
+        files[f"tables/{table.name}.html"] = render_table(table).encode()
+        files[f"tables/{table.name}.tex"] = table.to_latex()
+        files[f"tables/{table.name}.csv"] = table.to_csv()
+    files["manifest.json"] = manifest_text(layout).encode()
+    return files
+
+
+def _csv(frame: pd.DataFrame) -> bytes:
+    return frame.to_csv(index=False, lineterminator="\n").encode()
+
+
+def _parquet(frame: pd.DataFrame) -> bytes:
+    out = io.BytesIO()
+    frame.to_parquet(out, index=False)
+    return out.getvalue()
+
+
+def _write(files: Mapping[str, bytes], out: str | Path) -> list[Path]:
     written = []
-    with written_whole(folder / "estimates.csv") as path:
-        frame.to_csv(path, index=False)
-    written.append(folder / "estimates.csv")
-    figure = plot_forest(frame, truth).figure
-    for kind in FIGURE_FORMATS:
-        target = folder / f"forest.{kind}"
-        stamp = {"Date": None} if kind == "svg" else {"CreationDate": None} if kind == "pdf" else {}
+    for name, content in files.items():
+        target = Path(out) / name
         with written_whole(target) as path:
-            figure.savefig(path, dpi=160, metadata=stamp)  # type: ignore[union-attr]
+            path.write_bytes(content)
         written.append(target)
-    with written_whole(folder / "run.json") as path:
-        path.write_text(json.dumps({**run, "versions": versions()}, indent=2) + "\n")
-    written.append(folder / "run.json")
     return written

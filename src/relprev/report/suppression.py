@@ -4,18 +4,21 @@ A group's number of diagnosed, k, can be recovered from more than its own cell:
 from the total and the other groups' numbers, and from a ratio of recorded rates
 when the number of visits is known. So, if any group has 1 to 10 diagnosed:
 
-- its k is hidden, and so is the k of the group with the next fewest, so that the
-  total does not reveal it;
+- its k is hidden, and so is the k of the group with the next fewest, until two or more
+  are hidden that together make 11 or more, so that the total does not reveal them;
 - the recorded ratio and its interval are hidden wherever a group with hidden k
   stands on one side, and so is the diagnosis-rate ratio, because corrected ratio
   times diagnosis-rate ratio is nearly the recorded ratio; likewise the number of
-  informative cases and the sentence, which repeat them.
+  informative cases, what it follows from (standard error, p-value, degrees of
+  freedom) and the sentence, which repeat them. Estimate and interval stay.
 
 Groups with 1 to 10 visits get the same treatment for n. Zero is shown: nobody is
-identified by it.
+identified by it. `relprev.report.hiding` does the same for a whole report.
 """
 
 from __future__ import annotations
+
+import re
 
 import pandas as pd
 
@@ -23,11 +26,27 @@ from relprev.estimates import COMPLEMENT
 
 SMALLEST_SHOWN = 11
 COUNTS = ("n", "n_diagnosed")
-REVEALING = ("observed_", "diagnosis_", "effective_cases", "sentence")  # starts of column names
+REVEALING = (
+    "observed_", "diagnosis_", "effective_cases", "degrees_of_freedom", "std_error", "p_value",
+    "sentence",
+)  # fmt: skip  # starts of column names
+
+_SMALL_COUNT = re.compile(
+    r"(?:only |fewer than |at most )?(?<![\w.,])(?:[1-9]|10)(?![\w.,]?\d)"
+    r"(?=\s+(?:\w+\s+)?(?:visit|patient|people|person|wom[ae]n|m[ae]n|row|case|diagnos))"
+)
 
 
-def suppress(frame: pd.DataFrame) -> pd.DataFrame:
+def suppress(frame: pd.DataFrame, groups: pd.DataFrame | None = None) -> pd.DataFrame:
     """A copy of a results table with small counts and what reveals them set to missing.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        From ``RelativePrevalence.to_frame``.
+    groups : DataFrame, optional
+        Columns group, n, n_diagnosed of all groups, if some (such as a reference group) have
+        no row of their own.
 
     Examples
     --------
@@ -38,28 +57,56 @@ def suppress(frame: pd.DataFrame) -> pd.DataFrame:
     [40, <NA>, <NA>]
     """
     shown = frame.copy()
-    hidden: set[str] = set()
+    hidden = hidden_groups(frame if groups is None else groups)
     for column in COUNTS:
-        per_group = frame.drop_duplicates("group").set_index("group")[column]
-        small = _small_groups(per_group)
-        shown[column] = shown[column].astype("Int64").mask(shown["group"].isin(small))
-        hidden |= small
-    if hidden:
-        either_side = shown["group"].isin(hidden) | shown["versus"].isin(hidden)
-        if len(hidden) < 2:  # the only other group of two: its complement is the hidden group
-            either_side |= shown["versus"] == COMPLEMENT
+        shown[column] = shown[column].astype("Int64").mask(shown["group"].isin(hidden[column]))
+    either = hidden["n"] | hidden["n_diagnosed"]
+    if either:
+        touched = shown["group"].isin(either) | shown["versus"].isin(either)
+        if len(either) < 2:  # the only other group of two: its complement is the hidden group
+            touched |= shown["versus"] == COMPLEMENT
         for column in [str(name) for name in shown if str(name).startswith(REVEALING)]:
-            shown[column] = shown[column].mask(either_side)
+            # A sentence that withholds an estimate holds no number.
+            says_why = column == "sentence" and "estimate" in shown
+            where = touched & shown["estimate"].notna() if says_why else touched
+            shown[column] = shown[column].mask(where)
     return shown
 
 
-def _small_groups(counts: pd.Series) -> set[str]:
-    """Groups whose count must be hidden, one more added if it would stand alone."""
-    small = counts[(counts >= 1) & (counts < SMALLEST_SHOWN)]
-    names = {str(name) for name in small.index}
-    if len(names) == 1:
-        rest = counts.drop(small.index)
-        rest = rest[rest > 0]
-        if len(rest):
-            names.add(str(rest.idxmin()))
-    return names
+def hidden_groups(counts: pd.DataFrame) -> dict[str, set[str]]:
+    """For "n" and "n_diagnosed", the groups whose number must be hidden."""
+    per_group = counts.drop_duplicates("group").set_index("group")
+    return {column: {str(g) for g in hidden_cells(per_group[column])} for column in COUNTS}
+
+
+def is_small(counts: pd.Series) -> pd.Series:
+    """Whether a count is of 1 to 10 people."""
+    return (counts >= 1) & (counts < SMALLEST_SHOWN)
+
+
+def hidden_cells(counts: pd.Series) -> pd.Index:
+    """Labels to hide among counts whose total is known: small ones, and cover for them.
+
+    Examples
+    --------
+    >>> hidden_cells(pd.Series({"a": 400, "b": 1, "c": 1, "d": 60, "e": 0})).tolist()
+    ['b', 'c', 'd']
+    """
+    by_size = counts[counts > 0].sort_values(kind="stable")
+    number = int(is_small(by_size).sum())
+    if number == 0:
+        return by_size.index[:0]
+    while number < len(by_size) and (number < 2 or by_size.iloc[:number].sum() < SMALLEST_SHOWN):
+        number += 1
+    return by_size.index[:number]
+
+
+def redact(text: str) -> str:
+    """The text with counts of 1 to 10 people replaced.
+
+    Examples
+    --------
+    >>> redact("group b has only 3 diagnosed patients, group a 3,000 patients")
+    'group b has fewer than 11 diagnosed patients, group a 3,000 patients'
+    """
+    return _SMALL_COUNT.sub(f"fewer than {SMALLEST_SHOWN}", text)

@@ -1,0 +1,179 @@
+"""What the results must show. Each claim says what was found and whether it holds.
+
+Errors are those of the mean of estimate / truth over data sets and splits. A standard error (SE)
+is taken over data sets, because splits of one data set are not independent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from evidence.store import Stored
+from relprev.experiments.methods import METHODS
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A sentence about a run, and a check of it that says what was found."""
+
+    run: str
+    words: str
+    check: Callable[[Stored], tuple[str, bool]]
+
+
+def means(stored: Stored, method: str) -> pd.DataFrame:
+    """Mean and SE of estimate / truth of a method in every scenario."""
+    rows = stored.results[stored.results["method"] == method]
+    scenario = [name for name in stored.table.columns if name in _settings(stored)]
+    by_seed = rows.groupby([*scenario, "seed"], sort=False)["ratio"].mean()
+    found = by_seed.groupby(level=scenario, sort=False).agg(["mean", "std", "count"])
+    found["se"] = found["std"] / np.sqrt(found["count"])
+    return found.reset_index()
+
+
+def _settings(stored: Stored) -> list[str]:
+    experiment = stored.experiment
+    return [name for name in (experiment.panel, experiment.series, experiment.x) if name]
+
+
+def _place(stored: Stored, row: pd.Series) -> str:
+    words = {True: "separable", False: "not separable"}
+    values = [(name, row[name]) for name in _settings(stored)]
+    return ", ".join(
+        words[value] if isinstance(value, bool | np.bool_) else f"{name} {value}"
+        for name, value in values
+    ).replace("_", " ")
+
+
+def _worst(stored: Stored, method: str) -> tuple[pd.Series, float]:
+    found = means(stored, method)
+    row = found.loc[(np.log(found["mean"])).abs().idxmax()]
+    return row, float(found["mean"].sub(1).abs().max())
+
+
+def within(method: str, share: float) -> Callable[[Stored], tuple[str, bool]]:
+    """The method's mean is right up to a share in every scenario."""
+
+    def check(stored: Stored) -> tuple[str, bool]:
+        row, error = _worst(stored, method)
+        text = f"furthest {row['mean']:.3f} (SE {row['se']:.3f}): {_place(stored, row)}"
+        return text, error <= share
+
+    return check
+
+
+def off(methods: tuple[str, ...], share: float, **where: object) -> Callable:
+    """Each method's mean is wrong by more than a share in some scenario."""
+
+    def check(stored: Stored) -> tuple[str, bool]:
+        texts, errors = [], []
+        for method in methods:
+            found = means(stored, method)
+            for name, value in where.items():
+                found = found[found[name] == value]
+            texts.append(
+                f"{METHODS[method].label} {found['mean'].min():.2f} to {found['mean'].max():.2f}"
+            )
+            errors.append(found["mean"].sub(1).abs().max())
+        return "; ".join(texts), min(errors) > share
+
+    return check
+
+
+def follows_rates(method: str, tolerance: float) -> Callable[[Stored], tuple[str, bool]]:
+    """The mean is off by about c_a / c_b = 0.5 / c_b."""
+
+    def check(stored: Stored) -> tuple[str, bool]:
+        found = means(stored, method)
+        by_rate = found.groupby("rate_b")["mean"].mean()
+        error = (found["mean"] * found["rate_b"] / 0.5 - 1).abs().max()
+        return " → ".join(f"{value:.2f}" for value in by_rate), bool(error < tolerance)
+
+    return check
+
+
+def lower_bound(stored: Stored) -> tuple[str, bool]:
+    """The mean is not above 1 beyond noise (3 SE)."""
+    found = means(stored, "purple")
+    above = (found["mean"] - 1) / found["se"]
+    row = found.loc[found["mean"].idxmax()]
+    text = f"largest {row['mean']:.3f} (SE {row['se']:.3f}): {_place(stored, row)}"
+    return text, bool((above <= 3).all())
+
+
+def equals_alpha(stored: Stored) -> tuple[str, bool]:
+    """Estimate / truth is alpha."""
+    found = means(stored, "purple")
+    error = (found["mean"] / found["alpha"] - 1).abs().max()
+    return f"up to {100 * error:.1f}%", bool(error < 0.02)
+
+
+def degrades(method: str) -> Callable[[Stored], tuple[str, bool]]:
+    """The error starts near 0 and grows."""
+
+    def check(stored: Stored) -> tuple[str, bool]:
+        found = means(stored, method).sort_values(stored.experiment.x)
+        error = found["mean"].sub(1).abs().to_numpy()
+        text = " → ".join(f"{value:.3f}" for value in found["mean"])
+        grows = (np.diff(error) > -2 * found["se"].to_numpy()[1:]).all()
+        return text, bool(error[0] < 0.01 and grows and error[-1] > error[0])
+
+    return check
+
+
+def best_method(share: float, methods: tuple[str, ...]) -> Callable[[Stored], tuple[str, bool]]:
+    """The better of our two methods is right up to a share in every scenario."""
+    checks = {method: within(method, share) for method in methods}
+
+    def check(stored: Stored) -> tuple[str, bool]:
+        found = {METHODS[method].label: one(stored) for method, one in checks.items()}
+        texts = [f"{label}: {text}" for label, (text, _) in found.items()]
+        return "; ".join(texts), any(holds for _, holds in found.values())
+
+    return check
+
+
+RIVALS = ("sar-em", "bbe", "dedpul", "km2")
+CLAIMS = (
+    Claim("gauss", "PURPLE is within 2% in every cell", within("purple", 0.02)),
+    Claim("gauss", "DebiasedPURPLE is within 1% in every cell", within("debiased", 0.01)),
+    Claim("gauss", "Oracle is within 1% in every cell", within("oracle", 0.01)),
+    Claim(
+        "gauss",
+        "Negative is off by the ratio of the diagnosis rates, 5 → 0.56",
+        follows_rates("negative", 0.05),
+    ),
+    Claim(
+        "gauss",
+        "KM2, DEDPUL and BBE are off by more than 5% on data that are not separable",
+        off(("km2", "dedpul", "bbe"), 0.05, separable=False),
+    ),
+    Claim("group-gap", "PURPLE is within 1% at every distance", within("purple", 0.01)),
+    Claim("group-gap", "DebiasedPURPLE is within 1% at every distance", within("debiased", 0.01)),
+    Claim("alpha", "PURPLE never exceeds the truth beyond noise (3 SE)", lower_bound),
+    Claim("alpha", "estimate / truth is alpha, within 2%", equals_alpha),
+    Claim("false-positives", "PURPLE: right without, worse and worse with", degrades("purple")),
+    Claim(
+        "selective-diagnosis", "PURPLE: right at beta = 0, worse as it grows", degrades("purple")
+    ),
+    Claim(
+        "semisynthetic-nhds",
+        "DebiasedPURPLE is within 2% in every cell",
+        within("debiased", 0.02),
+    ),
+    Claim("semisynthetic-nhds", "PURPLE is within 15% in every cell", within("purple", 0.15)),
+    Claim(
+        "semisynthetic-nhds",
+        "Negative is off by the ratio of the diagnosis rates, up to 5 times",
+        follows_rates("negative", 0.15),
+    ),
+    Claim(
+        "semisynthetic-nhds",
+        "every other method is off by more than 15% somewhere",
+        off(RIVALS, 0.15),
+    ),
+)

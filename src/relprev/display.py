@@ -1,0 +1,98 @@
+"""Numbers and column names as people read them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+MISSING = "–"  # hidden, or not available
+
+HEADINGS = {
+    "group": "Group",
+    "versus": "Compared with",
+    "observed_ratio": "Recorded ratio",
+    "diagnosis_ratio": "Diagnosis-rate ratio",
+    "estimate": "Corrected ratio",
+    "truth": "Truth",
+    "n": "Visits",
+    "n_diagnosed": "Diagnosed",
+    "p_value": "P-value",
+    "ci_low": "Interval from",
+    "ci_high": "Interval to",
+    "std_error": "Standard error (log)",
+    "purple": "PURPLE",
+    "debiased": "DebiasedPURPLE",
+    "z": "z statistic",
+    "fifth": "Fifth of risk",
+    "predicted": "Predicted share",
+    "predicted_sd": "SD of predicted",
+    "recorded": "Recorded share",
+    "recorded_sd": "SD of recorded",
+    "drawn": "Drawn",
+    "sure_share": "Certain of group",
+    "exclusive_codes": "Codes no other group has",
+    "diagnosed_with_exclusive_codes": "Diagnosed with such codes",
+    "effective_cases": "Informative cases",
+    "mixing": "Mixing",
+    "predictive_value": "Diagnosed among them",
+    "reach": "Share of all diagnosed",
+    "where": "Where",
+    "drift": "Change of ratio (factor)",
+    "size": "Size",
+    "estimate_low": "Ratio from",
+    "estimate_high": "Ratio to",
+    "auc": "AUC",
+}
+PERCENT = {
+    "predicted", "predicted_sd", "recorded", "recorded_sd", "sure_share",
+    "diagnosed_with_exclusive_codes", "predictive_value", "reach",
+}  # fmt: skip
+
+
+def heading(column: str) -> str:
+    """Words for a column.
+
+    Examples
+    --------
+    >>> heading("observed_ratio"), heading("held_out_loss")
+    ('Recorded ratio', 'Held out loss')
+    """
+    return HEADINGS.get(column, column.replace("_", " ").capitalize())
+
+
+def cell(value: Any, column: str = "") -> str:
+    """A value as text; a dash where it is hidden or missing.
+
+    Examples
+    --------
+    >>> cell(1234567), cell(2.414), cell(0.0331), cell(0.031, "reach"), cell(1e-5, "p_value")
+    ('1,234,567', '2.41', '0.033', '3.1%', '<0.001')
+    """
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool | np.bool_):
+        return "yes" if value else "no"
+    if value is None or pd.isna(value):
+        return MISSING
+    if column == "p_value":
+        return "<0.001" if value < 0.001 else f"{value:.3f}"
+    if float(value).is_integer() and not isinstance(value, float):
+        return f"{int(value):,}"
+    if column in PERCENT:
+        return f"{value:.1%}"
+    return f"{value:.2g}" if 0 < abs(value) < 0.095 else f"{value:,.2f}"
+
+
+def with_interval(value: Any, low: Any, high: Any) -> str:
+    """An estimate and its interval.
+
+    Examples
+    --------
+    >>> with_interval(2.414, 1.9, 3.05)
+    '2.41 (1.90 to 3.05)'
+    """
+    if pd.isna(value) or pd.isna(low):
+        return cell(value)
+    return f"{cell(value)} ({cell(low)} to {cell(high)})"

@@ -1,0 +1,179 @@
+"""Hide small counts in a whole report: estimates, checks, attrition, symptoms and words.
+
+The rules for groups are those of `relprev.report.suppression`. Beyond them:
+
+- attrition: a level is hidden if fewer than 11 (but not none) were dropped between it and
+  the next level shown, because the difference is a count of people. The last level is the
+  sum of the groups and stays. A level hidden for one group variable is hidden for all.
+- checks: a row of a group with hidden counts keeps only ratios that do not depend on them;
+  shares of a group's diagnosed that stand for 1 to 10 people, counts of fifths and of
+  features likewise. A sentence that names such a row is replaced.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pandas as pd
+
+from relprev.checks.result import CheckResult
+from relprev.report.content import StudyReport, VariableFindings
+from relprev.report.suppression import (
+    hidden_cells,
+    hidden_groups,
+    is_small,
+    redact,
+    suppress,
+)
+
+NOT_COUNTED = {  # numbers of a group's row in a check that do not give its counts away
+    "estimate", "estimate_low", "estimate_high", "ci_low", "ci_high", "purple", "debiased",
+    "ratio", "drift", "mixing", "exclusive_codes", "fifth",
+}  # fmt: skip
+SHARES_OF_DIAGNOSED = ("sure_share", "diagnosed_with_exclusive_codes")
+HIDDEN_WORDS = "The numbers are hidden: they would reveal counts of 1 to 10 people."
+
+
+def hide_small_counts(report: StudyReport) -> StudyReport:
+    """The report as it may be shown; unchanged if it asks for small counts to be shown."""
+    if not report.hide_small_counts:
+        return report
+    flows = _hidden_attrition([found.attrition for found in report.variables])
+    variables = tuple(
+        _hidden_variable(found, flow) for found, flow in zip(report.variables, flows, strict=True)
+    )
+    warnings = tuple(redact(text) for text in report.warnings)
+    return replace(report, variables=variables, warnings=warnings)
+
+
+def all_groups(found: VariableFindings) -> pd.DataFrame:
+    """Columns group, n, n_diagnosed of every group that is known."""
+    if found.groups is not None:
+        return found.groups[["group", "n", "n_diagnosed"]]
+    frames = [frame[["group", "n", "n_diagnosed"]] for frame in found.estimates.values()]
+    return pd.concat(frames, ignore_index=True).drop_duplicates("group")
+
+
+def _hidden_variable(found: VariableFindings, attrition: pd.DataFrame) -> VariableFindings:
+    counts = all_groups(found)
+    hidden = hidden_groups(counts)
+    shown = counts.assign(
+        **{column: _without(counts[column], counts["group"].isin(hidden[column]))
+           for column in hidden}
+    )  # fmt: skip
+    either = hidden["n"] | hidden["n_diagnosed"]
+    symptoms = found.symptoms
+    if "visits" in symptoms:
+        visits = _without(symptoms["visits"], is_small(symptoms["visits"]))
+        symptoms = symptoms.assign(visits=visits)
+    return replace(
+        found,
+        estimates={name: suppress(frame, counts) for name, frame in found.estimates.items()},
+        attrition=attrition,
+        checks=tuple(_hidden_check(check, either) for check in found.checks),
+        symptoms=symptoms,
+        left_out={group: redact(reason) for group, reason in found.left_out.items()},
+        groups=shown,
+    )
+
+
+def _hidden_attrition(frames: Sequence[pd.DataFrame]) -> list[pd.DataFrame]:
+    hidden: dict[str, set[tuple[str, int]]] = {"visits": set(), "patients": set()}
+    for frame in frames:
+        for column, levels in hidden.items():
+            levels |= _close_levels(frame, column)
+    out = []
+    for frame in frames:
+        shown = frame[["step", "visits", "patients"]].copy()
+        for column, levels in hidden.items():
+            pairs = zip(frame["step"], frame[column], strict=True)
+            shown[column] = _without(frame[column], pd.Series([p in levels for p in pairs]))
+        out.append(shown)
+    return out
+
+
+def _close_levels(frame: pd.DataFrame, column: str) -> set[tuple[str, int]]:
+    """Levels from which 1 to 10 were dropped before the next level shown, and small levels."""
+    close = set()
+    below = 0
+    for step, value in reversed(list(zip(frame["step"], frame[column], strict=True))):
+        if pd.isna(value):
+            continue
+        if 1 <= value - below <= 10:
+            close.add((step, value))
+        else:
+            below = value
+    return close
+
+
+def _hidden_check(check: CheckResult, groups: set[str]) -> CheckResult:
+    table = check.table.reset_index(drop=True)
+    named: set[str] = set()
+    if "fifth" in table and "n_diagnosed" in table:
+        table = _hidden_fifths(table)
+    elif "feature" in table:
+        table, named = _hidden_features(table)
+    else:
+        table, named = _hidden_shares(table)
+    table, more = _hidden_rows(table, groups)
+    named |= more
+    if not any(name in check.effect for name in named):
+        return replace(check, table=table)
+    nan = float("nan")
+    return replace(check, table=table, effect=HIDDEN_WORDS, statistic=nan, interval=(nan, nan))
+
+
+def _hidden_rows(table: pd.DataFrame, groups: set[str]) -> tuple[pd.DataFrame, set[str]]:
+    """Rows of groups with hidden counts keep only what does not depend on the counts."""
+    if "group" not in table:
+        return table, set()
+    where = table["group"].isin(groups)
+    if "versus" in table:
+        where |= table["versus"].isin(groups)
+    columns = [name for name in _numbers(table) if name not in NOT_COUNTED]
+    if not columns or not where.any():
+        return table, set()
+    hidden = {name: _without(table[name], where) for name in columns}
+    return table.assign(**hidden), set(table.loc[where, "group"])
+
+
+def _hidden_fifths(table: pd.DataFrame) -> pd.DataFrame:
+    """Fifths of a group by predicted risk: their numbers add up to the group's."""
+    where = pd.Series(False, index=table.index)
+    for _, part in table.groupby("group", sort=False):
+        where[hidden_cells(part["n_diagnosed"])] = True
+    columns = [name for name in ("recorded", "recorded_sd", "n_diagnosed") if name in table]
+    return table.assign(**{name: _without(table[name], where) for name in columns})
+
+
+def _hidden_features(table: pd.DataFrame) -> tuple[pd.DataFrame, set[str]]:
+    """Features of few visits, or with few diagnosed or few others among their visits."""
+    where = is_small(table["n"])
+    if "n_diagnosed" in table:
+        where |= is_small(table["n_diagnosed"]) | is_small(table["n"] - table["n_diagnosed"])
+    hidden = {name: _without(table[name], where) for name in _numbers(table)}
+    return table.assign(**hidden), set(table.loc[where, "feature"])
+
+
+def _hidden_shares(table: pd.DataFrame) -> tuple[pd.DataFrame, set[str]]:
+    """Shares of a group's diagnosed that stand for 1 to 10 people, or all but 1 to 10."""
+    named: set[str] = set()
+    for column in SHARES_OF_DIAGNOSED:
+        if column in table and "n_diagnosed" in table:
+            people = (table[column] * table["n_diagnosed"]).round()
+            where = is_small(people) | is_small(table["n_diagnosed"] - people)
+            table = table.assign(**{column: _without(table[column], where)})
+            named |= set(table.loc[where, "group"])
+    return table, named
+
+
+def _numbers(table: pd.DataFrame) -> list[str]:
+    return [str(name) for name in table.select_dtypes("number")]
+
+
+def _without(values: pd.Series, where: pd.Series) -> pd.Series:
+    """The values with those at ``where`` missing; whole numbers stay whole."""
+    whole = pd.api.types.is_integer_dtype(values.dtype)
+    kept = values.astype("Int64") if whole else values
+    return kept.mask(where.to_numpy())

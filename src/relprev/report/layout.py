@@ -1,0 +1,281 @@
+"""What stands where in a report: the tables, figures and words of every part."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import pandas as pd
+from matplotlib.axes import Axes
+
+from relprev.checks.result import CheckResult
+from relprev.display import cell
+from relprev.report import words
+from relprev.report.content import StudyReport, VariableFindings
+from relprev.report.figures import plot_check, plot_forest, plot_symptoms
+from relprev.report.graphics import figure_bytes, inline_svg
+from relprev.report.tables import ReportTable
+
+ESTIMATES = (
+    "group", "versus", "method", "estimate", "observed_ratio", "p_value", "n", "n_diagnosed",
+)  # fmt: skip
+DECOMPOSITION = ("group", "versus", "observed_ratio", "diagnosis_ratio", "estimate")
+INTERVALS = {
+    "estimate": ("ci_low", "ci_high"),
+    "observed_ratio": ("observed_ci_low", "observed_ci_high"),
+    "diagnosis_ratio": ("diagnosis_ci_low", "diagnosis_ci_high"),
+}
+CHECK_INTERVALS = ("drift", "debiased", "predictive_value")
+
+
+@dataclass(frozen=True)
+class ReportFigure:
+    """A figure, and the words for those who do not see it."""
+
+    name: str
+    title: str
+    description: str
+    ax: Axes
+
+    @cached_property
+    def svg(self) -> str:
+        """To stand in a page."""
+        return inline_svg(figure_bytes(self.ax, "svg"), self.name, self.title, self.description)
+
+
+@dataclass(frozen=True)
+class CheckPart:
+    """A check with its explanation, picture and numbers."""
+
+    check: CheckResult
+    name: str
+    explained: str
+    figure: ReportFigure
+    table: ReportTable
+
+    @property
+    def concern(self) -> bool:
+        return self.check.verdict == "concern"
+
+    @property
+    def p_value(self) -> str:
+        """In words, or nothing for a check that is not a test."""
+        p = self.check.p_value
+        return "" if pd.isna(p) else f"p {cell(p, 'p_value')}".replace("p 0", "p = 0")
+
+
+@dataclass(frozen=True)
+class Step:
+    """One level of the attrition flow."""
+
+    words: str
+    visits: str
+    patients: str
+    excluded: str
+
+
+@dataclass(frozen=True)
+class VariablePart:
+    """All that is said of one group variable."""
+
+    name: str
+    slug: str
+    found: VariableFindings
+    answers: list[str]
+    forest: ReportFigure
+    estimates: ReportTable
+    decomposition: ReportTable
+    checks: tuple[CheckPart, ...]
+    sensitivity: tuple[CheckPart, ...]
+    steps: tuple[Step, ...]
+    attrition: ReportTable
+    symptoms: ReportTable
+    weights: ReportFigure | None
+
+    @property
+    def more(self) -> int:
+        """Number of comparisons, if not all are among the answers."""
+        count = len(self.decomposition.frame)
+        return count if count > len(self.answers) else 0
+
+    @property
+    def figures(self) -> Iterator[ReportFigure]:
+        yield self.forest
+        yield from (part.figure for part in self.checks + self.sensitivity)
+        if self.weights is not None:
+            yield self.weights
+
+    @property
+    def tables(self) -> Iterator[ReportTable]:
+        yield from (self.estimates, self.decomposition)
+        yield from (part.table for part in self.checks + self.sensitivity)
+        yield from (self.attrition, self.symptoms)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A whole report, small counts already hidden."""
+
+    report: StudyReport
+    variables: tuple[VariablePart, ...]
+    trust: words.Trust
+    methods: str
+
+    @property
+    def figures(self) -> list[ReportFigure]:
+        return [figure for part in self.variables for figure in part.figures]
+
+    @property
+    def tables(self) -> list[ReportTable]:
+        return [table for part in self.variables for table in part.tables]
+
+
+def lay_out(report: StudyReport) -> Layout:
+    """Tables, figures and words of a report whose small counts are already hidden."""
+    slugs = _slugs([found.name for found in report.variables])
+    parts = tuple(
+        _variable(report, found, slug) for found, slug in zip(report.variables, slugs, strict=True)
+    )
+    return Layout(report, parts, words.trust(report), words.methods_text(report))
+
+
+def estimates_frame(report: StudyReport) -> pd.DataFrame:
+    """All estimates: variable, method and the columns of the results."""
+    return _stacked([
+        frame.assign(variable=found.name, method=method)
+        for found in report.variables for method, frame in found.estimates.items()
+    ], "variable", "method")  # fmt: skip
+
+
+def checks_frame(report: StudyReport) -> pd.DataFrame:
+    """One row a check."""
+    columns = ["variable", "check", "verdict", "statistic", "p_value", "interval_low",
+               "interval_high", "effect"]  # fmt: skip
+    rows = [
+        (found.name, check.name, check.verdict, check.statistic, check.p_value, *check.interval,
+         check.effect)
+        for found in report.variables for check in found.checks
+    ]  # fmt: skip
+    return pd.DataFrame(rows, columns=columns)
+
+
+def attrition_frame(report: StudyReport) -> pd.DataFrame:
+    """Every step of every variable."""
+    return _stacked([
+        _with_excluded(found.attrition).assign(variable=found.name) for found in report.variables
+    ], "variable")  # fmt: skip
+
+
+def symptoms_frame(report: StudyReport) -> pd.DataFrame:
+    """The features that carry the estimates of every variable."""
+    return _stacked([found.symptoms.assign(variable=found.name) for found in report.variables],
+                    "variable")  # fmt: skip
+
+
+def _stacked(frames: list[pd.DataFrame], *first: str) -> pd.DataFrame:
+    whole = pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=list(first))
+    return whole[[*first, *(name for name in whole if name not in first)]]
+
+
+def _variable(report: StudyReport, found: VariableFindings, slug: str) -> VariablePart:
+    stacked = estimates_frame(
+        StudyReport("", "", "", "", (found,), {})
+    ).drop(columns="variable")  # fmt: skip
+    intervals = {k: v for k, v in INTERVALS.items() if set(v) <= set(stacked)}
+    several = len(found.estimates) > 1
+    main = stacked[stacked["method"] == next(iter(found.estimates))]
+    checks = [check for check in found.checks if check.kind != "sensitivity"]
+    bands = [check for check in found.checks if check.kind == "sensitivity"]
+    attrition = _with_excluded(found.attrition)
+    return VariablePart(
+        name=found.name,
+        slug=slug,
+        found=found,
+        answers=words.answers(report, found),
+        forest=_forest(found, slug),
+        estimates=ReportTable(
+            f"estimates-{slug}", f"Relative prevalence of {report.condition} by {found.name}",
+            stacked, tuple(name for name in ESTIMATES if several or name != "method"),
+            {"estimate": INTERVALS["estimate"]}, report.level,
+        ),
+        decomposition=ReportTable(
+            f"decomposition-{slug}",
+            f"Recorded ratio = diagnosis-rate ratio × corrected ratio, by {found.name}",
+            main, DECOMPOSITION, intervals, report.level,
+        ),
+        checks=tuple(
+            _check(report, check, f"check-{slug}-{kind}")
+            for check, kind in zip(checks, _slugs([c.kind for c in checks]), strict=True)
+        ),
+        sensitivity=tuple(
+            _check(report, check, f"sensitivity-{slug}-{k}") for k, check in enumerate(bands, 1)
+        ),
+        steps=tuple(_step(row) for row in attrition.to_dict("records")),
+        attrition=ReportTable(f"attrition-{slug}", f"Attrition by {found.name}", attrition),
+        symptoms=ReportTable(
+            f"symptoms-{slug}", f"Features that carry the estimate by {found.name}", found.symptoms
+        ),
+        weights=_weights(found, slug),
+    )  # fmt: skip
+
+
+def _forest(found: VariableFindings, slug: str) -> ReportFigure:
+    return ReportFigure(
+        f"forest-{slug}", f"Relative prevalence by {found.name}",
+        "Forest plot on a logarithmic axis: corrected ratios with their intervals, and recorded "
+        "ratios beside them. The table that follows holds the same numbers.",
+        plot_forest(found.estimates),
+    )  # fmt: skip
+
+
+def _weights(found: VariableFindings, slug: str) -> ReportFigure | None:
+    if found.symptoms.empty:
+        return None
+    return ReportFigure(
+        f"symptoms-{slug}", f"Features that carry the estimate by {found.name}",
+        "Bars of the features' weights. The table that follows holds the same numbers.",
+        plot_symptoms(found.symptoms),
+    )  # fmt: skip
+
+
+def _check(report: StudyReport, check: CheckResult, name: str) -> CheckPart:
+    main = [column for column in CHECK_INTERVALS if column in check.table]
+    intervals = dict.fromkeys(main[:1], ("ci_low", "ci_high"))
+    return CheckPart(
+        check, name, words.EXPLAINED.get(check.kind, ""),
+        ReportFigure(
+            name, check.name, f"{check.effect} The table that follows holds the same numbers.",
+            plot_check(check),
+        ),
+        ReportTable(name, check.name, check.table, intervals=intervals, level=report.level),
+    )  # fmt: skip
+
+
+def _with_excluded(attrition: pd.DataFrame) -> pd.DataFrame:
+    """Steps with the visits each excluded, where both levels are shown."""
+    visits = attrition["visits"].astype("Int64")
+    shown = attrition[["step", "visits", "patients"]]
+    return shown.assign(excluded_visits=visits.shift() - visits)
+
+
+def _step(row: dict[Hashable, Any]) -> Step:
+    return Step(
+        str(row["step"]), cell(row["visits"]),
+        "" if pd.isna(row["patients"]) else cell(row["patients"]),
+        "" if pd.isna(row["excluded_visits"]) else cell(row["excluded_visits"]),
+    )  # fmt: skip
+
+
+def _slugs(names: list[str]) -> list[str]:
+    """Names fit for files, no two alike."""
+    out: list[str] = []
+    for name in names:
+        plain = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:40].strip("-") or "groups"
+        slug, number = plain, 2
+        while slug in out:
+            slug, number = f"{plain}-{number}", number + 1
+        out.append(slug)
+    return out

@@ -1,0 +1,79 @@
+"""The report as one HTML page that needs nothing from outside.
+
+Data are escaped by the templates. The content-security policy allows the page's own style
+and script, by their hashes, and nothing else: no request can leave the page.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from functools import cache
+from importlib import resources
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from relprev.report import words
+from relprev.report.content import StudyReport
+from relprev.report.hiding import hide_small_counts
+from relprev.report.layout import Layout, lay_out
+from relprev.report.tables import ReportTable
+
+FOLDER = "relprev.report"
+
+
+@cache
+def _templates() -> Environment:
+    return Environment(
+        loader=PackageLoader(FOLDER), autoescape=True, undefined=StrictUndefined,
+        trim_blocks=True, lstrip_blocks=True,
+    )  # fmt: skip
+
+
+def _file(name: str) -> str:
+    return (resources.files(FOLDER) / "templates" / name).read_text(encoding="utf-8")
+
+
+def render_page(report: StudyReport) -> str:
+    """The whole page, small counts hidden unless the report says otherwise."""
+    return render_layout(lay_out(hide_small_counts(report)))
+
+
+def render_layout(layout: Layout) -> str:
+    """The whole page of a report whose tables and figures are made."""
+    css, js = _file("report.css"), _file("report.js")
+    return _templates().get_template("report.html").render(
+        layout=layout,
+        policy=_policy(css, js),
+        css=css,
+        js=js,
+        question=words.question(layout.report),
+        assumptions=words.ASSUMPTIONS,
+        suppressed=words.SUPPRESSED,
+        glossary=words.GLOSSARY,
+        has_sensitivity=any(part.sensitivity for part in layout.variables),
+        manifest=manifest_text(layout),
+    )  # fmt: skip
+
+
+def render_table(table: ReportTable) -> str:
+    """One table as HTML, to put into another page."""
+    parts = _templates().get_template("parts.html").module
+    return str(parts.table(table)).strip() + "\n"  # type: ignore[attr-defined]
+
+
+def manifest_text(layout: Layout) -> str:
+    """The manifest as JSON."""
+    return json.dumps(layout.report.manifest, indent=2, ensure_ascii=False, default=str) + "\n"
+
+
+def _policy(css: str, js: str) -> str:
+    return (
+        f"default-src 'none'; style-src '{_digest(css)}'; script-src '{_digest(js)}'; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def _digest(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

@@ -1,0 +1,333 @@
+"""What a report says in words: answers, trust, methods, explanations."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from relprev.checks.result import CheckResult
+from relprev.display import cell, with_interval
+from relprev.estimates import versus_words
+from relprev.report.content import StudyReport, VariableFindings
+
+SHOWN_ANSWERS = 6
+ASSUMPTIONS = (
+    "Nobody is diagnosed wrongly: whoever has the recorded diagnosis has the condition.",
+    "Within a group, diagnosis is random among cases: it may depend on the group, not on symptoms.",
+    "The same symptoms mean the same risk in every group.",
+)
+SUPPRESSED = (
+    "Counts of 1 to 10 people, and what would reveal them, are hidden and shown as a dash (–)."
+)
+METHODS = {
+    "DebiasedPURPLE": (
+        "DebiasedPURPLE estimates the ratio of diagnosis rates from the diagnosed by a doubly "
+        "robust score, with group propensities and risk fitted out of fold, and divides the "
+        "recorded ratio by it; standard errors come from the influence function"
+    ),
+    "PURPLE": (
+        "PURPLE fits p(diagnosed | symptoms, group) = p(condition | symptoms) × diagnosis rate of "
+        "the group by L1-penalised maximum likelihood and compares the groups' mean "
+        "p(condition | symptoms); it gives no interval"
+    ),
+}
+REFERENCES = {
+    "PURPLE": (
+        "Shanmugam D, Hou K, Pierson E. Quantifying disparities in intimate partner violence: a "
+        "machine learning method to correct for underreporting."
+    ),
+    "DebiasedPURPLE": (
+        "Chernozhukov V, Chetverikov D, Demirer M, Duflo E, Hansen C, Newey W, Robins J. "
+        "Double/debiased machine learning for treatment and structural parameters. The "
+        "Econometrics Journal 2018;21:C1-C68."
+    ),
+    "unconstrained": (
+        "Nadeau C, Bengio Y. Inference for the generalization error. Machine Learning "
+        "2003;52:239-281."
+    ),
+    "holm": (
+        "Holm S. A simple sequentially rejective multiple test procedure. Scandinavian Journal of "
+        "Statistics 1979;6:65-70."
+    ),
+}
+EXPLAINED = {
+    "constant_ratio": (
+        "Asks whether the ratio of two groups' diagnosis rates is the same for cases of low and of "
+        "high risk, as the method assumes. A factor of 1 means no change."
+    ),
+    "calibration": (
+        "Compares predicted and recorded shares of diagnosed patients, in fifths of every group by "
+        "predicted risk, among patients the model has not seen. Points on the diagonal are right."
+    ),
+    "unconstrained": (
+        "Asks whether a model that gives every group its own meaning of symptoms predicts held-out "
+        "diagnoses better. If it does, the same symptoms do not mean the same risk in every group."
+    ),
+    "overlap": (
+        "Asks whether the groups share symptoms, so that their diagnosed patients can be compared. "
+        "Mixing is 1 if symptoms say nothing about the group and 0 if they give it away."
+    ),
+    "leakage": (
+        "Looks for features that all but imply the diagnosis and so may record it under another "
+        "name. Such features should be removed."
+    ),
+    "agreement": (
+        "Compares the two estimators. If they differ by more than chance allows, the penalty or "
+        "the assumed shape of the risk moves PURPLE's answer."
+    ),
+    "sensitivity": (
+        "Shows what the ratio would be if an assumption were wrong to a given degree, and how "
+        "wrong it must be for the interval to reach 1. p(y|x) is the chance of having the "
+        "condition given the symptoms."
+    ),
+}
+GLOSSARY = {
+    "Relative prevalence (corrected ratio)": (
+        "How many times as common the condition is in one group as in another, recorded or not. "
+        "Only ratios can be estimated, never how common the condition is in itself."
+    ),
+    "Recorded ratio": "The same ratio for recorded diagnoses, without any correction.",
+    "Diagnosis-rate ratio": (
+        "How many times as likely a case is to be diagnosed in one group as in another. Recorded "
+        "ratio = diagnosis-rate ratio × corrected ratio."
+    ),
+    "Confidence interval (CI)": (
+        "A range made by a procedure that covers the true ratio in the stated share of studies, if "
+        "the assumptions hold. It says nothing about the assumptions being wrong."
+    ),
+    "Everyone else": "All other groups of the variable together.",
+    "p(y|x)": "The chance of having the condition given the symptoms.",
+    "Informative cases": (
+        "How many diagnosed patients the diagnosis-rate ratio effectively rests on; patients whose "
+        "symptoms occur in one group only tell nothing."
+    ),
+    "Tipping point": "How wrong an assumption must be for the interval to reach 1.",
+    "Concern": (
+        "A check found more than chance or a stated limit allows. No concern does not prove that "
+        "an assumption holds."
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Trust:
+    """A verdict on trust: "concern", "no concern" or "not judged", with its reasons."""
+
+    verdict: str
+    heading: str
+    points: tuple[str, ...]
+
+
+def question(report: StudyReport) -> str:
+    """What was asked."""
+    return f"How much more common is {report.condition} in one group than in another?"
+
+
+def answers(report: StudyReport, found: VariableFindings) -> list[str]:
+    """One sentence a contrast, by the method to trust; the largest differences if many."""
+    rows = _main(found).to_dict("records")
+    if len(rows) > SHOWN_ANSWERS:
+        seen: set[frozenset[str]] = set()
+        ordered = sorted(rows, key=lambda row: -abs(_log(row["estimate"])))
+        rows = [
+            row for row in ordered
+            if (pair := frozenset((row["group"], row["versus"]))) not in seen and not seen.add(pair)  # type: ignore[func-returns-value]
+        ][:SHOWN_ANSWERS]  # fmt: skip
+    return [answer(report, row) for row in rows]
+
+
+def answer(report: StudyReport, row: Mapping[Any, Any]) -> str:
+    """What one row says."""
+    condition, other = _sentence_case(report.condition), versus_words(row["versus"])
+    if pd.isna(row["estimate"]):
+        why = row.get("sentence")
+        return why if isinstance(why, str) else f"No estimate for {row['group']} versus {other}."
+    interval = "no interval" if pd.isna(row["ci_low"]) else (
+        f"{report.level:.0%} CI {cell(row['ci_low'])} to {cell(row['ci_high'])}"
+    )  # fmt: skip
+    words = (
+        f"{condition} is an estimated {cell(row['estimate'])} times ({interval}) as common among "
+        f"{row['group']} as among {other}; "
+    )
+    if pd.isna(row["observed_ratio"]):
+        words += "the recorded ratio is hidden because counts are small."
+    else:
+        words += f"recorded rates alone would say {cell(row['observed_ratio'])}."
+    if not pd.isna(row["ci_low"]) and row["ci_low"] <= 1 <= row["ci_high"]:
+        words += " The interval includes 1: the data do not show a difference."
+    return words
+
+
+def trust(report: StudyReport) -> Trust:
+    """A verdict on trust from the checks, and what limits it."""
+    done = list(assumption_checks(report))
+    raised = [(name, check) for name, check in done if check.verdict == "concern"]
+    points = [f"{check.name}, by {name}: {check.effect}" for name, check in raised]
+    fragile = [
+        f"{check.name}, by {name}: {check.effect}"
+        for name, check in sensitivity_checks(report) if check.verdict == "concern"
+    ]  # fmt: skip
+    if fragile:
+        points.append(
+            f"{_count(len(fragile), 'comparison is', 'comparisons are')} fragile: a small "
+            "violation of an assumption, or chance, could explain the difference (see Sensitivity)."
+        )
+    without = [found.name for found in report.variables if _main(found)["ci_low"].isna().all()]
+    if without:
+        points.append(
+            f"No confidence intervals by {', '.join(without)}: how much chance matters is unknown."
+        )
+    for found in report.variables:
+        frame = _main(found)
+        withheld = frame.loc[frame["estimate"].isna(), "group"].unique()
+        if len(withheld):
+            points.append(f"No estimate by {found.name} for {', '.join(withheld)}.")
+        points += [f"Left out by {found.name}: {group} ({reason})."
+                   for group, reason in found.left_out.items()]  # fmt: skip
+    if raised:
+        verdict, heading = (
+            "concern",
+            (
+                f"Read with care: {len(raised)} of {len(done)} checks "
+                f"{'raises' if len(raised) == 1 else 'raise'} a concern"
+            ),
+        )
+    elif done:
+        verdict, heading = "no concern", f"None of {len(done)} checks raises a concern"
+    else:
+        verdict, heading = "not judged", "No check of the assumptions was made"
+    return Trust(verdict, heading, tuple(points))
+
+
+def assumption_checks(report: StudyReport) -> Iterator[tuple[str, CheckResult]]:
+    """Variable and check, for every check of an assumption."""
+    for found in report.variables:
+        yield from ((found.name, check) for check in found.checks if check.kind != "sensitivity")
+
+
+def sensitivity_checks(report: StudyReport) -> Iterator[tuple[str, CheckResult]]:
+    """Variable and check, for every sensitivity analysis."""
+    for found in report.variables:
+        yield from ((found.name, check) for check in found.checks if check.kind == "sensitivity")
+
+
+def methods_text(report: StudyReport) -> str:
+    """A methods section with the numbers of this run, and the references."""
+    used = list(dict.fromkeys(name for found in report.variables for name in found.estimates))
+    paragraphs = [
+        _aim(report),
+        "The ratio of recorded rates misleads if groups are diagnosed at different rates. "
+        "Relative prevalence corrects for this under three assumptions: "
+        + " ".join(f"({k}) {text[0].lower()}{text[1:-1]}{';' if k < 3 else '.'}"
+                   for k, text in enumerate(ASSUMPTIONS, 1)),
+        _estimation(report, used),
+        _checking(report),
+        _software(report),
+    ]  # fmt: skip
+    paragraphs += [f"{k}. {text}" for k, text in enumerate(references(report), 1)]
+    return "\n\n".join(paragraph for paragraph in paragraphs if paragraph) + "\n"
+
+
+def references(report: StudyReport) -> list[str]:
+    """Works to cite for this run."""
+    kinds = {check.kind for _, check in assumption_checks(report)}
+    wanted = ["PURPLE"]
+    if any("DebiasedPURPLE" in found.estimates for found in report.variables):
+        wanted.append("DebiasedPURPLE")
+    if "unconstrained" in kinds:
+        wanted.append("unconstrained")
+    if kinds & {"agreement", "calibration"}:
+        wanted.append("holm")
+    return [REFERENCES[name] for name in wanted]
+
+
+def _aim(report: StudyReport) -> str:
+    sizes = []
+    for found in report.variables:
+        last = found.attrition.iloc[-1] if len(found.attrition) else None
+        if last is None or pd.isna(last["visits"]):
+            continue
+        people = "" if pd.isna(last["patients"]) else f" by {cell(last['patients'])} patients"
+        groups = len(_group_names(found))
+        sizes.append(f"{cell(last['visits'])} visits{people} in {groups} groups by {found.name}")
+    analysed = f" We analysed {'; '.join(sizes)}." if sizes else ""
+    return (
+        f"We estimated the relative prevalence of {report.condition} among {report.population} "
+        f"({report.source}), by {_listed([found.name for found in report.variables])}.{analysed}"
+    )
+
+
+def _estimation(report: StudyReport, used: list[str]) -> str:
+    words = " ".join(f"{METHODS.get(name, name)}." for name in used)
+    if any(_main(found)["ci_low"].notna().any() for found in report.variables):
+        words += f" Intervals are {report.level:.0%} confidence intervals on the log scale."
+    results = [
+        f"{row['group']} versus {versus_words(row['versus'])} "
+        f"{with_interval(row['estimate'], row['ci_low'], row['ci_high'])}"
+        for found in report.variables for row in _main(found).to_dict("records")
+        if not pd.isna(row["estimate"])
+    ]  # fmt: skip
+    return f"{words} Estimates: {'; '.join(results)}." if results else words
+
+
+def _checking(report: StudyReport) -> str:
+    names = list(dict.fromkeys(check.name for _, check in assumption_checks(report)))
+    words = ""
+    if names:
+        words = f"Assumptions were checked: {_listed([_lower(name) for name in names])}. "
+        words += f"{trust(report).heading}. "
+    if next(sensitivity_checks(report), None):
+        words += (
+            "Sensitivity analyses varied the assumptions and give the point at which an interval "
+            "reaches 1. "
+        )
+    return words + (SUPPRESSED if report.hide_small_counts else "")
+
+
+def _software(report: StudyReport) -> str:
+    versions = report.manifest.get("versions", {})
+    named = versions if isinstance(versions, Mapping) else {}
+    listed = ", ".join(f"{name} {value}" for name, value in named.items())
+    seed = report.manifest.get("seed")
+    words = f"Software: {listed}." if listed else "Software: relprev."
+    return words if seed is None else f"{words} Seed {seed}."
+
+
+def wrapped(text: str, width: int = 90) -> str:
+    """Paragraphs broken into lines, for a text file."""
+    return "\n\n".join(textwrap.fill(part, width) for part in text.strip().split("\n\n")) + "\n"
+
+
+def _main(found: VariableFindings) -> pd.DataFrame:
+    return next(iter(found.estimates.values()))
+
+
+def _group_names(found: VariableFindings) -> list[str]:
+    if found.groups is not None:
+        return list(found.groups["group"])
+    return list(_main(found)["group"].unique())
+
+
+def _log(value: float) -> float:
+    return float(np.log(value)) if value > 0 else 0.0
+
+
+def _count(number: int, one: str, many: str) -> str:
+    return f"{number} {one if number == 1 else many}"
+
+
+def _listed(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _sentence_case(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _lower(text: str) -> str:
+    return text if text[1:2].isupper() else text[:1].lower() + text[1:]
