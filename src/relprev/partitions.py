@@ -190,10 +190,7 @@ def _mapping(array: NDArray[Any]) -> mmap.mmap | None:
     while base is not None:
         if isinstance(base, mmap.mmap):
             return base
-        if isinstance(base, memoryview):
-            base = base.obj
-        else:
-            base = getattr(base, "base", None)
+        base = base.obj if isinstance(base, memoryview) else getattr(base, "base", None)
     return None
 
 

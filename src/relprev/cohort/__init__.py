@@ -3,15 +3,19 @@
 from relprev.cohort.build import BuiltCohort, build_cohorts
 from relprev.cohort.cohort import Cohort
 from relprev.cohort.convert import as_cohort
+from relprev.cohort.partitioned import AnyCohort, PartitionedCohort, write_parts
 from relprev.cohort.spec import CohortSpec, cohort_spec
 from relprev.cohort.table import read_table
 
 __all__ = [
+    "AnyCohort",
     "BuiltCohort",
     "Cohort",
     "CohortSpec",
+    "PartitionedCohort",
     "as_cohort",
     "build_cohorts",
     "cohort_spec",
     "read_table",
+    "write_parts",
 ]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -102,8 +103,31 @@ class Cohort:
         """Group name of every visit, shape (n,)."""
         return np.asarray(self.group_names)[self.groups]
 
+    @property
+    def n_cols(self) -> int:
+        return self.X.n_cols
+
     def __len__(self) -> int:
         return self.n
+
+    def map(self, function: Callable[..., Any], *shared: Any) -> list[Any]:
+        """``[function(self, *shared)]``: a cohort in memory is one part."""
+        return [function(self, *shared)]
+
+    def gathered(self, name: str) -> NDArray[Any] | None:
+        """One value a visit: "diagnosed", "groups", "clusters" and so on; None if absent."""
+        values: NDArray[Any] | None = getattr(self, name)
+        return values
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """All arrays that grow with the visits."""
+        rows = {name: getattr(self, name) for name in ROW_FIELDS}
+        return self.X.to_arrays() | {k: v for k, v in rows.items() if v is not None}
+
+    def with_arrays(self, arrays: dict[str, NDArray[Any]]) -> Cohort:
+        """The same cohort on other memory."""
+        rows = {name: arrays[name] for name in ROW_FIELDS if name in arrays}
+        return replace(self, X=self.X.with_arrays(arrays), **rows)  # type: ignore[arg-type]
 
     def take(self, rows: NDArray[Any]) -> Cohort:
         """The visits at the given positions (or where a mask is true), all groups kept."""

@@ -9,6 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from relprev.cohort.cohort import Cohort
+from relprev.cohort.partitioned import AnyCohort, PartitionedCohort
 from relprev.design import as_design
 from relprev.design.convert import listed
 from relprev.errors import InvalidInputError
@@ -56,10 +57,13 @@ def as_cohort(
     given = {"s": s, "groups": groups, "sample_weight": sample_weight, "clusters": clusters,
              "strata": strata, "psus": psus, "ids": ids}  # fmt: skip
     if isinstance(X, Cohort):
-        extra = [name for name, value in given.items() if value is not None]
-        if extra:
-            raise InvalidInputError(f"a Cohort was given: {', '.join(extra)} must not be given too")
+        _nothing_else(given)
         return X
+    if isinstance(X, PartitionedCohort):
+        raise InvalidInputError(
+            "this needs a cohort in memory, and the one given is kept in parts; use fewer visits "
+            "or a method that works on parts (PURPLE with its logistic model)"
+        )
     design, names = as_design(X)
     if feature_names is not None:
         names = tuple(str(name) for name in feature_names)
@@ -120,6 +124,20 @@ def _diagnosed(s: Any) -> NDArray[np.uint8]:
     if values.all():
         raise InvalidInputError("s has no 0: everybody is diagnosed; is s really the diagnosis?")
     return values.astype(np.uint8)
+
+
+def any_cohort(X: Any, s: Any = None, **given: Any) -> AnyCohort:
+    """`as_cohort`, or the `PartitionedCohort` that was given."""
+    if isinstance(X, PartitionedCohort):
+        _nothing_else({"s": s, **given})
+        return X
+    return as_cohort(X, s, **given)
+
+
+def _nothing_else(given: dict[str, Any]) -> None:
+    extra = [name for name, value in given.items() if value is not None]
+    if extra:
+        raise InvalidInputError(f"a Cohort was given: {', '.join(extra)} must not be given too")
 
 
 def _group_numbers(groups: Any) -> tuple[NDArray[Any], tuple[str, ...]]:

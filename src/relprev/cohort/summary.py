@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from relprev.cohort.cohort import Cohort
+from relprev.cohort.partitioned import AnyCohort
+from relprev.design import Design
 from relprev.estimates import GroupSummary
 from relprev.groups import group_counts, group_sums
+from relprev.partitions import total
 
 FloatArray = NDArray[np.float64]
 
@@ -15,6 +21,11 @@ FloatArray = NDArray[np.float64]
 def row_weights(cohort: Cohort) -> FloatArray:
     """Weights of the rows, ones where the cohort has none; shape (n,)."""
     return np.ones(cohort.n) if cohort.weights is None else np.asarray(cohort.weights)
+
+
+def total_weight(cohort: Cohort) -> float:
+    """Sum of the rows' weights."""
+    return float(row_weights(cohort).sum())
 
 
 def group_means(values: FloatArray, cohort: Cohort) -> FloatArray:
@@ -27,28 +38,40 @@ def group_means(values: FloatArray, cohort: Cohort) -> FloatArray:
 
 
 def summarise(
-    cohort: Cohort, condition: FloatArray, diagnosis_rate: FloatArray | None = None
+    cohort: AnyCohort,
+    condition: FloatArray | Callable[[Design], FloatArray],
+    diagnosis_rate: FloatArray | None = None,
 ) -> GroupSummary:
     """Summary of every group.
 
     Parameters
     ----------
-    cohort : Cohort
-    condition : array of shape (n_groups,)
-        Mean p(y=1|x) of every group, up to a common factor.
+    cohort : Cohort or PartitionedCohort
+    condition : array of shape (n_groups,), or function of X
+        Mean p(y=1|x) of every group, or p(y=1|x) of every row, up to a common factor.
     diagnosis_rate : array of shape (n_groups,), optional
         c_g up to a common factor. Default: diagnosed share over ``condition``.
     """
-    diagnosed, k = cohort.diagnosed == 1, cohort.n_groups
-    share = group_means(diagnosed.astype(float), cohort)
+    predict = condition if callable(condition) else None
+    n, n_diagnosed, weight, recorded, sick = total(cohort.map(_group_totals, predict))
     with np.errstate(invalid="ignore", divide="ignore"):
-        rate = share / condition if diagnosis_rate is None else diagnosis_rate
+        mean = sick / weight if callable(condition) else condition
+        share = recorded / weight
+        rate = share / mean if diagnosis_rate is None else diagnosis_rate
     return GroupSummary(
-        names=cohort.group_names,
-        weight=group_sums(cohort.groups, row_weights(cohort), k),
-        diagnosed_rate=share,
-        condition=condition,
-        diagnosis_rate=rate,
-        n=group_counts(cohort.groups, k),
-        n_diagnosed=group_counts(cohort.groups[diagnosed], k),
-    )
+        names=cohort.group_names, weight=weight, diagnosed_rate=share, condition=mean,
+        diagnosis_rate=rate, n=n, n_diagnosed=n_diagnosed,
+    )  # fmt: skip
+
+
+def _group_totals(
+    cohort: Cohort, predict: Callable[[Design], FloatArray] | None
+) -> tuple[NDArray[Any], ...]:
+    """By group: rows, diagnosed rows, weight, weight of the diagnosed, weighted p(y=1|x)."""
+    g, k, hit = cohort.groups, cohort.n_groups, cohort.diagnosed == 1
+    weights = row_weights(cohort)
+    sick = np.zeros(k) if predict is None else group_sums(g, weights * predict(cohort.X), k)
+    return (
+        group_counts(g, k), group_counts(g[hit], k), group_sums(g, weights, k),
+        group_sums(g[hit], weights[hit], k), sick,
+    )  # fmt: skip

@@ -182,11 +182,12 @@ def sweep(indptr, rows, values, aq, grad, w, d, diagonal, extra, u, signs, seen,
         target = now - slope / curvature
         size = max(abs(target) - l1 / curvature, 0.0)
         new = size if target > 0.0 else -size
-        delta = min(max(new, w[j] - cap[j]), w[j] + cap[j]) - now
+        moved = min(max(new, w[j] - cap[j]), w[j] + cap[j])
+        delta = moved - now
         if delta == 0.0:
             continue
         worst = max(worst, abs(delta) * curvature)
-        d[j] += delta
+        d[j] = moved - w[j]  # not d[j] + delta: where moved is zero, w + d must be zero exactly
         for m in range(len(signs)):
             seen[m] += u[j, m] * delta
         if binary:

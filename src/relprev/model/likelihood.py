@@ -34,7 +34,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from relprev.cohort import Cohort
+from relprev.cohort import AnyCohort, Cohort
+from relprev.cohort.summary import row_weights, total_weight
 from relprev.design.base import Columns, Design, FloatArray, root_mean_square
 from relprev.design.csr import stacked
 from relprev.groups import group_sums
@@ -43,20 +44,8 @@ from relprev.parallel import BLOCK_ROWS, blocks, map_chunks
 from relprev.partitions import Partitions, slices, total
 
 
-class _Totals:
-    """What both kinds of problems know of the groups."""
-
-    group_weight: FloatArray
-    diagnosed_weight: FloatArray
-
-    @property
-    def diagnosed_rate(self) -> FloatArray:
-        """Weighted share of diagnosed rows in every group, shape (n_groups,)."""
-        return self.diagnosed_weight / np.where(self.group_weight > 0, self.group_weight, 1.0)
-
-
 @dataclass(frozen=True)
-class Problem(_Totals):
+class Problem:
     """Fixed inputs of a fit, in memory.
 
     Parameters
@@ -84,11 +73,7 @@ class Problem(_Totals):
     @classmethod
     def from_cohort(cls, cohort: Cohort) -> Problem:
         """The cohort's data with weights scaled to sum to one."""
-        if cohort.weights is None:
-            omega = np.full(cohort.n, 1.0 / cohort.n)
-        else:
-            omega = cohort.weights / cohort.weights.sum()
-        return cls(cohort.X, cohort.diagnosed, cohort.groups, omega, cohort.n_groups)
+        return _part_of_cohort(cohort, 0, total_weight(cohort))
 
     @property
     def n_rows(self) -> int:
@@ -108,6 +93,11 @@ class Problem(_Totals):
         """Total weight of every group's diagnosed rows, shape (n_groups,)."""
         hit = self.s == 1
         return group_sums(self.g[hit], self.omega[hit], self.n_groups)
+
+    @property
+    def diagnosed_rate(self) -> FloatArray:
+        """Weighted share of diagnosed rows in every group, shape (n_groups,)."""
+        return _rate(self.diagnosed_weight, self.group_weight)
 
     @cached_property
     def feature_size(self) -> FloatArray:
@@ -137,13 +127,12 @@ class Problem(_Totals):
 
     def with_arrays(self, arrays: dict[str, NDArray[Any]]) -> Problem:
         """The same problem on other memory."""
-        rest = dict(arrays)
-        own = {name: rest.pop(name) for name in ("s", "g", "omega")}
-        return replace(self, X=self.X.with_arrays(rest), **own)
+        s, g, omega = (arrays[name] for name in ("s", "g", "omega"))
+        return replace(self, X=self.X.with_arrays(arrays), s=s, g=g, omega=omega)
 
 
 @dataclass(frozen=True)
-class PartitionedProblem(_Totals):
+class PartitionedProblem:
     """A problem whose rows are kept in parts.
 
     Parameters
@@ -165,19 +154,27 @@ class PartitionedProblem(_Totals):
         return sum(self.sizes)
 
     @cached_property
-    def _sums(self) -> tuple[FloatArray, ...]:
+    def _sums(self) -> tuple[NDArray[Any], ...]:
         return total(self.map(_problem_sums))
 
     @property
-    def group_weight(self) -> FloatArray:  # type: ignore[override]
+    def group_weight(self) -> FloatArray:
+        """Total weight of every group, shape (n_groups,)."""
         return self._sums[0]
 
     @property
-    def diagnosed_weight(self) -> FloatArray:  # type: ignore[override]
+    def diagnosed_weight(self) -> FloatArray:
+        """Total weight of every group's diagnosed rows, shape (n_groups,)."""
         return self._sums[1]
+
+    @property
+    def diagnosed_rate(self) -> FloatArray:
+        """Weighted share of diagnosed rows in every group, shape (n_groups,)."""
+        return _rate(self.diagnosed_weight, self.group_weight)
 
     @cached_property
     def feature_size(self) -> FloatArray:
+        """Root mean square of every feature's non-zero values, shape (p,)."""
         return root_mean_square(self._sums[2], self._sums[3])
 
     def map(self, function: Callable[..., Any], *shared: Any) -> list[Any]:
@@ -190,9 +187,7 @@ class PartitionedProblem(_Totals):
         sizes = tuple(map(len, pieces))
         weight = float(sum(self.parts.map(_weight, each=pieces)))
         numbered = list(zip(pieces, np.cumsum([0, *sizes[:-1]]).tolist(), strict=True))
-        return replace(
-            self, parts=self.parts.derive(_taken, weight, each=numbered), sizes=sizes
-        )
+        return replace(self, parts=self.parts.derive(_taken, weight, each=numbered), sizes=sizes)
 
     def collected(self) -> Problem:
         """All rows in memory."""
@@ -209,7 +204,26 @@ class PartitionedProblem(_Totals):
 AnyProblem = Problem | PartitionedProblem
 
 
-def _problem_sums(part: Problem) -> tuple[FloatArray, ...]:
+def problem_of(cohort: AnyCohort) -> AnyProblem:
+    """The cohort's data, in memory or in parts, with weights scaled to sum to one."""
+    if isinstance(cohort, Cohort):
+        return Problem.from_cohort(cohort)
+    weight = float(sum(cohort.map(total_weight)))
+    first_rows = np.cumsum([0, *cohort.sizes[:-1]]).tolist()
+    parts = cohort.parts.derive(_part_of_cohort, weight, each=first_rows)
+    return PartitionedProblem(parts, cohort.sizes, cohort.n_cols, cohort.n_groups)
+
+
+def _part_of_cohort(cohort: Cohort, first_row: int, weight: float) -> Problem:
+    omega = row_weights(cohort) / weight
+    return Problem(cohort.X, cohort.diagnosed, cohort.groups, omega, cohort.n_groups, first_row)
+
+
+def _rate(diagnosed: FloatArray, weight: FloatArray) -> FloatArray:
+    return diagnosed / np.where(weight > 0, weight, 1.0)
+
+
+def _problem_sums(part: Problem) -> tuple[NDArray[Any], ...]:
     return part.group_weight, part.diagnosed_weight, *part.X.nonzero_squares()
 
 
@@ -245,7 +259,7 @@ class Parameters:
     @cached_property
     def key(self) -> bytes:
         """Tells these parameters from all others."""
-        digest = hashlib.blake2b(np.ascontiguousarray(self.w), digest_size=16)
+        digest = hashlib.blake2b(self.w.tobytes(), digest_size=16)
         digest.update(np.append(self.theta, self.b).tobytes())
         return digest.digest()
 
@@ -316,5 +330,5 @@ def linear_predictor(part: Problem, at: Parameters) -> FloatArray:
     """
     key, z = part.scratch.get("z", (None, None))
     if key == at.key:
-        return z  # type: ignore[no-any-return]
+        return z
     return np.clip(part.X.matvec(at.w) + at.b, -kernels.LARGEST_Z, kernels.LARGEST_Z)

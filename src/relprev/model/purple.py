@@ -9,6 +9,8 @@ cancels.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,13 +19,15 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from relprev.cohort import Cohort, as_cohort
-from relprev.cohort.summary import group_means, summarise
+from relprev.cohort import AnyCohort, Cohort
+from relprev.cohort.convert import any_cohort
+from relprev.cohort.summary import summarise
 from relprev.design import Design, as_design
+from relprev.design.base import FloatArray
 from relprev.errors import DataWarning, InvalidInputError
 from relprev.estimates import COMPLEMENT, GroupSummary, RelativePrevalence, relative_prevalence
 from relprev.model.em import condition_probability, fit_em
-from relprev.model.likelihood import Parameters, Problem
+from relprev.model.likelihood import AnyProblem, Parameters, Problem, problem_of
 from relprev.model.path import RIDGE_FLOOR, Lambdas, fit_best, grid
 from relprev.model.screening import screen
 from relprev.model.selection import select
@@ -150,14 +154,14 @@ class PURPLE(BaseEstimator):
         groups: Any = None,
         sample_weight: Any = None,
         clusters: Any = None,
-        validation: Cohort | None = None,
+        validation: AnyCohort | None = None,
     ) -> PURPLE:
         """Fit the model.
 
         Parameters
         ----------
-        X : array, sparse matrix, frame, `Design` or `Cohort`, shape (n, p)
-            Symptoms. With a `Cohort`, give nothing else.
+        X : array, sparse matrix, frame, `Design`, `Cohort` or `PartitionedCohort`, shape (n, p)
+            Symptoms. With a cohort, give nothing else.
         s : array of shape (n,)
             Recorded diagnosis, 0 or 1.
         groups : array of shape (n,)
@@ -169,9 +173,9 @@ class PURPLE(BaseEstimator):
             Choose the penalty on these rows and do not refit.
         """
         self._check_parameters()
-        cohort = as_cohort(X, s, groups=groups, sample_weight=sample_weight, clusters=clusters)
+        cohort = any_cohort(X, s, groups=groups, sample_weight=sample_weight, clusters=clusters)
         screen(cohort)
-        problem = Problem.from_cohort(cohort)
+        problem = problem_of(cohort)
         lambdas = grid(self.lambdas, problem)
         steps = self._n_steps(len(lambdas), validation is not None)
         with progress("PURPLE", steps, self.verbose) as advance:
@@ -201,7 +205,7 @@ class PURPLE(BaseEstimator):
         return self._rates[numbers] * self._condition(design)
 
     def relative_prevalence(
-        self, versus: str = COMPLEMENT, *, on: Cohort | None = None
+        self, versus: str = COMPLEMENT, *, on: AnyCohort | None = None
     ) -> RelativePrevalence:
         """Relative prevalence of every group.
 
@@ -248,8 +252,8 @@ class PURPLE(BaseEstimator):
         return n_lambdas * rounds + self.n_starts
 
     def _fit_logistic(
-        self, cohort: Cohort, problem: Problem, lambdas: tuple[float, ...],
-        validation: Cohort | None, advance: Advance,
+        self, cohort: AnyCohort, problem: AnyProblem, lambdas: tuple[float, ...],
+        validation: AnyCohort | None, advance: Advance,
     ) -> None:  # fmt: skip
         shared: dict[str, Any] = {
             "l2": self.l2,
@@ -277,7 +281,11 @@ class PURPLE(BaseEstimator):
         self._rates = best.parameters.c
         self._learner: Any = None
 
-    def _fit_learner(self, problem: Problem, advance: Advance) -> None:
+    def _fit_learner(self, problem: AnyProblem, advance: Advance) -> None:
+        if not isinstance(problem, Problem):
+            raise InvalidInputError(
+                "learner works on a cohort in memory only; this one is kept in parts"
+            )
         p = self._condition(problem.X)
         found = fit_em(
             problem, self.learner, p, self._rates,
@@ -286,9 +294,9 @@ class PURPLE(BaseEstimator):
         self._learner, self._rates = found.learner, found.c
         self.learner_, self.losses_ = found.learner, found.losses
 
-    def _remember(self, cohort: Cohort) -> None:
+    def _remember(self, cohort: AnyCohort) -> None:
         self.groups_ = cohort.group_names
-        self.n_features_in_ = cohort.X.n_cols
+        self.n_features_in_ = cohort.n_cols
         if cohort.feature_names is not None:
             self.feature_names_in_ = np.asarray(cohort.feature_names, dtype=object)
         elif hasattr(self, "feature_names_in_"):
@@ -305,9 +313,13 @@ class PURPLE(BaseEstimator):
     # -- predicting ------------------------------------------------------------------------
 
     def _condition(self, design: Design) -> NDArray[np.float64]:
+        return self._condition_model()(design)
+
+    def _condition_model(self) -> Callable[[Design], NDArray[np.float64]]:
+        """p(y=1|x) as a function of X."""
         if self._learner is not None:
-            return condition_probability(self._learner, design.to_scipy())
-        return 0.5 * (1.0 + np.tanh(0.5 * (design.matvec(self.coef_) + self.intercept_)))
+            return partial(_learnt_condition, self._learner)
+        return partial(_logistic_condition, self.coef_, self.intercept_)
 
     def _checked_design(self, X: Any) -> Design:
         design, names = as_design(X.X if isinstance(X, Cohort) else X)
@@ -320,16 +332,24 @@ class PURPLE(BaseEstimator):
             raise InvalidInputError("X's columns differ from those in fit, in name or order")
         return design
 
-    def _summarise(self, cohort: Cohort) -> GroupSummary:
+    def _summarise(self, cohort: AnyCohort) -> GroupSummary:
         if cohort.group_names != self.groups_:
             raise InvalidInputError(
                 f"the groups differ from those in fit: got {cohort.group_names}, "
                 f"expected {self.groups_}"
             )
-        return summarise(cohort, group_means(self._condition(cohort.X), cohort), self._rates)
+        return summarise(cohort, self._condition_model(), self._rates)
 
 
-def _starts(problem: Problem, warm: Parameters | None, count: int) -> list[Parameters]:
+def _logistic_condition(w: FloatArray, b: float, design: Design) -> FloatArray:
+    return 0.5 * (1.0 + np.tanh(0.5 * (design.matvec(w) + b)))
+
+
+def _learnt_condition(learner: Any, design: Design) -> FloatArray:
+    return condition_probability(learner, design.to_scipy())
+
+
+def _starts(problem: AnyProblem, warm: Parameters | None, count: int) -> list[Parameters]:
     """The warm start, or the model without features, then such models with ever lower rates.
 
     The largest c_g lies between the largest diagnosed share and 1; starts are spaced
@@ -340,7 +360,7 @@ def _starts(problem: Problem, warm: Parameters | None, count: int) -> list[Param
     return nulls if warm is None else [warm, *nulls[1:]]
 
 
-def _warn_if_apart(solutions: list[Solution], problem: Problem) -> None:
+def _warn_if_apart(solutions: list[Solution], problem: AnyProblem) -> None:
     """Warn if starts ended in optima that fit about equally well but say different things."""
     best = solutions[0]
     for other in solutions[1:]:

@@ -5,20 +5,23 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
+from numpy.typing import NDArray
 
-from relprev.cohort import Cohort
+from relprev.cohort import AnyCohort, Cohort
 from relprev.design import Dense
+from relprev.design.base import FloatArray
 from relprev.design.convert import listed
 from relprev.design.csr import CSR
 from relprev.errors import DataWarning, InvalidInputError
 from relprev.groups import group_counts
+from relprev.partitions import total
 
 LEAK_MIN_ROWS = 10
 LEAK_SHARE = 0.9  # of the rows with the feature are diagnosed
 LEAK_REACH = 0.1  # of the diagnosed rows have the feature
 
 
-def screen(cohort: Cohort) -> None:
+def screen(cohort: AnyCohort) -> None:
     """Warn about groups without diagnosed rows, constant features and label leakage.
 
     Raises
@@ -26,8 +29,7 @@ def screen(cohort: Cohort) -> None:
     InvalidInputError
         A feature equals the diagnosis: the model would only learn to copy it.
     """
-    counts = group_counts(cohort.groups, cohort.n_groups)
-    cases = group_counts(cohort.groups[cohort.diagnosed == 1], cohort.n_groups)
+    counts, cases = total(cohort.map(_group_counts))
     names = np.asarray(cohort.group_names, dtype=object)
     empty = [repr(name) for name in names[counts == 0]]
     if empty:
@@ -41,14 +43,15 @@ def screen(cohort: Cohort) -> None:
     _features(cohort)
 
 
-def _features(cohort: Cohort) -> None:
-    n, n_cases = cohort.n, int(cohort.diagnosed.sum())
-    with_feature, diagnosed_with = _counts(cohort)
-    constant = with_feature == 0
-    if isinstance(cohort.X, Dense):
-        constant |= np.ptp(cohort.X.values, axis=0) == 0
-    else:
-        constant |= (with_feature == n) & (cohort.X.typical_size() == 1)
+def _group_counts(cohort: Cohort) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    k = cohort.n_groups
+    diagnosed = cohort.groups[cohort.diagnosed == 1]
+    return group_counts(cohort.groups, k), group_counts(diagnosed, k)
+
+
+def _features(cohort: AnyCohort) -> None:
+    n_cases = sum(cohort.map(_n_diagnosed))
+    with_feature, diagnosed_with, constant = _presence(cohort)
     if constant.any():
         _warn(
             f"{int(constant.sum()):,} of {len(constant):,} features are constant and carry no "
@@ -70,25 +73,55 @@ def _features(cohort: Cohort) -> None:
         )
 
 
-def _counts(cohort: Cohort) -> tuple[np.ndarray, np.ndarray]:
-    """Rows, and diagnosed rows, with each feature.
+def _n_diagnosed(cohort: Cohort) -> int:
+    return int(cohort.diagnosed.sum())
+
+
+def _presence(cohort: AnyCohort) -> tuple[FloatArray, FloatArray, NDArray[np.bool_]]:
+    """Rows, and diagnosed rows, with each feature; and which features are constant.
 
     A dense feature counts as present where it is above its middle value if it takes
     two values, and elsewhere where it is not zero.
     """
-    s = cohort.diagnosed.astype(float)
-    if isinstance(cohort.X, Dense):
-        X = cohort.X.values
-        low, high = X.min(axis=0), X.max(axis=0)
-        two_values = ((low == X) | (high == X)).all(axis=0)
-        present = np.where(two_values, 0.5 * (low + high) < X, X != 0)
-        return present.sum(axis=0), s @ present
+    extremes = [found for found in cohort.map(_extremes) if found is not None]
+    if not extremes:
+        rows, diagnosed, squares = total(cohort.map(_sparse_counts))
+        return rows, diagnosed, (rows == 0) | ((rows == cohort.n) & (squares == rows))
+    low = np.min([least for least, _ in extremes], axis=0)
+    high = np.max([largest for _, largest in extremes], axis=0)
+    two_values = np.logical_and.reduce(cohort.map(_two_values, low, high))
+    cut = np.where(two_values, 0.5 * (low + high), np.nan)
+    rows, diagnosed = total(cohort.map(_dense_counts, cut))
+    return rows, diagnosed, (rows == 0) | (low == high)
+
+
+def _sparse_counts(cohort: Cohort) -> tuple[FloatArray, FloatArray, FloatArray]:
     assert isinstance(cohort.X, CSR)
     presence = cohort.X.presence()
-    return np.rint(presence.rmatvec(np.ones(cohort.n))), np.rint(presence.rmatvec(s))
+    hit = presence.rmatvec(cohort.diagnosed.astype(float))
+    squares, count = cohort.X.nonzero_squares()
+    return count.astype(float), np.rint(hit), squares
 
 
-def _labels(cohort: Cohort, which: np.ndarray) -> str:
+def _extremes(cohort: Cohort) -> tuple[FloatArray, FloatArray] | None:
+    """Smallest and largest value of every feature; None if sparse."""
+    if not isinstance(cohort.X, Dense):
+        return None
+    return cohort.X.values.min(axis=0), cohort.X.values.max(axis=0)
+
+
+def _two_values(cohort: Cohort, low: FloatArray, high: FloatArray) -> NDArray[np.bool_]:
+    X = cohort.X.to_arrays()["values"]
+    return ((low == X) | (high == X)).all(axis=0)
+
+
+def _dense_counts(cohort: Cohort, cut: FloatArray) -> tuple[FloatArray, FloatArray]:
+    X = cohort.X.to_arrays()["values"]
+    present = np.where(np.isnan(cut), X != 0, cut < X)
+    return present.sum(axis=0).astype(float), cohort.diagnosed.astype(float) @ present
+
+
+def _labels(cohort: AnyCohort, which: np.ndarray) -> str:
     positions = np.flatnonzero(which)
     names = cohort.feature_names
     return listed([repr(names[j]) if names else f"column {j}" for j in positions])

@@ -15,14 +15,23 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.metrics import roc_auc_score
 
-from relprev.cohort import Cohort
+from relprev.cohort import AnyCohort
+from relprev.design.base import FloatArray
 from relprev.errors import InvalidInputError
-from relprev.model.likelihood import Parameters, Problem, evaluate
+from relprev.groups import group_sums
+from relprev.model.likelihood import (
+    AnyProblem,
+    Parameters,
+    Problem,
+    evaluate,
+    linear_predictor,
+    problem_of,
+)
 from relprev.model.path import PathPoint, fit_path
 from relprev.model.solver import SolverOptions
 from relprev.model.splits import split
+from relprev.partitions import total
 from relprev.progress import Advance
 
 METHODS = ("likelihood", "auc", "cv")
@@ -42,21 +51,52 @@ class Selection:
         return int(np.argmax(self.scores.mean(axis=1)))
 
 
-def score(problem: Problem, at: Parameters, method: str) -> float:
+def score(problem: AnyProblem, at: Parameters, method: str) -> float:
     """Score of a fit on the given rows."""
-    evaluation = evaluate(problem, at)
-    if method != "auc":
-        return -evaluation.loss
-    p = at.c[problem.g] / (1.0 + np.exp(-evaluation.z))
-    return float(roc_auc_score(problem.s, p, sample_weight=problem.omega))
+    return auc(problem, at) if method == "auc" else -evaluate(problem, at).loss
+
+
+def auc(problem: AnyProblem, at: Parameters) -> float:
+    """Weighted area under the ROC curve of p(s=1|x,g).
+
+    The diagnosed are few, so their values are collected; every part then tells how much
+    weight of its other rows lies between them, and on them.
+    """
+    value, weight = (np.concatenate(found) for found in zip(*problem.map(_cases, at), strict=True))
+    values, place = np.unique(value, return_inverse=True)
+    between, tied = total(problem.map(_others, at, values))
+    below = (np.cumsum(between + tied) - 0.5 * tied)[:-1]
+    return float(np.bincount(place, weight) @ below / (weight.sum() * (between + tied).sum()))
+
+
+def _cases(part: Problem, at: Parameters) -> tuple[FloatArray, FloatArray]:
+    """p(s=1|x,g) and weight of the diagnosed."""
+    hit = part.s == 1
+    return _probability(part, at, hit), part.omega[hit]
+
+
+def _others(part: Problem, at: Parameters, values: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Weight of the other rows by the first of ``values`` above them; by the one they equal."""
+    rest = part.s == 0
+    p, omega, size = _probability(part, at, rest), part.omega[rest], len(values) + 1
+    place = np.searchsorted(values, p)
+    equal = np.append(values, np.nan)[place] == p
+    return (
+        group_sums(place, np.where(equal, 0.0, omega), size),
+        group_sums(place, np.where(equal, omega, 0.0), size),
+    )
+
+
+def _probability(part: Problem, at: Parameters, rows: NDArray[np.bool_]) -> FloatArray:
+    return at.c[part.g[rows]] / (1.0 + np.exp(-linear_predictor(part, at)[rows]))
 
 
 def select(
-    cohort: Cohort,
+    cohort: AnyCohort,
     lambdas: Sequence[float],
     *,
     method: str = "likelihood",
-    validation: Cohort | None = None,
+    validation: AnyCohort | None = None,
     validation_share: float = 0.25,
     folds: int = 5,
     seed: int = 0,
@@ -82,7 +122,7 @@ def select(
     """
     if method not in METHODS:
         raise InvalidInputError(f"selection must be one of {METHODS}, got {method!r}")
-    whole = Problem.from_cohort(cohort)
+    whole = problem_of(cohort)
     if validation is not None:
         parts = [np.empty(0, dtype=np.int64)]
     elif method == "cv":
@@ -93,7 +133,7 @@ def select(
     path: list[PathPoint] = []
     for k, held_out in enumerate(parts):
         if validation is not None:
-            train, judge = whole, Problem.from_cohort(validation)
+            train, judge = whole, problem_of(validation)
         else:
             rest = np.delete(np.arange(cohort.n), held_out)
             train, judge = whole.take(rest), whole.take(held_out)

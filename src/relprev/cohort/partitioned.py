@@ -1,0 +1,323 @@
+"""A cohort larger than memory: one folder, one Arrow file for every part.
+
+    cohort.json          what all parts share, and rows, size and fingerprint of every part
+    part-00000.arrow     one record batch, not compressed, so that it can be memory-mapped:
+                         codes (a list for every visit) or values, diagnosed, groups, and
+                         where the cohort has them weights, clusters, strata, psus
+
+Numbers of groups, clusters (patients), strata and PSUs mean the same in all parts; a
+patient's visits may lie in several. Opening a folder reads ``cohort.json`` only.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from relprev.cohort.cohort import ROW_FIELDS, Cohort
+from relprev.design import BinaryCSR, Dense, Design, FloatCSR
+from relprev.design.csr import stacked
+from relprev.errors import InvalidInputError
+from relprev.partitions import OnCluster, OutOfCore, Partitions, map_file
+
+FORMAT = 1
+HEADER = "cohort.json"
+KEPT_FIELDS = tuple(name for name in ROW_FIELDS if name != "ids")
+PARTS_PER_THREAD = 2  # on a cluster: enough to spread evenly, few enough to cost nothing
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PartitionedCohort:
+    """A cohort kept in parts, on disk or on a cluster. See `PartitionedCohort.open`.
+
+    Parameters
+    ----------
+    parts : Partitions
+        Of `Cohort`.
+    sizes : tuple of int
+        Visits of every part.
+    n_cols : int
+        Number of features.
+    group_names : tuple of str
+    feature_names : tuple of str, optional
+    fields : tuple of str
+        What every visit has: diagnosed, groups and perhaps weights, clusters, strata, psus.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from relprev.simulate import ed_visits
+    >>> cohort = ed_visits(3_000, n_codes=50, seed=0).cohort
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_parts(cut(cohort, 1_000), folder + "/visits")
+    ...     PartitionedCohort.open(folder + "/visits")
+    <PartitionedCohort of 3,000 visits x 50 features in 3 parts, groups Group A, Group B, ...>
+    """
+
+    parts: Partitions
+    sizes: tuple[int, ...]
+    n_cols: int
+    group_names: tuple[str, ...]
+    feature_names: tuple[str, ...] | None
+    fields: tuple[str, ...]
+
+    @staticmethod
+    def open(folder: str | Path, client: Any = None) -> PartitionedCohort:
+        """Open a folder written by `write_parts`.
+
+        Parameters
+        ----------
+        folder : path
+            Where a cluster is used, one that all its workers can read.
+        client : distributed.Client, optional
+            Keep the parts on this Dask cluster. Default: leave them on disk and read one
+            after another.
+        """
+        folder = Path(folder)
+        header = _read_header(folder)
+        shared = (header["kind"], header["n_cols"], tuple(header["group_names"]))
+        files = [(folder / part["file"], part) for part in header["parts"]]
+        sizes = [part["rows"] for _, part in files]
+        if client is None:
+            parts: Partitions = OutOfCore([_open_part(path, part, *shared) for path, part in files])
+        else:
+            count = PARTS_PER_THREAD * max(1, sum(client.nthreads().values()))
+            batches = _batches(sizes, min(count, len(sizes)))
+            sizes = [sum(sizes[k] for k in batch) for batch in batches]
+            futures = [
+                client.submit(_open_parts, [files[k] for k in batch], *shared, pure=False)
+                for batch in batches
+            ]
+            parts = OnCluster(client, futures)
+        names = header["feature_names"]
+        return PartitionedCohort(
+            parts, tuple(sizes), header["n_cols"], shared[2],
+            None if names is None else tuple(names), tuple(header["fields"]),
+        )  # fmt: skip
+
+    @property
+    def n(self) -> int:
+        """Number of visits."""
+        return sum(self.sizes)
+
+    @property
+    def n_groups(self) -> int:
+        return len(self.group_names)
+
+    def map(self, function: Callable[..., Any], *shared: Any) -> list[Any]:
+        """``function(cohort, *shared)`` of every part, in order."""
+        return self.parts.map(function, *shared)
+
+    def gathered(self, name: str) -> NDArray[Any] | None:
+        """One value a visit, in memory: "diagnosed", "groups", "clusters"; None if absent."""
+        if name not in self.fields:
+            return None
+        return np.concatenate(self.map(_values, name))
+
+    def __len__(self) -> int:
+        return self.n
+
+    def __repr__(self) -> str:
+        some = ", ".join(self.group_names[:2]) + (", ..." if self.n_groups > 2 else "")
+        return (
+            f"<PartitionedCohort of {self.n:,} visits x {self.n_cols:,} features in "
+            f"{len(self.sizes)} parts, groups {some}>"
+        )
+
+
+AnyCohort = Cohort | PartitionedCohort
+
+
+def cut(cohort: Cohort, rows: int) -> Iterable[Cohort]:
+    """The cohort in pieces of that many visits."""
+    for start in range(0, cohort.n, rows):
+        yield cohort.take(np.arange(start, min(start + rows, cohort.n)))
+
+
+def write_parts(cohorts: Iterable[Cohort], folder: str | Path) -> None:
+    """Write cohorts as the parts of one, in their order; the folder appears when complete.
+
+    Parameters
+    ----------
+    cohorts : iterable of Cohort
+        With the same groups, features and fields. One is held at a time.
+    folder : path
+        Must not exist.
+    """
+    folder = Path(folder)
+    if folder.exists():
+        raise InvalidInputError(f"{folder} exists; choose another name or remove it")
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    temporary = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+    try:
+        header = _write_all(cohorts, temporary)
+        (temporary / HEADER).write_text(json.dumps(header, indent=1))
+        temporary.chmod(0o755)
+        temporary.rename(folder)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _write_all(cohorts: Iterable[Cohort], folder: Path) -> dict[str, Any]:
+    common: dict[str, Any] | None = None
+    parts = []
+    for number, cohort in enumerate(cohorts):
+        own = {
+            "kind": type(cohort.X).__name__,
+            "n_cols": cohort.n_cols,
+            "group_names": list(cohort.group_names),
+            "feature_names": None if cohort.feature_names is None else list(cohort.feature_names),
+            "fields": [name for name in KEPT_FIELDS if getattr(cohort, name) is not None],
+        }
+        common = common or own
+        differ = [name for name, value in own.items() if value != common[name]]
+        if differ:
+            raise InvalidInputError(
+                f"part {number} differs from the first in {', '.join(differ)}; all parts must "
+                "have the same groups, features and fields"
+            )
+        name = f"part-{number:05}.arrow"
+        _write_part(cohort, folder / name)
+        content = (folder / name).read_bytes()
+        parts.append(
+            {
+                "file": name,
+                "rows": cohort.n,
+                "diagnosed": int(cohort.diagnosed.sum()),
+                "bytes": len(content),
+                "blake2b": hashlib.blake2b(content, digest_size=16).hexdigest(),
+            }
+        )
+    if common is None:
+        raise InvalidInputError("there is no part to write")
+    return {"relprev_partitioned_cohort": FORMAT, **common, "parts": parts}
+
+
+def verify_parts(folder: str | Path) -> None:
+    """Read all parts and compare them with their fingerprints; names the first that differs."""
+    folder = Path(folder)
+    for part in _read_header(folder)["parts"]:
+        digest = hashlib.blake2b((folder / part["file"]).read_bytes(), digest_size=16)
+        if digest.hexdigest() != part["blake2b"]:
+            raise InvalidInputError(
+                f"{folder / part['file']} is damaged: its content has changed since it was "
+                "written; write the cohort again"
+            )
+
+
+def _read_header(folder: Path) -> dict[str, Any]:
+    path = folder / HEADER
+    if not path.is_file():
+        raise InvalidInputError(f"{folder} is not a partitioned cohort: it has no {HEADER}")
+    try:
+        header: dict[str, Any] = json.loads(path.read_text())
+        version = header["relprev_partitioned_cohort"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise InvalidInputError(f"{path} is damaged ({type(error).__name__})") from error
+    if version != FORMAT:
+        raise InvalidInputError(
+            f"{folder} has format {version}, this version of relprev reads format {FORMAT}"
+        )
+    for part in header["parts"]:
+        file = folder / part["file"]
+        if not file.is_file():
+            raise InvalidInputError(f"{file} is missing; write the cohort again")
+        if file.stat().st_size != part["bytes"]:
+            raise InvalidInputError(
+                f"{file} is damaged: {file.stat().st_size:,} bytes, expected {part['bytes']:,}; "
+                "write the cohort again"
+            )
+    return header
+
+
+# -- one part ------------------------------------------------------------------------------
+
+
+def _write_part(cohort: Cohort, path: Path) -> None:
+    columns = _design_columns(cohort.X)
+    columns |= {
+        name: pa.array(np.ascontiguousarray(getattr(cohort, name)))
+        for name in KEPT_FIELDS if getattr(cohort, name) is not None
+    }  # fmt: skip
+    batch = pa.record_batch(list(columns.values()), names=list(columns))
+    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, batch.schema) as writer:
+        writer.write_batch(batch)
+
+
+def _design_columns(X: Design) -> dict[str, pa.Array]:
+    arrays = X.to_arrays()
+    if isinstance(X, Dense):
+        return {"values": pa.FixedSizeListArray.from_arrays(pa.array(X.values.ravel()), X.n_cols)}
+    offsets = pa.array(arrays["indptr"].astype(np.int32))
+    columns = {"codes": pa.ListArray.from_arrays(offsets, pa.array(arrays["indices"]))}
+    if "values" in arrays:
+        columns["values"] = pa.ListArray.from_arrays(offsets, pa.array(arrays["values"]))
+    return columns
+
+
+def _open_part(
+    path: Path, part: dict[str, Any], kind: str, n_cols: int, group_names: tuple[str, ...]
+) -> Cohort:
+    memory = map_file(path)
+    whole = pa.py_buffer(memory)
+    try:
+        batch = pa.ipc.open_file(pa.BufferReader(whole)).get_batch(0)
+    except (pa.ArrowException, OSError) as error:
+        raise InvalidInputError(f"{path} is damaged ({type(error).__name__})") from None
+
+    def flat(array: pa.Array, buffer: int, dtype: Any, count: int) -> NDArray[Any]:
+        """A column's memory as an array on the mapped file itself, so that it can be released."""
+        place = array.buffers()[buffer].address - whole.address
+        return np.frombuffer(memory, dtype, count, place)
+
+    def plain(array: pa.Array) -> NDArray[Any]:
+        return flat(array, 1, array.type.to_pandas_dtype(), len(array))
+
+    rows = part["rows"]
+    if kind == "Dense":
+        values = batch.column("values").values
+        X: Design = Dense(plain(values).reshape(rows, n_cols))
+    else:
+        codes = batch.column("codes")
+        indptr, indices = flat(codes, 1, np.uint32, rows + 1), plain(codes.values)
+        if kind == "FloatCSR":
+            X = FloatCSR(indptr, indices, plain(batch.column("values").values), n_cols)
+        else:
+            X = BinaryCSR(indptr, indices, n_cols)
+    fields = {name: plain(batch.column(name)) for name in KEPT_FIELDS if name in batch.schema.names}
+    return Cohort(X=X, group_names=group_names, **fields)  # type: ignore[arg-type]
+
+
+def _open_parts(
+    files: Sequence[tuple[Path, dict[str, Any]]], kind: str, n_cols: int, names: tuple[str, ...]
+) -> Cohort:
+    """Several parts as one, in memory."""
+    parts = [_open_part(path, part, kind, n_cols, names) for path, part in files]
+    fields = {
+        name: np.concatenate([getattr(part, name) for part in parts])
+        for name in KEPT_FIELDS if getattr(parts[0], name) is not None
+    }  # fmt: skip
+    X = stacked([part.X for part in parts])
+    copied = X.with_arrays({name: array.copy() for name, array in X.to_arrays().items()})
+    return Cohort(X=copied, group_names=names, **fields)  # type: ignore[arg-type]
+
+
+def _batches(sizes: Sequence[int], count: int) -> list[list[int]]:
+    """Neighbouring parts put together to ``count`` batches of about the same number of rows."""
+    ends = np.cumsum(sizes)
+    batch = np.minimum((ends - 1) * count // ends[-1], count - 1)
+    return [np.flatnonzero(batch == k).tolist() for k in np.unique(batch)]
+
+
+def _values(cohort: Cohort, name: str) -> NDArray[Any]:
+    return np.array(getattr(cohort, name))
