@@ -95,6 +95,7 @@ def _exclusive_codes(cohort: Cohort, names: tuple[str, ...]) -> tuple[list[int],
 
 def _draw(ax: Axes, table: pd.DataFrame) -> None:
     ax.barh(table["group"], table["mixing"], color="C0")
+    ax.invert_yaxis()  # in the table's order
     ax.axvline(LITTLE_MIXING, color="grey", linewidth=1)
     ax.set_xlim(0, 1)
     ax.set_xlabel("mixing (1: symptoms say nothing about the group)")
