@@ -64,7 +64,8 @@ def check_overlap(fitted: DebiasedPURPLE, cohort: Cohort) -> CheckResult:
         | (table["mixing"] < LITTLE_MIXING)
         | (table["diagnosed_with_exclusive_codes"] > LARGE_SHARE)
     ]
-    worst = table.iloc[int(np.argmin(mixing))]
+    named = bad if len(bad) else table  # what raised the concern, if anything did
+    worst = named.iloc[int(np.argmin(named["mixing"]))]
     effect = (
         f"Least overlap in {worst['group']}: {worst['effective_cases']:.0f} effective informative "
         f"cases of {worst['n_diagnosed']} diagnosed, mixing {worst['mixing']:.2f}; "
