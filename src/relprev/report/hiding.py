@@ -32,7 +32,7 @@ NOT_COUNTED = {  # numbers of a group's row in a check that do not give its coun
     "ratio", "drift", "mixing", "exclusive_codes", "fifth",
 }  # fmt: skip
 SHARES_OF_DIAGNOSED = ("sure_share", "diagnosed_with_exclusive_codes")
-HIDDEN_WORDS = "The numbers are hidden: they would reveal counts of 1 to 10 people."
+HIDDEN_WORDS = "the numbers are hidden because they would reveal counts of 1 to 10 people"
 
 
 def hide_small_counts(report: StudyReport) -> StudyReport:
@@ -118,10 +118,11 @@ def _hidden_check(check: CheckResult, groups: set[str]) -> CheckResult:
         table, named = _hidden_shares(table)
     table, more = _hidden_rows(table, groups)
     named |= more
-    if not any(name in check.effect for name in named):
+    said = [name for name in sorted(named) if name in check.effect]
+    if not said:
         return replace(check, table=table)
-    nan = float("nan")
-    return replace(check, table=table, effect=HIDDEN_WORDS, statistic=nan, interval=(nan, nan))
+    nan, effect = float("nan"), f"About {', '.join(said)}: {HIDDEN_WORDS}."
+    return replace(check, table=table, effect=effect, statistic=nan, interval=(nan, nan))
 
 
 def _hidden_rows(table: pd.DataFrame, groups: set[str]) -> tuple[pd.DataFrame, set[str]]:
