@@ -31,6 +31,7 @@ NOT_COUNTED = {  # numbers of a group's row in a check that do not give its coun
     "estimate", "estimate_low", "estimate_high", "ci_low", "ci_high", "purple", "debiased",
     "ratio", "drift", "mixing", "exclusive_codes", "fifth",
 }  # fmt: skip
+JOINT = {"effective_cases"}  # a group's number depends on the other groups' counts
 SHARES_OF_DIAGNOSED = ("sure_share", "diagnosed_with_exclusive_codes")
 HIDDEN_WORDS = "the numbers are hidden because they would reveal counts of 1 to 10 people"
 
@@ -136,6 +137,8 @@ def _hidden_rows(table: pd.DataFrame, groups: set[str]) -> tuple[pd.DataFrame, s
     if not columns or not where.any():
         return table, set()
     hidden = {name: _without(table[name], where) for name in columns}
+    for name in JOINT & set(columns):
+        hidden[name] = _without(table[name], table["group"].notna())
     return table.assign(**hidden), set(table.loc[where, "group"])
 
 
