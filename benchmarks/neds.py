@@ -32,7 +32,7 @@ def run(quick: bool) -> list[dict[str, Any]]:
 
 
 def _measure(visits: int) -> dict[str, Any]:
-    simulate_seconds, cohort = seconds(lambda: _cohort(visits))
+    simulate_seconds, cohort = seconds(lambda: national_cohort(visits))
     problem = Problem.from_cohort(cohort)
     start = null_parameters(problem)
     z = np.empty(visits)
@@ -54,5 +54,6 @@ def _measure(visits: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _cohort(visits: int) -> Cohort:
+def national_cohort(visits: int) -> Cohort:
+    """Simulated visits like a year of the national survey's."""
     return ed_visits(visits, n_codes=CODES, prevalence=0.02, survey=True, seed=1).cohort

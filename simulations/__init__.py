@@ -1,8 +1,11 @@
-"""Simulations with known truth: how often intervals cover and how often checks reject.
+"""Simulations with known truth: coverage of intervals, bias, size and power of the checks.
 
-    python -m simulations coverage --scenario two_groups --replicates 1000 --out coverage.csv
-    python -m simulations summary coverage.csv
+    python -m simulations coverage --replicates 1000
+    python -m simulations power --replicates 1000
+    python -m simulations bias --nhds PATH --replicates 20
+    python -m simulations page
 
-Every replicate has its own seed, so a file can be continued where it stopped and
-replicates may run in any order, on any number of processes.
+The first three write tidy files to `simulations/results`, the last one makes the page
+`docs/evidence/coverage.md` of them. Every replicate has its own seed, so a file can be
+continued where it stopped and replicates may run in any order, on any number of processes.
 """

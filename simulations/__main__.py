@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -9,12 +10,14 @@ import pandas as pd
 import typer
 
 from relprev.parallel import available_cores
+from simulations import bias as bias_
 from simulations import coverage as coverage_
-from simulations.replicates import run_all
-from simulations.scenarios import SCENARIOS
+from simulations import power as power_
+from simulations.page import PAGE, write_page
+from simulations.replicates import RESULTS, run_all
+from simulations.scenarios import DRIFTS, SCENARIOS
 
 app = typer.Typer(help="Simulations with known truth.", no_args_is_help=True)
-Scenarios = Annotated[list[str], typer.Option(help=f"One of {', '.join(SCENARIOS)}; repeatable.")]
 Replicates = Annotated[int, typer.Option(help="Number of replicates in all.")]
 Out = Annotated[Path, typer.Option(help="CSV file; continued if it exists.")]
 CORES = available_cores()
@@ -23,25 +26,63 @@ Processes = Annotated[int, typer.Option(help="Processes to use.")]
 
 @app.command()
 def coverage(
-    out: Out,
-    scenario: Scenarios = list(SCENARIOS),  # noqa: B006 (typer copies it)
-    replicates: Replicates = 200,
+    scenario: Annotated[
+        list[str], typer.Option(help=f"One of {', '.join(SCENARIOS)}; repeatable.")
+    ] = list(SCENARIOS),  # noqa: B006 (typer copies it)
+    replicates: Replicates = 1000,
     processes: Processes = CORES,
+    out: Out = RESULTS / "coverage.csv",
 ) -> None:
-    """Coverage of the intervals, bias of the estimates, rejections by the test."""
+    """Coverage of the intervals, bias of the estimates, size of the test."""
     jobs = [(name, number) for number in range(replicates) for name in scenario]
-    _show(run_all(coverage_.replicate, jobs, out, processes))
+    command = f"coverage --replicates {replicates}"
+    table = run_all(coverage_.replicate, jobs, out, processes, command)
+    _show(coverage_.summary(table), coverage_.rejections(table))
 
 
 @app.command()
-def summary(file: Path) -> None:
-    """Summarise a results file."""
-    _show(pd.read_csv(file))
+def power(
+    replicates: Replicates = 1000,
+    paper_checks: Annotated[int, typer.Option(help="Replicates for the paper's checks.")] = 100,
+    processes: Processes = CORES,
+    out: Out = RESULTS / "power.csv",
+) -> None:
+    """Size and power of the checks against a diagnosis rate that drifts with risk."""
+    jobs = [(name, number) for number in range(replicates) for name in DRIFTS]
+    command = f"power --replicates {replicates} --paper-checks {paper_checks}"
+    run = partial(power_.replicate, paper_checks=paper_checks)
+    _show(power_.summary(run_all(run, jobs, out, processes, command)))
 
 
-def _show(table: pd.DataFrame) -> None:
-    for part in (coverage_.summary(table), coverage_.rejections(table)):
-        typer.echo(part.to_string(index=False, float_format=lambda value: f"{value:.3f}"))
+@app.command()
+def bias(
+    nhds: Annotated[
+        Path | None, typer.Option(help="Folder of NHDS 2010; without it artificial codes only.")
+    ] = None,
+    replicates: Replicates = 20,
+    processes: Processes = CORES,
+    out: Out = RESULTS / "bias.csv",
+) -> None:
+    """Bias on code vectors with a simulated condition, beside PURPLE's."""
+    place = None if nhds is None else str(nhds)
+    jobs = [(name, number) for number in range(replicates) for name in bias_.scenarios(place)]
+    command = f"bias {'--nhds PATH ' if nhds else ''}--replicates {replicates}"
+    run = partial(bias_.replicate, nhds=place)
+    _show(bias_.summary(run_all(run, jobs, out, processes, command)))
+
+
+@app.command()
+def page(
+    results: Annotated[Path, typer.Option(help="Folder of the results files.")] = RESULTS,
+    out: Annotated[Path, typer.Option(help="Markdown file to write.")] = PAGE,
+) -> None:
+    """Make the documentation's page from the results files."""
+    write_page(results, out)
+
+
+def _show(*tables: pd.DataFrame) -> None:
+    for table in tables:
+        typer.echo(table.to_string(index=False, float_format=lambda value: f"{value:.3f}"))
 
 
 if __name__ == "__main__":

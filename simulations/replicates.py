@@ -1,13 +1,18 @@
 """Run seeded replicates on several processes and keep their rows in one tidy file.
 
-The file is written whole after every batch; replicates found in it are not run again.
+The file is written whole after every batch; replicates found in it are not run again. A
+second file beside it, ``.json``, says with which command and versions it was made.
 """
 
 from __future__ import annotations
 
+import json
 import os
+import platform
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from datetime import UTC, datetime
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +22,9 @@ import pandas as pd
 from relprev.files import written_whole
 from relprev.progress import progress
 
-BATCH = 10
+BATCH = 20
+PACKAGES = ("relprev", "numpy", "scipy", "numba", "scikit-learn")
+RESULTS = Path(__file__).parent / "results"
 Job = tuple[str, int]  # scenario, replicate
 Run = Callable[[Job], list[dict[str, Any]]]
 
@@ -28,8 +35,12 @@ def seed_of(job: Job) -> np.random.SeedSequence:
     return np.random.SeedSequence([replicate, *scenario.encode()])
 
 
-def run_all(run: Run, jobs: list[Job], out: Path, processes: int) -> pd.DataFrame:
-    """Rows of all jobs, from the file where they are there and run where not."""
+def run_all(run: Run, jobs: list[Job], out: Path, processes: int, command: str) -> pd.DataFrame:
+    """Rows of all jobs, from the file where they are there and run where not.
+
+    Jobs are started in the order given: with all scenarios of one replicate next to each
+    other, a run that is stopped early has the same number of each.
+    """
     done = pd.read_csv(out) if out.is_file() else pd.DataFrame()
     known = set(zip(done.scenario, done.replicate, strict=True)) if len(done) else set()
     todo = [job for job in jobs if job not in known]
@@ -43,11 +54,19 @@ def run_all(run: Run, jobs: list[Job], out: Path, processes: int) -> pd.DataFram
             rows += future.result()
             advance("")
             if number % BATCH == 0 or number == len(todo):
-                _write(pd.DataFrame(rows), out)
+                _write(pd.DataFrame(rows), out, command)
     return pd.DataFrame(rows)
 
 
-def _write(table: pd.DataFrame, out: Path) -> None:
+def _write(table: pd.DataFrame, out: Path, command: str) -> None:
     ordered = table.sort_values(["scenario", "replicate"], kind="stable")
+    note = {
+        "command": command,
+        "date": datetime.now(UTC).strftime("%Y-%m-%d"),
+        "python": platform.python_version(),
+        "versions": {name: version(name) for name in PACKAGES},
+    }
     with written_whole(out) as temporary:
         ordered.to_csv(temporary, index=False, float_format="%.6g")
+    with written_whole(out.with_suffix(".json")) as temporary:
+        temporary.write_text(json.dumps(note, indent=1) + "\n", encoding="utf-8")

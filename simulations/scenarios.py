@@ -62,13 +62,15 @@ SCENARIOS = {
     "four_groups": Scenario(rates=(0.2, 0.5, 0.35, 0.3), shares=(0.25, 0.4, 0.2, 0.15)),
     "repeat_patients": Scenario(visits_per_patient=2.0),
     "survey": Scenario(strata=15, psus=12),
-    "few_cases": Scenario(n=4_000, intercept=-2.9),
+    "few_cases": Scenario(n=4_000, intercept=-3.05),
     "interactions": Scenario(interactions=1.0),
     "strong_shift": Scenario(shift=1.0),
-    "steady": Scenario(n=40_000),
-    "drift_1.5": Scenario(n=40_000, drift=float(np.log(1.5))),
-    "drift_2": Scenario(n=40_000, drift=float(np.log(2.0))),
 }
+STEADY = Scenario(intercept=-2.05)  # about 2,000 diagnosed
+DRIFTS = {
+    f"drift_{factor:g}": replace(STEADY, drift=float(np.log(factor)))
+    for factor in (1.0, 1.25, 1.5, 2.0, 3.0)
+} | {"drift_1_patients": replace(STEADY, visits_per_patient=2.0)}
 
 
 @dataclass(frozen=True)

@@ -1,50 +1,42 @@
-"""The demonstration: simulated visits whose recorded ratio points the wrong way."""
+"""The demonstration: a study of simulated visits whose recorded ratio points the wrong way."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from relprev.codes import CodeSet
+from relprev.cohort import CohortSpec
+from relprev.cohort.spec import Features, GroupVariable, Include
+from relprev.study import ReportOptions, SourceOptions, Study
+from relprev.study.simulated import CONDITION, VERSION
 
-import pandas as pd
-
-from relprev.estimates import RelativePrevalence
-from relprev.model import PURPLE
-from relprev.simulate import ed_visits
-
-VISITS = 200_000
-CODES = 1_000
+VISITS = 100_000
+CODES = 500
 
 
-@dataclass(frozen=True)
-class Demo:
-    """The fitted estimator, its estimates and the truth behind the simulated visits."""
-
-    estimator: PURPLE
-    estimates: RelativePrevalence
-    truth: pd.Series
-    seed: int
-
-    def table(self) -> pd.DataFrame:
-        """Estimates with the truth beside them."""
-        return self.estimates.to_frame().assign(truth=self.truth.to_numpy())
-
-
-def run_demo(visits: int = VISITS, seed: int = 4, verbose: bool = True) -> Demo:
-    """Simulate an emergency-department cohort and estimate its relative prevalences.
+def demo_study(visits: int = VISITS, seed: int = 4) -> Study:
+    """A study of simulated emergency-department visits.
 
     Parameters
     ----------
     visits : int
     seed : int
-    verbose : bool
-        Show progress on standard error.
+        Of the simulation.
 
     Examples
     --------
-    >>> demo = run_demo(visits=20_000, verbose=False)
-    >>> demo.table()["group"].tolist()
-    ['Group A', 'Group B', 'Group C', 'Group D']
+    >>> demo_study(20_000).source.kind
+    'simulated'
     """
-    simulated = ed_visits(visits, n_codes=CODES, prevalence=0.06, seed=seed)
-    estimator = PURPLE(random_state=seed, verbose=verbose).fit(simulated.cohort)
-    truth = simulated.relative_prevalence().to_frame()["estimate"]
-    return Demo(estimator, estimator.relative_prevalence(), truth, seed)
+    source = {"visits": visits, "codes": CODES, "prevalence": 0.06, "seed": seed}
+    cohort = CohortSpec(
+        CodeSet.of("simulated condition", [f"{VERSION}:{CONDITION}"]),
+        (GroupVariable("group"),),
+        (Include("age", minimum=18),),
+        Features(min_count=10),
+        name="demo",
+    )
+    report = ReportOptions(
+        title="Demonstration: a simulated condition",
+        condition="the simulated condition",
+        population="simulated visits of adults to emergency departments",
+    )
+    return Study(SourceOptions("simulated", source), cohort, report=report, name="demo")

@@ -18,7 +18,7 @@ HEADINGS = {
     "truth": "Truth",
     "n": "Visits",
     "n_diagnosed": "Diagnosed",
-    "p_value": "P-value",
+    "p_value": "P\N{NON-BREAKING HYPHEN}value",
     "ci_low": "Interval from",
     "ci_high": "Interval to",
     "std_error": "Standard error (log)",
@@ -50,6 +50,8 @@ PERCENT = {
     "diagnosed_with_exclusive_codes", "predictive_value", "reach",
 }  # fmt: skip
 
+ROUNDED = {"effective_cases"}
+
 
 def heading(column: str) -> str:
     """Words for a column.
@@ -67,8 +69,8 @@ def cell(value: Any, column: str = "") -> str:
 
     Examples
     --------
-    >>> cell(1234567), cell(2.414), cell(0.0331), cell(0.031, "reach"), cell(1e-5, "p_value")
-    ('1,234,567', '2.41', '0.033', '3.1%', '<0.001')
+    >>> cell(1234567), cell(2.414), cell(-0.05), cell(0.031, "reach"), cell(1e-5, "p_value")
+    ('1,234,567', '2.41', '-0.050', '3.1%', '<0.001')
     """
     if isinstance(value, str):
         return value
@@ -77,15 +79,19 @@ def cell(value: Any, column: str = "") -> str:
     if value is None or pd.isna(value):
         return MISSING
     if column == "p_value":
-        return "<0.001" if value < 0.001 else f"{value:.3f}"
+        return "<0.001" if value < 0.001 else ">0.99" if value > 0.99 else f"{value:.3f}"
     if float(value).is_integer() and not isinstance(value, float):
         return f"{int(value):,}"
     if column in PERCENT:
         return f"{value:.1%}"
-    return f"{value:.2g}" if 0 < abs(value) < 0.095 else f"{value:,.2f}"
+    if column in ROUNDED:
+        return f"{value:,.0f}"
+    if 0 < abs(value) < 0.0095:
+        return f"{value:.1g}"
+    return f"{value:.3f}" if 0 < abs(value) < 0.095 else f"{value:,.2f}"
 
 
-def with_interval(value: Any, low: Any, high: Any) -> str:
+def with_interval(value: Any, low: Any, high: Any, column: str = "") -> str:
     """An estimate and its interval.
 
     Examples
@@ -94,5 +100,5 @@ def with_interval(value: Any, low: Any, high: Any) -> str:
     '2.41 (1.90 to 3.05)'
     """
     if pd.isna(value) or pd.isna(low):
-        return cell(value)
-    return f"{cell(value)} ({cell(low)} to {cell(high)})"
+        return cell(value, column)
+    return f"{cell(value, column)} ({cell(low, column)} to {cell(high, column)})"

@@ -101,6 +101,15 @@ def test_only_the_roles_asked_for_become_features_but_labels_come_from_all():
     assert cohort.diagnosed.tolist() == [0, 0, 0, 1]
 
 
+def test_codes_without_a_role_are_codes():
+    visits = pd.DataFrame({"id": range(3), "ward": list("abb")})
+    codes = pd.DataFrame({"id": [0, 1, 2], "code": ["T7411XA", "R51", "R51"], "version": 10,
+                          "place": ["ed", None, "ed"]})  # fmt: skip
+    source = make(visits, codes, role="place", attributes=["ward"])
+    cohort = build(CohortSpec(ABUSE, (WARD,)), source).cohort
+    assert cohort.X.to_scipy().toarray().tolist() == [[0], [1], [1]]
+
+
 def test_recodes_leave_other_values_out_and_count_them():
     ward = GroupVariable("age", {"young": ["20", "21"], "old": ["30", "31"]}, name="decade")
     built = build(CohortSpec(ABUSE, (ward,)))

@@ -159,3 +159,13 @@ def test_killed_and_restarted_run_gives_the_same_results(
     kept = tmp_path / "killed" / "group-gap"
     assert {path.name for path in (kept / "cells").iterdir()} == finished(tmp_path / "calm")
     pd.testing.assert_frame_equal(pd.read_parquet(kept / "results.parquet"), again)
+
+
+def test_ctrl_c_ends_all_processes_and_keeps_finished_cells(tmp_path: Path) -> None:
+    process = started(tmp_path / "stopped")
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to every process
+    assert process.wait(30) != 0
+    wait_until_gone(process.pid, 30)
+    for name in finished(tmp_path / "stopped"):
+        json.loads((tmp_path / "stopped" / "group-gap" / "cells" / name).read_text())
+    assert not (tmp_path / "stopped" / "group-gap" / "results.csv").exists()

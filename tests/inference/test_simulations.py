@@ -1,11 +1,13 @@
 """The coverage simulations: seeded, resumable, with the truth they claim."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
-from simulations import coverage, scenarios
+from simulations import bias, coverage, power, scenarios
 from simulations.replicates import run_all, seed_of
-from simulations.scenarios import SCENARIOS, Scenario, draw
+from simulations.scenarios import DRIFTS, SCENARIOS, Scenario, draw
 
 SMALL = Scenario(n=3000, intercept=-2.0)
 
@@ -21,9 +23,9 @@ def test_a_replicate_has_its_own_seed():
     assert (one.cohort.diagnosed != other.cohort.diagnosed).any()
 
 
-@pytest.mark.parametrize("name", SCENARIOS)
+@pytest.mark.parametrize("name", SCENARIOS | DRIFTS)
 def test_every_scenario_draws_what_it_says(name):
-    scenario = SCENARIOS[name]
+    scenario = (SCENARIOS | DRIFTS)[name]
     cohort = draw(scenario, 0).cohort
     assert cohort.group_names == scenario.names
     assert (cohort.clusters is not None) == (scenario.visits_per_patient > 1)
@@ -43,12 +45,13 @@ def test_truth_is_the_ratio_of_mean_probabilities(monkeypatch):
 
 def test_a_file_is_continued_not_run_again(tmp_path):
     out = tmp_path / "rows.csv"
-    run_all(fake_run, [("a", 0), ("a", 1)], out, processes=1)
+    run_all(fake_run, [("a", 0), ("a", 1)], out, processes=1, command="first")
     kept = pd.read_csv(out).assign(value=100.0)
     kept.to_csv(out, index=False)
-    table = run_all(fake_run, [("a", 0), ("a", 1), ("b", 0)], out, processes=1)
+    table = run_all(fake_run, [("a", 0), ("a", 1), ("b", 0)], out, 1, "second")
     assert table["value"].tolist() == [100.0, 100.0, 0.0]
     assert len(pd.read_csv(out)) == 3
+    assert json.loads(out.with_suffix(".json").read_text())["command"] == "second"
 
 
 def test_summary_counts_covered_truths():
@@ -61,3 +64,27 @@ def test_summary_counts_covered_truths():
     )  # fmt: skip
     assert coverage.summary(rows)["coverage"].tolist() == [0.5]
     assert coverage.rejections(rows)["trend"].tolist() == [0.5]
+
+
+def test_a_replicate_of_the_power_study_holds_every_check(monkeypatch):
+    small = {"drift_3": Scenario(n=3000, intercept=-2.0, drift=float(np.log(3.0)))}
+    monkeypatch.setattr(power, "DRIFTS", small)
+    row = power.replicate(("drift_3", 0), paper_checks=1)[0]
+    assert all(row[check] in (0.0, 1.0) for check in power.CHECKS)
+    without = power.replicate(("drift_3", 0), paper_checks=0)[0]
+    table = power.summary(pd.DataFrame([row, without]))
+    assert table["drift"].tolist() == [pytest.approx(3.0)]
+    assert table["replicates_trend"].tolist() == [2]
+    assert table["replicates_unconstrained"].tolist() == [1]
+
+
+def test_bias_is_judged_by_the_number_diagnosed():
+    rows = pd.DataFrame(
+        {
+            "scenario": ["x", "y"], "replicate": 0, "n_diagnosed": [2999, 3000], "truth": 2.0,
+            "debiased": 2.05, "purple": 2.0, "recorded": 1.0, "std_error": 0.1,
+        }
+    )  # fmt: skip
+    found = bias.summary(rows)
+    assert found["debiased"].tolist() == [1.025, 1.025]
+    assert found["within"].tolist() == [True, False]

@@ -1,13 +1,18 @@
 from __future__ import annotations
 
+import hashlib
+import json
 import subprocess
 import sys
 
 import duckdb
+import pandas as pd
 import pytest
 
 from relprev.errors import InvalidInputError
-from relprev.sources import READERS, Attrition, Source, Step
+from relprev.simulate.mimic import write_mimic
+from relprev.simulate.neds import write_neds
+from relprev.sources import READERS, Attrition, Source, Step, read_mimic, read_neds, read_tables
 from relprev.sources.source import code_list, connect, identifier, labels, quoted, reading
 
 COLUMNS = (
@@ -71,12 +76,12 @@ def test_database_errors_lose_the_values_they_quote():
 
 CTRL_C = """
 import os, signal, threading
-from relprev.sources.source import connect, reading
+from relprev.sources.source import connect, execute, reading
 connection = connect()
 threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
 query = "SELECT sum(a.range - b.range) FROM range(9999999) a, range(9999999) b"
 with reading("the file"):
-    connection.execute(query).fetchall()
+    execute(connection, query).fetchall()
 """
 
 
@@ -96,3 +101,30 @@ def test_patients_are_not_counted_where_they_are_not_identified():
     source = Source("test", tables(COLUMNS.replace("1 AS patient", "NULL::BIGINT AS patient")))
     assert source.attrition.steps[0].patients is None
     assert "<NA>" in str(source.attrition)
+
+
+def test_sources_carry_fingerprints_of_their_content_without_paths(tmp_path):
+    raw = write_neds(tmp_path / "NEDS_2019_Core.csv", 1000, n_codes=50).path
+    (found,) = read_neds(raw, cache=tmp_path / "cache").details["data"]
+    assert found == {
+        "file": raw.name,
+        "bytes": raw.stat().st_size,
+        "blake2b": hashlib.blake2b(raw.read_bytes(), digest_size=12).hexdigest(),
+    }
+    written = write_mimic(tmp_path, 400, n_codes=50)
+    details = read_mimic(written.hosp, written.ed).details
+    assert {item["file"] for item in details["data"]} == {
+        f"{table}.csv.gz"
+        for table in ("patients", "admissions", "diagnoses_icd", "edstays", "diagnosis")
+    }
+    assert str(tmp_path) not in json.dumps(details)
+
+
+def test_frames_have_fingerprints_that_change_with_a_value_and_not_with_the_order():
+    frame = pd.DataFrame({"id": [1, 2, 3], "dx": ["R51", "R11", "I10"]})
+
+    def fingerprint(table):
+        return read_tables(table, visit_id="id", code=["dx"], version="ICD10").details["data"]
+
+    assert fingerprint(frame) == fingerprint(frame.iloc[::-1])
+    assert fingerprint(frame) != fingerprint(frame.replace("R11", "R12"))

@@ -16,7 +16,7 @@ from matplotlib.axes import Axes
 from scipy import stats
 
 from relprev.checks.result import CheckResult
-from relprev.estimates import COMPLEMENT
+from relprev.estimates import COMPLEMENT, versus_words
 from relprev.inference import DebiasedPURPLE
 from relprev.inference.result import holm
 from relprev.model import PURPLE
@@ -65,7 +65,7 @@ def agreement(
         name="Agreement of PURPLE and DebiasedPURPLE",
         verdict="concern" if smallest < 1 - level else "no concern",
         effect=(
-            f"Furthest apart for {worst['group']} versus {worst['versus']}: PURPLE "
+            f"Furthest apart for {worst['group']} versus {versus_words(worst['versus'])}: PURPLE "
             f"{worst['purple']:.2f}, debiased {worst['debiased']:.2f} ({worst['ci_low']:.2f} to "
             f"{worst['ci_high']:.2f})."
         ),
@@ -82,7 +82,7 @@ def _draw(ax: Axes, table: pd.DataFrame) -> None:
     error = [value - table["ci_low"], table["ci_high"] - value]
     ax.errorbar(value, position, xerr=error, fmt="o", color="C0", label="DebiasedPURPLE")
     ax.plot(table["purple"], position, "x", color="k", label="PURPLE")
-    ax.set_yticks(position, table["group"] + " vs " + table["versus"])
+    ax.set_yticks(position, table["group"] + " vs " + table["versus"].map(versus_words))
     ax.axvline(1.0, color="grey", linewidth=1)
     ax.set_xscale("log")
     ax.set_xlabel("relative prevalence")

@@ -217,7 +217,7 @@ def _words(row: pd.Series, trend: bool) -> str:
 
 
 def _draw(ax: Axes, table: pd.DataFrame) -> None:
-    position = np.arange(len(table))
+    position = np.arange(len(table))[::-1]
     below, above = table["drift"] - table["ci_low"], table["ci_high"] - table["drift"]
     ax.errorbar(table["drift"], position, xerr=[below, above], fmt="o", color="C0")
     ax.axvline(1.0, color="grey", linewidth=1)

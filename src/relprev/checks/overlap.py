@@ -64,7 +64,8 @@ def check_overlap(fitted: DebiasedPURPLE, cohort: Cohort) -> CheckResult:
         | (table["mixing"] < LITTLE_MIXING)
         | (table["diagnosed_with_exclusive_codes"] > LARGE_SHARE)
     ]
-    worst = table.iloc[int(np.argmin(mixing))]
+    named = bad if len(bad) else table  # what raised the concern, if anything did
+    worst = named.iloc[int(np.argmin(named["mixing"]))]
     effect = (
         f"Least overlap in {worst['group']}: {worst['effective_cases']:.0f} effective informative "
         f"cases of {worst['n_diagnosed']} diagnosed, mixing {worst['mixing']:.2f}; "
@@ -95,6 +96,7 @@ def _exclusive_codes(cohort: Cohort, names: tuple[str, ...]) -> tuple[list[int],
 
 def _draw(ax: Axes, table: pd.DataFrame) -> None:
     ax.barh(table["group"], table["mixing"], color="C0")
+    ax.invert_yaxis()  # in the table's order
     ax.axvline(LITTLE_MIXING, color="grey", linewidth=1)
     ax.set_xlim(0, 1)
     ax.set_xlabel("mixing (1: symptoms say nothing about the group)")

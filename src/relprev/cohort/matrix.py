@@ -1,7 +1,7 @@
 """Codes to a sparse design matrix, in one pass over the source's codes.
 
-Every recorded code is a pair (row, feature). Pairs of included visits are gathered as
-one number each,
+Every recorded code is a pair (row, feature). Pairs of included visits are gathered, batch
+by batch, as one number each,
 
     key = row * K + feature        (K features),
 
@@ -12,7 +12,6 @@ not matter.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,9 +23,10 @@ from relprev.codes import roll_up
 from relprev.cohort.selection import Selected
 from relprev.cohort.spec import CohortSpec, Extra
 from relprev.design import BinaryCSR
-from relprev.sources.source import Source
+from relprev.sources.source import Source, quoted
 
 BATCH_ROWS = 1_000_000
+NUMBER_BITS = 32  # of a code's number, below the row's
 Keys = NDArray[np.int64]
 
 
@@ -45,7 +45,7 @@ class CodeMatrix:
 
 def code_matrix(spec: CohortSpec, source: Source, selected: Selected) -> CodeMatrix:
     """The design matrix of the included visits; the condition's codes become ``diagnosed``."""
-    codes = _number_codes(source)
+    codes, parts = _recorded(source, selected)
     condition = spec.condition.cut_to(source.code_lengths)
     is_label = np.array([(version, code) in condition for version, code, _ in codes], dtype=bool)
     feature, names = _features(spec, codes, is_label)
@@ -53,44 +53,39 @@ def code_matrix(spec: CohortSpec, source: Source, selected: Selected) -> CodeMat
     names += extra_names
     diagnosed = np.zeros(selected.n, dtype=np.uint8)
     has_code = np.zeros(selected.n, dtype=bool)
-    parts: list[Keys] = []
-    for visit, number in _recorded(source):
-        row = selected.row_of_visit[visit]
-        row, number = row[row >= 0], number[row >= 0]
+    for k, part in enumerate(parts):
+        row, number = part >> NUMBER_BITS, part & (2**NUMBER_BITS - 1)
         has_code[row] = True
         diagnosed[row[is_label[number]]] = 1
         column = feature[number]
         used = column >= 0
-        parts.append(row[used].astype(np.int64) * len(names) + column[used])
+        parts[k] = row[used] * len(names) + column[used]
     parts += [rows * len(names) + column for rows, column in extra_keys]
     X, kept = _matrix(parts, selected.n, len(names), spec.features.min_count)
     return CodeMatrix(X, tuple(names[k] for k in kept), diagnosed, has_code)
 
 
-def _number_codes(source: Source) -> list[tuple[str, str, str]]:
-    """Number the different (version, code, role) in a temporary table; return them in order."""
-    source.connection.execute("""
-        CREATE OR REPLACE TEMP TABLE numbered AS
-        SELECT *, (row_number() OVER (ORDER BY version, code, role) - 1)::INTEGER AS number
-        FROM (SELECT DISTINCT version, code, role FROM codes)
-    """)
-    return [
-        (version, code, role)
-        for version, code, role in source.query(
-            "SELECT version, code, role FROM numbered ORDER BY number"
-        )
-    ]
-
-
-def _recorded(source: Source) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int32]]]:
-    """Batches of (visit, number of the code), two integer arrays."""
-    reader = source.connection.sql("""
-        SELECT codes.visit, numbered.number FROM codes JOIN numbered
-        ON codes.code = numbered.code AND codes.version = numbered.version
-            AND codes.role = numbered.role
-    """).to_arrow_reader(BATCH_ROWS)
-    for batch in reader:
-        yield batch.column(0).to_numpy(), batch.column(1).to_numpy()
+def _recorded(source: Source, selected: Selected) -> tuple[list[tuple[str, str, str]], list[Keys]]:
+    """The different (version, code, role), and the recorded ones as row * 2**32 + number."""
+    numbers: dict[tuple[str, str, str], int] = {}
+    parts = []
+    for version, role in source.query("SELECT DISTINCT version, role FROM codes ORDER BY ALL"):
+        same_role = "role IS NULL" if role is None else f"role = {quoted(role)}"
+        reader = source.connection.sql(
+            f"SELECT visit, code FROM codes WHERE version = {quoted(version)} AND {same_role}"
+        ).to_arrow_reader(BATCH_ROWS)
+        for batch in reader:
+            code = batch.column(1).dictionary_encode()
+            number = np.array(
+                [numbers.setdefault((version, text, role), len(numbers))
+                 for text in code.dictionary.to_pylist()], dtype=np.int64,
+            )  # fmt: skip
+            row = selected.row_of_visit[batch.column(0).to_numpy()]
+            kept = row >= 0
+            key = row[kept].astype(np.int64) << NUMBER_BITS
+            key |= number[code.indices.to_numpy()[kept]]
+            parts.append(key)
+    return list(numbers), parts
 
 
 def _features(

@@ -100,10 +100,12 @@ def _design_rules(source: Source) -> list[tuple[str, str]]:
 def _counts(source: Source, rules: list[tuple[str, str]]) -> list[Step]:
     if not rules:
         return []
+    identified = source.attrition.steps[-1].patients is not None
     selects = []
     for k in range(len(rules)):
         met = " AND ".join(f"({sql})" for _, sql in rules[: k + 1])
-        selects += [f"count(*) FILTER ({met})", f"count(DISTINCT patient) FILTER ({met})"]
+        patients = f"count(DISTINCT patient) FILTER ({met})" if identified else "0"
+        selects += [f"count(*) FILTER ({met})", patients]
     counts = source.query(f"SELECT {', '.join(selects)} FROM visits")[0]
     steps = [
         Step(words, counts[2 * k], counts[2 * k + 1] or None) for k, (words, _) in enumerate(rules)

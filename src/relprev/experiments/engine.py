@@ -12,11 +12,12 @@ import hashlib
 import json
 import math
 import os
+import signal
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
 from importlib.metadata import version
-from multiprocessing import get_context, parent_process
+from multiprocessing import active_children, get_context, parent_process
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -29,7 +30,7 @@ from relprev.progress import progress
 
 PACKAGES = ("relprev", "numpy", "scipy", "scikit-learn")
 SOURCE = Path(__file__).parents[1]
-AFTER_CELLS = ("checks", "cli.py", "demo.py", "report", "experiments/figures.py",
+AFTER_CELLS = ("checks/", "cli/", "demo.py", "report/", "study/", "experiments/figures.py",
                "experiments/summary.py")  # fmt: skip
 THREAD_VARIABLES = (
     "RELPREV_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS",
@@ -98,7 +99,8 @@ def _computed(missing: Sequence[tuple[Cell, Path]], work: Work, jobs: int) -> It
             yield cell
         return
     context = get_context("spawn")  # a fork would copy locks held by threads
-    pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_end_with_parent)
+    others = set(active_children())
+    pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_live_with_parent)
     with _one_thread_each(), pool:
         futures = {pool.submit(_finish, work, cell, path): cell for cell, path in missing}
         try:
@@ -107,6 +109,8 @@ def _computed(missing: Sequence[tuple[Cell, Path]], work: Work, jobs: int) -> It
                 yield futures[future]
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
+            for worker in set(active_children()) - others:  # do not wait for cells under way
+                worker.terminate()
             raise
 
 
@@ -125,8 +129,9 @@ def _one_thread_each() -> Iterator[None]:
                 os.environ[name] = value
 
 
-def _end_with_parent() -> None:
-    """End this process when the one that started it is gone, however that was killed."""
+def _live_with_parent() -> None:
+    """Leave Ctrl-C to the process that started this one, and end when that one is gone."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = parent_process()
     assert parent is not None
 

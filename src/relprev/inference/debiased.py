@@ -40,6 +40,7 @@ from relprev.inference.nuisance import (
     bounded,
     classifier_out_of_fold,
     cross_fit,
+    recalibrated,
 )
 from relprev.inference.propensity import STRENGTHS
 from relprev.inference.result import FEW_CASES, MIN_MIXING, InferredPrevalence, infer
@@ -48,8 +49,6 @@ from relprev.model.likelihood import Problem
 from relprev.model.path import Lambdas, grid
 from relprev.model.screening import screen
 from relprev.progress import Advance, progress
-
-MANY_ROWS = 500_000  # above this, one fold chooses the strengths
 
 
 class DebiasedPURPLE(BaseEstimator):
@@ -68,7 +67,8 @@ class DebiasedPURPLE(BaseEstimator):
         PURPLE penalties to choose from by out-of-fold deviance.
     folds : int
     tuning_folds : int, optional
-        Folds that choose the strengths. Default: all; one above 500,000 rows.
+        Folds that choose the strengths. Default: as many as it takes to hold 500 rows of the
+        smallest group, or of the diagnosed.
     lonely_psu : "fail", "adjust" or "certainty"
         What to do with a stratum of one primary sampling unit.
     reference : str, optional
@@ -95,6 +95,8 @@ class DebiasedPURPLE(BaseEstimator):
         Positions of the rows used (in the domain, in groups that can be estimated).
     strength_, lambda_ : float
         The strengths chosen; NaN where not used.
+    risk_slope_ : float
+        How much steeper the risk was made after the fit, because its penalty had flattened it.
     propensity_tuning_, risk_tuning_ : pandas.DataFrame or None
 
     Examples
@@ -219,19 +221,20 @@ class DebiasedPURPLE(BaseEstimator):
         problem = Problem.from_cohort(kept)
         folds = make_folds(kept, design, self.folds, self.random_state)
         n_patients = kept.n if kept.clusters is None else len(np.unique(kept.clusters))
-        tuning_folds = self.tuning_folds or (len(folds) if kept.n <= MANY_ROWS else 1)
         steps = (len(self.strengths) + len(folds)) * isinstance(self.propensity, str)
         steps += (len(grid(self.lambdas, problem)) + len(folds)) * isinstance(self.m, str)
         reference = int(np.argmax(problem.group_weight))
         if self.reference in kept.group_names:
             reference = kept.group_names.index(str(self.reference))
         with progress("DebiasedPURPLE", steps, self.verbose) as advance:
-            propensity = self._propensities(problem, n_patients, folds, tuning_folds, advance)
+            propensity = self._propensities(problem, n_patients, folds, advance)
             data = ScoreData(
                 problem.g, problem.s.astype(float), problem.omega, propensity,
                 np.zeros(kept.n), reference,
             )  # fmt: skip
-            risk = self._risks(problem, data, folds, tuning_folds, advance)
+            risk = self._risks(problem, data, folds, advance)
+            if self.m is not None:
+                risk, self.risk_slope_ = recalibrated(problem, reference, risk)
         self.score_data_ = ScoreData(data.g, data.s, data.omega, propensity, risk, reference)
         self.propensity_, self.risk_ = propensity, risk
         theta = solve_score(self.score_data_)
@@ -241,7 +244,7 @@ class DebiasedPURPLE(BaseEstimator):
 
     def _propensities(
         self, problem: Problem, n_patients: int, folds: list[NDArray[np.int64]],
-        tuning_folds: int, advance: Advance,
+        advance: Advance,
     ) -> FloatArray:  # fmt: skip
         self.strength_, self.propensity_tuning_ = float("nan"), None
         if not isinstance(self.propensity, str):
@@ -253,16 +256,16 @@ class DebiasedPURPLE(BaseEstimator):
             )  # fmt: skip
         found = cross_fit(
             RidgePropensity(problem, n_patients), folds, self.strengths,
-            tuning_folds=tuning_folds, advance=lambda step: advance(f"propensities, {step}"),
+            tuning_folds=self.tuning_folds, advance=lambda step: advance(f"propensities, {step}"),
         )  # fmt: skip
         self.strength_, self.propensity_tuning_ = found.chosen, found.tuning
         return found.values
 
     def _risks(
         self, problem: Problem, data: ScoreData, folds: list[NDArray[np.int64]],
-        tuning_folds: int, advance: Advance,
+        advance: Advance,
     ) -> FloatArray:  # fmt: skip
-        self.lambda_, self.risk_tuning_ = float("nan"), None
+        self.lambda_, self.risk_slope_, self.risk_tuning_ = float("nan"), float("nan"), None
         if self.m is None:
             return np.zeros(len(problem.s))
         if not isinstance(self.m, str):
@@ -272,7 +275,7 @@ class DebiasedPURPLE(BaseEstimator):
             return diagnosed / (data.propensity @ np.exp(solve_score(data)))
         found = cross_fit(
             PurpleRisk(problem, data.reference), folds, grid(self.lambdas, problem),
-            tuning_folds=tuning_folds, advance=lambda step: advance(f"risk, {step}"),
+            tuning_folds=self.tuning_folds, advance=lambda step: advance(f"risk, {step}"),
         )  # fmt: skip
         self.lambda_, self.risk_tuning_ = found.chosen, found.tuning
         return found.values

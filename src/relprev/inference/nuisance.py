@@ -2,12 +2,22 @@
 
 Each fold's values come from models fitted on the other folds. Their strength is the one
 with the best out-of-fold score, log-loss of g for pi and deviance of s for m, summed
-over the folds used for tuning. With very many rows one fold is enough to choose, and
-the others are fitted at the chosen strength only, started from the first fold's fit.
+over the folds used for tuning: as many as it takes to hold 500 rows of the scarcer
+outcome (the smallest group, the diagnosed). The other folds are fitted at the chosen
+strength only, started from the first fold's fit.
 
 The risk comes from PURPLE's logistic model along its path of penalties, as
 sigma(w.x + b) c_r, or from a classifier of s on x alone: since p(s=1|x) = m(x) T(x)
 with T = sum_h pi_h e^{theta_h}, m = p^(s=1|x) / T with theta from the case-only score.
+
+A penalty makes m too flat, everywhere in the same way: what is high is too low, what is
+low too high. The error left in the score is a product with that of m, so m is refitted on
+its own out-of-fold values, as PURPLE with the one feature logit m and no penalty,
+
+    p(s=1|x,g) = c_g sigma(a + slope logit m(x)).
+
+Three or four numbers estimated from all rows cost nothing that shows in the variance; slope
+is above 1 where the penalty had flattened.
 """
 
 from __future__ import annotations
@@ -21,22 +31,29 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from relprev.design import Dense
 from relprev.design.base import FloatArray
 from relprev.errors import InvalidInputError
 from relprev.inference.propensity import PropensityModel, PropensityProblem, fit_propensity
 from relprev.model.likelihood import Parameters, Problem, evaluate, linear_predictor
 from relprev.model.path import RIDGE_FLOOR, ridge
 from relprev.model.quadratic import Penalty
-from relprev.model.solver import solve
+from relprev.model.solver import SolverOptions, solve
 from relprev.progress import Advance
 
 SMALLEST = 1e-6  # propensities are kept this far from 0
-CLEAR_RISE = 1e-3  # of the out-of-fold loss above its lowest value
+CLEAR_RISE = 1e-5  # of the out-of-fold loss above its lowest value
+ENOUGH = 500  # rows of the scarcer outcome that tell strengths apart
+ACCURACY = SolverOptions(tolerance=1e-3, ratio_tolerance=1e-3)  # errors enter squared
+SMALLEST_SPREAD = 1e-3  # standard deviation of logit m below which it says nothing
 Rows = NDArray[np.int64]
 
 
 class Learner(Protocol):
     """What cross-fitting asks of a nuisance model."""
+
+    def scarce(self, rows: Rows) -> int:
+        """Rows of the scarcer outcome among these."""
 
     def inputs(self, rows: Rows) -> Any:
         """The training data made of these rows."""
@@ -64,6 +81,9 @@ class RidgePropensity:
     problem: Problem
     n_units: int
 
+    def scarce(self, rows: Rows) -> int:
+        return int(np.bincount(self.problem.g[rows], minlength=self.problem.n_groups).min())
+
     def inputs(self, rows: Rows) -> PropensityProblem:
         part = self.problem.take(rows)
         units = max(1, round(self.n_units * len(rows) / len(self.problem.s)))
@@ -87,6 +107,9 @@ class PurpleRisk:
     problem: Problem
     reference: int
 
+    def scarce(self, rows: Rows) -> int:
+        return int(self.problem.s[rows].sum())
+
     def inputs(self, rows: Rows) -> tuple[Problem, FloatArray]:
         train = self.problem.take(rows)
         return train, ridge(train, 0.0, RIDGE_FLOOR)
@@ -95,7 +118,7 @@ class PurpleRisk:
         self, train: tuple[Problem, FloatArray], strength: float, start: Parameters | None
     ) -> Parameters:
         problem, l2 = train
-        return solve(problem, Penalty(strength, l2), start).parameters
+        return solve(problem, Penalty(strength, l2), start, options=ACCURACY).parameters
 
     def judge(self, model: Parameters, rows: Rows) -> tuple[FloatArray, float]:
         held_out = self.problem.take(rows)
@@ -107,7 +130,7 @@ class PurpleRisk:
 
 def cross_fit(
     learner: Learner, folds: Sequence[Rows], strengths: Sequence[float], *,
-    tuning_folds: int, advance: Advance,
+    tuning_folds: int | None, advance: Advance,
 ) -> OutOfFold:  # fmt: skip
     """Choose a strength and predict every row by a model that has not seen its fold.
 
@@ -117,11 +140,11 @@ def cross_fit(
     folds : sequence of row positions
     strengths : sequence of float
         Tried from the strongest to the weakest, each started from the one before.
-    tuning_folds : int
-        How many folds choose the strength.
+    tuning_folds : int or None
+        How many folds choose the strength; None: as many as needed, see the module.
     """
     grid = sorted({float(value) for value in strengths}, reverse=True)
-    tuned = tuning_folds if len(grid) > 1 else 0
+    tuned = (tuning_folds or _enough(learner, folds)) if len(grid) > 1 else 0
     tuning, paths = _tune(learner, folds[:tuned], folds, grid, advance)
     best = int(np.argmin(tuning["loss"])) if tuned else 0
     parts = []
@@ -134,6 +157,12 @@ def cross_fit(
             model = learner.fit(learner.inputs(_others(folds, k)), grid[best], start)
         parts.append(learner.judge(model, rows)[0])
     return OutOfFold(_assembled(parts, folds), grid[best], tuning)
+
+
+def _enough(learner: Learner, folds: Sequence[Rows]) -> int:
+    """The number of folds that hold enough rows of the scarcer outcome."""
+    held = np.cumsum([learner.scarce(rows) for rows in folds])
+    return min(int(np.searchsorted(held, ENOUGH)) + 1, len(folds))
 
 
 def _tune(
@@ -179,6 +208,26 @@ def classifier_out_of_fold(
         part[:, fitted.classes_.astype(int)] = fitted.predict_proba(X[rows])
         parts.append(part)
     return _assembled(parts, folds)
+
+
+def recalibrated(problem: Problem, reference: int, risk: FloatArray) -> tuple[FloatArray, float]:
+    """The risk refitted on its own out-of-fold values, and the slope; see the module.
+
+    Values that say nothing (all the same, or less risk where they are higher) are
+    returned as they are.
+    """
+    inside = np.clip(risk, SMALLEST, 1 - SMALLEST)
+    z = np.log(inside / (1 - inside))
+    if z.std() < SMALLEST_SPREAD:
+        return risk, float("nan")
+    centred = np.ascontiguousarray((z - z.mean())[:, None])
+    one = Problem(Dense(centred), problem.s, problem.g, problem.omega, problem.n_groups)
+    found = solve(one, Penalty(0.0, np.zeros(1))).parameters
+    slope = float(found.w[0])
+    if slope <= 0:
+        return risk, slope
+    sick = 0.5 * (1.0 + np.tanh(0.5 * (centred[:, 0] * slope + found.b)))
+    return found.c[reference] * sick, slope
 
 
 def bounded(propensity: FloatArray) -> FloatArray:

@@ -82,3 +82,9 @@ class StudyReport:
     warnings: tuple[str, ...] = ()
     hide_small_counts: bool = True
     level: float = 0.95
+
+    def _repr_html_(self) -> str:
+        """The page in a frame of its own, for notebooks."""
+        from relprev.report.page import render_frame
+
+        return render_frame(self)

@@ -12,9 +12,16 @@ import numpy as np
 import pandas as pd
 from cycler import cycler
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.text import Text
-from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+from matplotlib.ticker import (
+    FixedLocator,
+    FuncFormatter,
+    LogFormatter,
+    NullLocator,
+    ScalarFormatter,
+)
 
 from relprev.checks.result import CheckResult
 from relprev.estimates import RelativePrevalence, versus_words
@@ -24,8 +31,8 @@ CORRECTED = "#0072B2"
 RECORDED = "#D55E00"
 OTHERS = ("#009E73", "#CC79A7", "#56B4E9", "#E69F00")
 INK = "#000000"
-WIDTH = 6.4  # inches
-LABEL_WIDTH = 26  # characters of a row's label before it is wrapped
+WIDTH = 5.6  # inches
+LABEL_WIDTH = 22  # characters of a row's label before it is wrapped
 MARKERS = ("o", "s", "^", "v")
 STYLE: Any = {
     "font.size": 10.0,
@@ -92,7 +99,7 @@ def plot_forest(
         _wrapped(f"{group} vs {versus_words(versus)}")
         for group, versus in zip(first["group"], first["versus"], strict=True)
     ]
-    ax = _axes(ax, labels, 0.42 + 0.14 * len(frames), 1.5) if ax is None else ax
+    ax = _axes(ax, labels, 0.32 + 0.14 * len(frames), 1.1)
     ax.axvline(1.0, color=INK, alpha=0.45, linewidth=1, zorder=0)
     offsets = np.linspace(0.22, -0.22, len(frames) + 1)
     values = [_draw_method(ax, y + offsets[k], k, len(frames), name, frame)
@@ -111,7 +118,7 @@ def plot_forest(
     ax.set_xlabel("Relative prevalence (log scale; 1 = equally common)")
     ax.spines["left"].set_visible(False)
     ax.tick_params(axis="y", length=0)
-    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=4, handletextpad=0.3)
+    _legend(ax)
     return ax
 
 
@@ -119,7 +126,7 @@ def _draw_method(
     ax: Axes, y: np.ndarray, position: int, count: int, name: str, frame: pd.DataFrame
 ) -> np.ndarray:
     """Estimates and intervals of one method; returns every value drawn."""
-    label = "Corrected for underreporting" if count == 1 else f"Corrected, {name}"
+    label = "Corrected for underreporting" if count == 1 else name
     colour = CORRECTED if position == 0 else OTHERS[(position - 1) % len(OTHERS)]
     low, high = frame["ci_low"].to_numpy(float), frame["ci_high"].to_numpy(float)
     if np.isfinite(low).any():
@@ -146,22 +153,44 @@ def plot_check(check: CheckResult, ax: Axes | None = None) -> Axes:
     >>> plot_check(check).get_xlabel()
     'share diagnosed among rows with the feature'
     """
-    if ax is None:
-        probe = Figure().subplots()
-        check.draw(probe, check.table)
-        rows = len(probe.get_yticks()) if _named_rows(probe) else 10
-        ax = _axes(None, [""] * rows, 0.3, 1.2)
+    own = ax is None
+    ax = _axes(ax, [""], 0.0, 3.4)
     check.draw(ax, check.table)
-    if _named_rows(ax):
-        texts = [_wrapped(label.get_text()) for label in ax.get_yticklabels()]
-        ax.set_yticks(ax.get_yticks(), texts)
-        ax.tick_params(axis="y", length=0)
+    if _names(ax.yaxis):
+        _named_rows(ax, own)
+    if _names(ax.xaxis):
+        ax.set_xlim(-0.6, len(ax.get_xticks()) - 0.4)
     if ax.get_xscale() == "log":
-        drawn = np.asarray(ax.get_xlim())
-        log_axis(ax, drawn)
+        log_axis(ax, np.asarray(ax.get_xlim()))
     if ax.get_legend() is not None:
-        ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
+        _legend(ax)
     return ax
+
+
+def _names(axis: Axis) -> bool:
+    """Whether an axis names things and does not measure them."""
+    return not isinstance(axis.get_major_formatter(), ScalarFormatter | LogFormatter)
+
+
+def _named_rows(ax: Axes, own: bool) -> None:
+    """Wrap the rows' labels and give each row the same room."""
+    places = ax.get_yticks()
+    labels = [_wrapped(label.get_text(), lines=2) for label in ax.get_yticklabels()]
+    ax.set_yticks(places, labels)
+    ax.tick_params(axis="y", length=0)
+    ends = (min(places) - 0.6, max(places) + 0.6)
+    ax.set_ylim(ends[::-1] if ax.yaxis_inverted() else ends)
+    if own:
+        ax.figure.set_size_inches(WIDTH, _height(labels, 0.26, 0.9))  # type: ignore[union-attr]
+
+
+def _legend(ax: Axes) -> None:
+    """Above the axes, where it hides nothing."""
+    count = len(ax.get_legend_handles_labels()[1])
+    ax.legend(
+        loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=min(count, 3), borderaxespad=0.2,
+        handletextpad=0.3, columnspacing=1.2,
+    )  # fmt: skip
 
 
 @_styled
@@ -230,16 +259,14 @@ def _axes(ax: Axes | None, labels: list[str], row_inches: float, margin: float) 
     """The axes given, or new ones high enough for the rows."""
     if ax is not None:
         return ax
-    lines = sum(max(row_inches, 0.17 * (label.count("\n") + 1)) for label in labels)
-    return Figure(figsize=(WIDTH, margin + lines), layout="constrained").subplots()
+    size = (WIDTH, _height(labels, row_inches, margin))
+    return Figure(figsize=size, layout="constrained").subplots()
 
 
-def _named_rows(ax: Axes) -> bool:
-    """Whether the y axis names things and does not measure them."""
-    return not any(character.isdigit() for label in ax.get_yticklabels()
-                   for character in label.get_text()[:1]) and len(ax.get_yticks()) > 0  # fmt: skip
+def _height(labels: list[str], row_inches: float, margin: float) -> float:
+    lines = max((label.count("\n") + 1 for label in labels), default=1)
+    return margin + len(labels) * max(row_inches, 0.17 * lines)
 
 
-def _wrapped(text: str, width: int = LABEL_WIDTH) -> str:
-    """At most three lines."""
-    return "\n".join(textwrap.wrap(text, width, max_lines=3, placeholder=" …")) or " "
+def _wrapped(text: str, width: int = LABEL_WIDTH, lines: int = 3) -> str:
+    return "\n".join(textwrap.wrap(text, width, max_lines=lines, placeholder=" …")) or " "

@@ -15,7 +15,7 @@ from xml.etree import ElementTree
 import matplotlib as mpl
 from matplotlib.axes import Axes
 
-from relprev.report.figures import INK
+from relprev.report.figures import INK, STYLE
 
 FIGURE_FORMATS = ("svg", "png", "pdf")
 SVG = "http://www.w3.org/2000/svg"
@@ -34,7 +34,7 @@ def figure_bytes(ax: Axes, kind: str) -> bytes:
     out = io.BytesIO()
     settings: Any = {"svg.hashsalt": "relprev", "svg.fonttype": "none", "pdf.fonttype": 42}
     paper = "none" if kind == "svg" else "white"
-    with mpl.rc_context(settings), warnings.catch_warnings():
+    with mpl.rc_context(STYLE | settings), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
         if figure.get_layout_engine() is not None:  # arranged once, saved in several formats
             figure.draw_without_rendering()

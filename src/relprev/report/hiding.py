@@ -31,8 +31,9 @@ NOT_COUNTED = {  # numbers of a group's row in a check that do not give its coun
     "estimate", "estimate_low", "estimate_high", "ci_low", "ci_high", "purple", "debiased",
     "ratio", "drift", "mixing", "exclusive_codes", "fifth",
 }  # fmt: skip
+JOINT = {"effective_cases"}  # a group's number depends on the other groups' counts
 SHARES_OF_DIAGNOSED = ("sure_share", "diagnosed_with_exclusive_codes")
-HIDDEN_WORDS = "The numbers are hidden: they would reveal counts of 1 to 10 people."
+HIDDEN_WORDS = "the numbers are hidden because they would reveal counts of 1 to 10 people"
 
 
 def hide_small_counts(report: StudyReport) -> StudyReport:
@@ -118,10 +119,11 @@ def _hidden_check(check: CheckResult, groups: set[str]) -> CheckResult:
         table, named = _hidden_shares(table)
     table, more = _hidden_rows(table, groups)
     named |= more
-    if not any(name in check.effect for name in named):
+    said = [name for name in sorted(named) if name in check.effect]
+    if not said:
         return replace(check, table=table)
-    nan = float("nan")
-    return replace(check, table=table, effect=HIDDEN_WORDS, statistic=nan, interval=(nan, nan))
+    nan, effect = float("nan"), f"About {', '.join(said)}: {HIDDEN_WORDS}."
+    return replace(check, table=table, effect=effect, statistic=nan, interval=(nan, nan))
 
 
 def _hidden_rows(table: pd.DataFrame, groups: set[str]) -> tuple[pd.DataFrame, set[str]]:
@@ -135,6 +137,8 @@ def _hidden_rows(table: pd.DataFrame, groups: set[str]) -> tuple[pd.DataFrame, s
     if not columns or not where.any():
         return table, set()
     hidden = {name: _without(table[name], where) for name in columns}
+    for name in JOINT & set(columns):
+        hidden[name] = _without(table[name], table["group"].notna())
     return table.assign(**hidden), set(table.loc[where, "group"])
 
 

@@ -29,6 +29,15 @@ INTERVALS = {
     "diagnosis_ratio": ("diagnosis_ci_low", "diagnosis_ci_high"),
 }
 CHECK_INTERVALS = ("drift", "debiased", "predictive_value")
+CHECK_COLUMNS = {  # what people read of a check's table; its CSV file holds all
+    "agreement": ("group", "versus", "purple", "debiased", "ratio", "p_value"),
+    "calibration": (
+        "group", "fifth", "n", "n_diagnosed", "predicted", "recorded", "slope", "p_value",
+    ),
+    "constant_ratio": ("group", "versus", "where", "drift"),
+    "leakage": ("feature", "n", "n_diagnosed", "predictive_value", "reach", "suspicious"),
+    "unconstrained": ("metric", "split", "constrained", "unconstrained", "difference"),
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -84,7 +93,7 @@ class VariablePart:
     name: str
     slug: str
     found: VariableFindings
-    answers: list[str]
+    answer: words.Answer
     forest: ReportFigure
     estimates: ReportTable
     decomposition: ReportTable
@@ -94,12 +103,6 @@ class VariablePart:
     attrition: ReportTable
     symptoms: ReportTable
     weights: ReportFigure | None
-
-    @property
-    def more(self) -> int:
-        """Number of comparisons, if not all are among the answers."""
-        count = len(self.decomposition.frame)
-        return count if count > len(self.answers) else 0
 
     @property
     def figures(self) -> Iterator[ReportFigure]:
@@ -131,6 +134,26 @@ class Layout:
     @property
     def tables(self) -> list[ReportTable]:
         return [table for part in self.variables for table in part.tables]
+
+    @property
+    def overview(self) -> dict[str, list[CheckPart | None]]:
+        """Every check's part of every variable."""
+        names = dict.fromkeys(
+            part.check.name for variable in self.variables for part in variable.checks
+        )
+        return {
+            name: [
+                next((part for part in variable.checks if part.check.name == name), None)
+                for variable in self.variables
+            ]
+            for name in names
+        }
+
+    @property
+    def tests(self) -> int:
+        """How many checks are formal tests, some of which raise a concern by chance."""
+        parts = [part for variable in self.variables for part in variable.checks]
+        return sum(not pd.isna(part.check.p_value) for part in parts)
 
 
 def lay_out(report: StudyReport) -> Layout:
@@ -184,6 +207,8 @@ def _variable(report: StudyReport, found: VariableFindings, slug: str) -> Variab
     stacked = estimates_frame(
         StudyReport("", "", "", "", (found,), {})
     ).drop(columns="variable")  # fmt: skip
+    contrast = stacked.groupby(["group", "versus"], sort=False).ngroup()
+    stacked = stacked.loc[contrast.sort_values(kind="stable").index]  # methods side by side
     intervals = {k: v for k, v in INTERVALS.items() if set(v) <= set(stacked)}
     several = len(found.estimates) > 1
     main = stacked[stacked["method"] == next(iter(found.estimates))]
@@ -194,7 +219,7 @@ def _variable(report: StudyReport, found: VariableFindings, slug: str) -> Variab
         name=found.name,
         slug=slug,
         found=found,
-        answers=words.answers(report, found),
+        answer=words.answer(report, found),
         forest=_forest(found, slug),
         estimates=ReportTable(
             f"estimates-{slug}", f"Relative prevalence of {report.condition} by {found.name}",
@@ -250,7 +275,10 @@ def _check(report: StudyReport, check: CheckResult, name: str) -> CheckPart:
             name, check.name, f"{check.effect} The table that follows holds the same numbers.",
             plot_check(check),
         ),
-        ReportTable(name, check.name, check.table, intervals=intervals, level=report.level),
+        ReportTable(
+            name, check.name, check.table, CHECK_COLUMNS.get(check.kind, ()), intervals,
+            report.level,
+        ),
     )  # fmt: skip
 
 

@@ -13,6 +13,7 @@ from functools import cache
 from importlib import resources
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 
 from relprev.report import words
 from relprev.report.content import StudyReport
@@ -38,6 +39,15 @@ def _file(name: str) -> str:
 def render_page(report: StudyReport) -> str:
     """The whole page, small counts hidden unless the report says otherwise."""
     return render_layout(lay_out(hide_small_counts(report)))
+
+
+def render_frame(report: StudyReport) -> str:
+    """The page in a frame, to stand in another page such as a notebook."""
+    page = Markup.escape(render_page(report))
+    return (
+        f'<iframe title="{Markup.escape(report.title)}" srcdoc="{page}" width="100%" height="720" '
+        'sandbox="allow-scripts allow-downloads" loading="lazy"></iframe>'
+    )
 
 
 def render_layout(layout: Layout) -> str:

@@ -20,6 +20,25 @@ TEXT = "text"
 
 
 @dataclass(frozen=True)
+class Column:
+    """Words of a column, "number" or "text", and whether an interval stands with it."""
+
+    words: str
+    kind: str
+    interval: bool
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What people read, and the value (and interval) in full, empty where there is none."""
+
+    text: str
+    key: str
+    low: str = ""
+    high: str = ""
+
+
+@dataclass(frozen=True)
 class ReportTable:
     """A table to be read, sorted and copied.
 
@@ -52,29 +71,31 @@ class ReportTable:
         return [name for name in columns if name in self.frame and name not in merged]
 
     @property
-    def headings(self) -> list[tuple[str, str]]:
-        """Words and "number" or "text" of every column shown."""
-        return [(self._heading(name), self._kind(name)) for name in self._shown]
+    def headings(self) -> list[Column]:
+        """The columns shown."""
+        return [
+            Column(self._heading(name), self._kind(name), self._has_interval(name))
+            for name in self._shown
+        ]
 
-    def rows(self) -> Iterator[list[tuple[str, str]]]:
-        """Text and sorting key of every cell."""
+    def rows(self) -> Iterator[list[Cell]]:
+        """The cells of every row."""
         for row in self.frame.to_dict("records"):
             cells = []
             for name in self._shown:
                 value: Any = versus_words(row[name]) if name == "versus" else row[name]
-                text = cell(value, name)
                 if name in self.intervals:
-                    low, high = self.intervals[name]
-                    text = with_interval(value, row[low], row[high])
-                blank = not isinstance(value, str) and pd.isna(value)
-                number = self._kind(name) == NUMBER and not blank
-                cells.append((text, repr(float(value)) if number else "" if blank else text))
+                    low, high = (row[bound] for bound in self.intervals[name])
+                    text = with_interval(value, low, high, name)
+                    cells.append(Cell(text, _key(value), _key(low), _key(high)))
+                else:
+                    cells.append(Cell(cell(value, name), _key(value)))
             yield cells
 
     def texts(self) -> pd.DataFrame:
         """The table as people read it."""
-        rows = [[text for text, _ in row] for row in self.rows()]
-        return pd.DataFrame(rows, columns=[words for words, _ in self.headings])
+        rows = [[one.text for one in row] for row in self.rows()]
+        return pd.DataFrame(rows, columns=[column.words for column in self.headings])
 
     def to_csv(self) -> bytes:
         """The numbers in full."""
@@ -88,16 +109,23 @@ class ReportTable:
         return text.encode()
 
     def _heading(self, name: str) -> str:
-        if name not in self.intervals:
-            return heading(name)
-        low = self.intervals[name][0]
-        has_interval = self.frame[low].notna().any()
-        return f"{heading(name)} ({self.level:.0%} CI)" if has_interval else heading(name)
+        more = f" ({self.level:.0%} CI)" if self._has_interval(name) else ""
+        return heading(name) + more
+
+    def _has_interval(self, name: str) -> bool:
+        return name in self.intervals and bool(self.frame[self.intervals[name][0]].notna().any())
 
     def _kind(self, name: str) -> str:
         kind = self.frame[name].dtype
         counted = pd.api.types.is_numeric_dtype(kind) and not pd.api.types.is_bool_dtype(kind)
         return NUMBER if counted else TEXT
+
+
+def _key(value: Any) -> str:
+    """A value in full."""
+    if isinstance(value, str):
+        return value
+    return "" if pd.isna(value) else str(value)
 
 
 def _escaped(text: str) -> str:

@@ -128,25 +128,60 @@ def question(report: StudyReport) -> str:
     return f"How much more common is {report.condition} in one group than in another?"
 
 
-def answers(report: StudyReport, found: VariableFindings) -> list[str]:
-    """One sentence a contrast, by the method to trust; the largest differences if many."""
+@dataclass(frozen=True)
+class Answer:
+    """The largest difference in a sentence, the other comparisons in short, how many in all."""
+
+    sentence: str
+    others: tuple[str, ...]
+    count: int
+
+
+def answer(report: StudyReport, found: VariableFindings) -> Answer:
+    """What was found for one group variable, by the method to trust."""
     rows = _main(found).to_dict("records")
-    if len(rows) > SHOWN_ANSWERS:
-        seen: set[frozenset[str]] = set()
-        ordered = sorted(rows, key=lambda row: -abs(_log(row["estimate"])))
-        rows = [
-            row for row in ordered
-            if (pair := frozenset((row["group"], row["versus"]))) not in seen and not seen.add(pair)  # type: ignore[func-returns-value]
-        ][:SHOWN_ANSWERS]  # fmt: skip
-    return [answer(report, row) for row in rows]
+    first = max(rows, key=_weight)
+    others = [row for row in rows if row is not first and not _reverses(row, first)]
+    return Answer(
+        sentence(report, first),
+        tuple(short(row) for row in others[:SHOWN_ANSWERS]),
+        len(rows) if len(others) > SHOWN_ANSWERS else 0,
+    )
 
 
-def answer(report: StudyReport, row: Mapping[Any, Any]) -> str:
+def _weight(row: Mapping[Any, Any]) -> tuple[bool, bool, float]:
+    """Differences that chance does not explain come first, then the larger ones."""
+    if pd.isna(row["estimate"]):
+        return False, False, 0.0
+    clear = not pd.isna(row["ci_low"]) and not row["ci_low"] <= 1 <= row["ci_high"]
+    return True, clear, abs(float(np.log(row["estimate"])))
+
+
+def _reverses(row: Mapping[Any, Any], other: Mapping[Any, Any]) -> bool:
+    return (row["group"], row["versus"]) == (other["versus"], other["group"])
+
+
+def short(row: Mapping[Any, Any]) -> str:
+    """What one row says, in short."""
+    name = f"{row['group']} versus {versus_words(row['versus'])}"
+    if pd.isna(row["estimate"]):
+        return _withheld(row)
+    value = with_interval(row["estimate"], row["ci_low"], row["ci_high"])
+    recorded = "hidden" if pd.isna(row["observed_ratio"]) else cell(row["observed_ratio"])
+    return f"{name}: {value}; recorded {recorded}"
+
+
+def _withheld(row: Mapping[Any, Any]) -> str:
+    why = row.get("sentence")
+    other = versus_words(row["versus"])
+    return why if isinstance(why, str) else f"No estimate for {row['group']} versus {other}."
+
+
+def sentence(report: StudyReport, row: Mapping[Any, Any]) -> str:
     """What one row says."""
     condition, other = _sentence_case(report.condition), versus_words(row["versus"])
     if pd.isna(row["estimate"]):
-        why = row.get("sentence")
-        return why if isinstance(why, str) else f"No estimate for {row['group']} versus {other}."
+        return _withheld(row)
     interval = "no interval" if pd.isna(row["ci_low"]) else (
         f"{report.level:.0%} CI {cell(row['ci_low'])} to {cell(row['ci_high'])}"
     )  # fmt: skip
@@ -311,10 +346,6 @@ def _group_names(found: VariableFindings) -> list[str]:
     if found.groups is not None:
         return list(found.groups["group"])
     return list(_main(found)["group"].unique())
-
-
-def _log(value: float) -> float:
-    return float(np.log(value)) if value > 0 else 0.0
 
 
 def _count(number: int, one: str, many: str) -> str:

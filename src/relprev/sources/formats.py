@@ -9,15 +9,17 @@ import shutil
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 
 import duckdb
 import pandas as pd
 
 from relprev.errors import InvalidInputError
-from relprev.sources.source import column_names, identifier, quoted, reading
+from relprev.sources.fingerprint import Fingerprint, file_fingerprint
+from relprev.sources.source import column_names, execute, identifier, quoted, reading
 
 DELIMITERS = {".csv": ",", ".csv.gz": ",", ".tsv": "\t", ".tsv.gz": "\t"}
 
@@ -90,8 +92,8 @@ def load_table(
     name: str,
     columns: Sequence[str] | None = None,
     optional: Sequence[str] = (),
-) -> None:
-    """Read a file with named columns into the DuckDB table ``name``.
+) -> Fingerprint:
+    """Read a file with named columns into the DuckDB table ``name``; return its fingerprint.
 
     Text columns stay text; columns of CSV files are all text. ``columns`` must be there
     (in any case), ``optional`` may be; only these are kept. Without ``columns``: all.
@@ -114,9 +116,10 @@ def load_table(
             )
         available = column_names(connection, relation)
         picked = ", ".join(_picked(available, columns, optional, path.name))
-        connection.execute(f"CREATE TABLE {name} AS SELECT {picked} FROM {relation}")
+        execute(connection, f"CREATE TABLE {name} AS SELECT {picked} FROM {relation}")
         if relation == "frame":
             connection.unregister("frame")
+    return file_fingerprint(path)
 
 
 def first_row(file: Path, delimiter: str = ",") -> list[str]:
@@ -134,17 +137,26 @@ def first_row(file: Path, delimiter: str = ",") -> list[str]:
         ) from None
 
 
-def csv_relation(file: Path, names: Sequence[str], *, header: bool, delimiter: str = ",") -> str:
-    """SQL that reads a CSV file with the given columns, all text.
+def csv_relation(
+    file: Path,
+    names: Sequence[str],
+    *,
+    header: bool,
+    delimiter: str = ",",
+    kinds: Mapping[str, str] = MappingProxyType({}),
+) -> str:
+    """SQL that reads a CSV file with the given columns: text, or of the given kinds.
 
-    Nothing is left to be guessed: a guess may skip lines it does not understand.
+    Nothing is left to be guessed: a guess may skip lines it does not understand. With kinds, a
+    blank or a point stands for a missing value, as SAS writes it.
     """
     if not names:
         raise InvalidInputError(f"{file.name} is empty")
-    columns = ", ".join(f"{quoted(name)}: 'VARCHAR'" for name in names)
+    columns = ", ".join(f"{quoted(name)}: '{kinds.get(name, 'VARCHAR')}'" for name in names)
+    missing = ", nullstr=['', ' ', '.']" if kinds else ""
     return (
         f"read_csv({quoted(str(file))}, columns={{{columns}}}, header={str(header).lower()}, "
-        f"auto_detect=false, delim='{delimiter}', quote='\"', escape='\"')"
+        f"auto_detect=false, delim='{delimiter}', quote='\"', escape='\"'{missing})"
     )
 
 
@@ -191,10 +203,11 @@ def load_fixed_width(
     name: str,
     fields: Sequence[tuple[str, int, int]],
     width: int,
-) -> None:
-    """Read a fixed-width text file into the table ``name``; fields are (name, first, last), from 1.
+) -> Fingerprint:
+    """Read a fixed-width text file into the table ``name``; return its fingerprint.
 
-    Every line must have ``width`` characters (a carriage return and blanks at its end aside).
+    Fields are (name, first, last), counted from 1. Every line must have ``width`` characters
+    (a carriage return and blanks at its end aside).
     """
     select = ", ".join(
         f"trim(substr(line, {first}, {last - first + 1})) AS {identifier(field)}"
@@ -215,4 +228,5 @@ def load_fixed_width(
                 f"{path.name}: {bad:,} lines do not fit the layout, which has {width} characters "
                 f"(the longest line has {lengthiest}); is it another year's file, or cut short?"
             )
-        connection.execute(f"CREATE TABLE {name} AS SELECT {select} FROM {lines}")
+        execute(connection, f"CREATE TABLE {name} AS SELECT {select} FROM {lines}")
+    return file_fingerprint(path)

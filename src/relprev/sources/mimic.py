@@ -28,6 +28,7 @@ import duckdb
 from relprev.codes import normalize_sql
 from relprev.errors import InvalidInputError
 from relprev.sources.attrition import Attrition, Step
+from relprev.sources.fingerprint import Fingerprint
 from relprev.sources.formats import load_table
 from relprev.sources.source import Source, column_names, connect, reading, require_unique
 
@@ -68,18 +69,22 @@ def read_mimic(hosp: str | Path, ed: str | Path, *, fill: str = "patient") -> So
     if fill not in ("patient", "none"):
         raise InvalidInputError(f"fill must be 'patient' or 'none', got {fill!r}")
     connection = connect()
-    race = _load(connection, Path(hosp), Path(ed))
+    race, files = _load(connection, Path(hosp), Path(ed))
     _link(connection)
     _make_visits(connection, race, fill)
     _make_codes(connection)
-    return Source("mimic", connection, attrition=_attrition(connection), details={"fill": fill})
+    details = {"fill": fill, "data": files}
+    return Source("mimic", connection, attrition=_attrition(connection), details=details)
 
 
-def _load(connection: duckdb.DuckDBPyConnection, hosp: Path, ed: Path) -> str:
+def _load(
+    connection: duckdb.DuckDBPyConnection, hosp: Path, ed: Path
+) -> tuple[str, list[Fingerprint]]:
     """Load the five tables, identifiers as numbers; return the name of the race column."""
+    files = []
     for name, columns in REQUIRED.items():
         path = _find(name, ed if name in ("edstays", "diagnosis") else hosp)
-        load_table(connection, path, "raw", columns, OPTIONAL.get(name, ()))
+        files.append(load_table(connection, path, "raw", columns, OPTIONAL.get(name, ())))
         typed = ", ".join(
             f"try_cast({column} AS DOUBLE)::BIGINT AS {column}"
             for column in columns
@@ -94,7 +99,7 @@ def _load(connection: duckdb.DuckDBPyConnection, hosp: Path, ed: Path) -> str:
     races = [name for name in ("race", "ethnicity") if name in present]
     if not races:
         raise InvalidInputError("admissions lacks race (version 2 and later) or ethnicity (1.0)")
-    return races[0]
+    return races[0], files
 
 
 def _find(name: str, folder: Path) -> Path:

@@ -22,12 +22,14 @@ import duckdb
 
 from relprev.errors import InvalidInputError
 from relprev.files import written_whole
+from relprev.sources.fingerprint import file_fingerprint
 from relprev.sources.formats import csv_relation, first_row, require_file, unpacked
 from relprev.sources.source import (
     Source,
     code_list,
     column_names,
     connect,
+    execute,
     expose_wide,
     identifier,
     labels,
@@ -35,7 +37,7 @@ from relprev.sources.source import (
     reading,
 )
 
-STORE_FORMAT = 1  # part of the digest: a new format makes a new file
+STORE_FORMAT = 2  # part of the digest: a new format makes a new file
 NUMBERS = {
     "KEY_ED": "BIGINT", "AGE": "SMALLINT", "FEMALE": "TINYINT", "DISCWT": "DOUBLE",
     "HOSP_ED": "INTEGER", "NEDS_STRATUM": "INTEGER", "YEAR": "SMALLINT", "PAY1": "TINYINT",
@@ -51,6 +53,7 @@ PAYER = {
     "6": "Other",
 }  # fmt: skip
 HOSPITAL = ("HOSP_REGION", "HOSP_UR_TEACH", "HOSP_TRAUMA", "HOSP_CONTROL")
+KINDS = NUMBERS | OPTIONAL | dict.fromkeys(HOSPITAL, "SMALLINT")
 LARGEST_AGE = 124
 DESIGN_BASE = 100_000  # NEDS_STRATUM and HOSP_ED have at most 5 digits
 
@@ -97,12 +100,17 @@ def read_neds(
     if year is not None and len(cores) > 1:
         raise InvalidInputError("year: with several files, name each after its year instead")
     connection = connect()
-    stores = [_store(require_file(path, "NEDS Core"), year, layout, cache) for path in cores]
+    files = [file_fingerprint(require_file(path, "NEDS Core")) for path in cores]
+    stores = [
+        _store(path, file["blake2b"], _year_of(path, year), layout, cache)
+        for path, file in zip(cores, files, strict=True)
+    ]
     if len(set(stores)) < len(stores):
         raise InvalidInputError("core: the same file is given twice")
     for position, path in enumerate(hospitals):
         names = read_layout("Hospital", _year_of(path, year), hospital_layout)
-        _load_hospitals(connection, require_file(path, "NEDS Hospital"), position, names)
+        files.append(file_fingerprint(require_file(path, "NEDS Hospital")))
+        _load_hospitals(connection, path, position, names)
     offset, parts = 0, []
     for position, store in enumerate(stores):
         parts.append(_visits_sql(connection, store, offset, position if hospitals else None))
@@ -115,7 +123,7 @@ def read_neds(
         "neds",
         connection,
         absent={"race": "NEDS records race from 2019 on"},
-        details={"stores": [store.name for store in stores]},
+        details={"data": files},
     )
 
 
@@ -158,32 +166,38 @@ def _year_of(path: Path, year: int | None) -> int:
 
 
 def _store(
-    path: Path, year: int | None, layout: str | Path | None, cache: str | Path | None
+    path: Path, digest: str, year: int, layout: str | Path | None, cache: str | Path | None
 ) -> Path:
     """The converted file, made if it is not there yet."""
-    year = _year_of(path, year)
-    packed = path.suffix.lower() == ".parquet"
-    names = () if packed else read_layout("Core", year, layout)
+    is_parquet = path.suffix.lower() == ".parquet"
+    names = () if is_parquet else read_layout("Core", year, layout)
     folder = Path(
         cache or os.environ.get("RELPREV_CACHE", "") or Path.home() / ".cache" / "relprev"
     )
-    store = folder / f"neds-{year}-{_digest(path, names)}.parquet"
+    key = hashlib.blake2b(f"{STORE_FORMAT}:{','.join(names)}:{digest}".encode(), digest_size=12)
+    store = folder / f"neds-{year}-{key.hexdigest()}.parquet"
     if not store.is_file():
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         with unpacked(path) as file, written_whole(store) as temporary:
-            relation = (
-                f"read_parquet({quoted(str(file))})" if packed else _csv_relation(file, names, path)
-            )
+            relation = _parquet_relation(file) if is_parquet else _csv_relation(file, names, path)
             _convert(relation, year, path.name, temporary)
     return store
 
 
-def _digest(path: Path, names: Sequence[str]) -> str:
-    digest = hashlib.blake2b(f"{STORE_FORMAT}:{','.join(names)}".encode(), digest_size=12)
-    with path.open("rb") as file:
-        while block := file.read(2**22):
-            digest.update(block)
-    return digest.hexdigest()
+def _parquet_relation(file: Path) -> str:
+    """SQL that reads a Parquet file with the columns' kinds as a CSV file has them."""
+    connection = connect()
+    relation = f"read_parquet({quoted(str(file))})"
+    with reading(file.name):
+        present = {name.upper(): name for name in column_names(connection, relation)}
+    connection.close()
+    typed = [
+        f"nullif(trim({identifier(present[name])}::VARCHAR), '')::{kind} AS {name}"
+        for name, kind in KINDS.items()
+        if name in present
+    ]
+    replaced = f" REPLACE ({', '.join(typed)})" if typed else ""
+    return f"(SELECT *{replaced} FROM {relation})"
 
 
 def _csv_relation(file: Path, names: Sequence[str], original: Path) -> str:
@@ -198,7 +212,7 @@ def _csv_relation(file: Path, names: Sequence[str], original: Path) -> str:
         raise InvalidInputError(
             f"{original.name} has a header row; HCUP's files have none: remove it"
         )
-    return csv_relation(file, names, header=False)
+    return csv_relation(file, names, header=False, kinds=KINDS)
 
 
 def _convert(relation: str, year: int, name: str, target: Path) -> None:
@@ -209,28 +223,27 @@ def _convert(relation: str, year: int, name: str, target: Path) -> None:
         missing = [column for column in NUMBERS if column not in present]
         if missing:
             raise InvalidInputError(f"{name} lacks {', '.join(missing)}; is it a NEDS Core file?")
-        kinds = NUMBERS | {key: kind for key, kind in OPTIONAL.items() if key in present}
-        numbers = [f"{_number(column, kind)} AS {column.lower()}" for column, kind in kinds.items()]
+        numbers = [_known(column) for column in KINDS if column in present]
         dx = sorted((c for c in present if re.fullmatch(r"I10_DX\d+", c)), key=lambda c: int(c[6:]))
         causes = sorted(c for c in present if re.fullmatch(r"I10_ECAUSE\d+", c))
         if not dx:
             raise InvalidInputError(f"{name} has no I10_DX columns; ICD-9 years are not supported")
-        connection.execute(f"""
+        execute(
+            connection,
+            f"""
             COPY (SELECT {", ".join(numbers)}, {code_list(dx)} AS codes,
                          {code_list(causes) if causes else "[]::VARCHAR[]"} AS causes
                   FROM {relation})
             TO {quoted(str(target))} (FORMAT parquet, COMPRESSION zstd, USE_TMP_FILE false)
-        """)
+            """,
+        )
         _check(connection, target, year, name)
     connection.close()
 
 
-def _number(column: str, kind: str) -> str:
-    """A number, NULL where it is blank or negative; anything else fails."""
-    value = f"nullif(trim({column}::VARCHAR), '')::DOUBLE"
-    if kind == "BIGINT":
-        return f"nullif(trim({column}::VARCHAR), '')::BIGINT"
-    return f"(CASE WHEN {value} >= 0 THEN {value} END)::{kind}"
+def _known(column: str) -> str:
+    """The number, NULL where it is negative."""
+    return f"CASE WHEN {column} >= 0 THEN {column} END AS {column.lower()}"
 
 
 def _check(connection: duckdb.DuckDBPyConnection, store: Path, year: int, name: str) -> None:
@@ -259,10 +272,10 @@ def _load_hospitals(
     connection: duckdb.DuckDBPyConnection, path: Path, position: int, names: Sequence[str]
 ) -> None:
     with unpacked(path) as file, reading(path.name):
-        kept = ", ".join(f"{_number(name, 'SMALLINT')} AS {name.lower()}" for name in HOSPITAL)
+        kept = ", ".join(map(_known, HOSPITAL))
         connection.execute(f"""
             CREATE TABLE hospital_{position} AS
-            SELECT HOSP_ED::INTEGER AS hosp_ed, {kept} FROM {_csv_relation(file, names, path)}
+            SELECT HOSP_ED AS hosp_ed, {kept} FROM {_csv_relation(file, names, path)}
         """)
 
 

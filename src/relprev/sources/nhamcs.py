@@ -16,6 +16,7 @@ from pathlib import Path
 import duckdb
 
 from relprev.errors import InvalidInputError
+from relprev.sources.fingerprint import Fingerprint
 from relprev.sources.formats import load_fixed_width, load_table, require_file
 from relprev.sources.source import (
     Source,
@@ -82,8 +83,7 @@ def read_nhamcs(paths: str | Path | Iterable[str | Path], *, year: int | None = 
         raise InvalidInputError("paths: at least one file is needed")
     connection = connect()
     years: list[int] = []
-    for path in listed:
-        _load_year(connection, require_file(path, "NHAMCS"), year, years)
+    files = [_load_year(connection, require_file(path, "NHAMCS"), year, years) for path in listed]
     tables = " UNION ALL ".join(f"SELECT * FROM year_{survey}" for survey in years)
     connection.execute(f"""
         CREATE TABLE wide AS SELECT row_number() OVER () - 1 AS visit, visit AS visit_id, *
@@ -91,19 +91,20 @@ def read_nhamcs(paths: str | Path | Iterable[str | Path], *, year: int | None = 
     """)
     roles = {"diagnoses": "diagnosis", "discharge": "hospital", "causes": "cause"}
     expose_wide(connection, "wide", roles, "version")
-    return Source("nhamcs", connection, code_lengths={"ICD10": CUT}, details={"years": years})
+    details = {"years": years, "data": files}
+    return Source("nhamcs", connection, code_lengths={"ICD10": CUT}, details=details)
 
 
 def _load_year(
     connection: duckdb.DuckDBPyConnection, path: Path, year: int | None, years: list[int]
-) -> None:
+) -> Fingerprint:
     """Make the table ``year_<year>`` and append the year."""
     connection.execute("DROP TABLE IF EXISTS raw")
     if path.stem.upper().startswith("ED2010"):
-        load_fixed_width(connection, path, "raw", FIELDS_2010, WIDTH_2010)
+        file = load_fixed_width(connection, path, "raw", FIELDS_2010, WIDTH_2010)
         survey = 2010
     else:
-        load_table(connection, path, "raw", REQUIRED, OPTIONAL)
+        file = load_table(connection, path, "raw", REQUIRED, OPTIONAL)
         survey = _year_of(connection, path, year)
     if survey in years:
         raise InvalidInputError(f"paths: the year {survey} is given twice")
@@ -137,6 +138,7 @@ def _load_year(
             {recorded("CAUSE", "E" if version == "ICD9" else "")} AS causes
         FROM raw
     """)
+    return file
 
 
 def _year_of(connection: duckdb.DuckDBPyConnection, path: Path, year: int | None) -> int:

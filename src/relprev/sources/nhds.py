@@ -50,7 +50,7 @@ def read_nhds(path: str | Path) -> Source:
     """
     path = require_file(path, "NHDS")
     connection = connect()
-    load_fixed_width(connection, path, "raw", FIELDS, WIDTH)
+    file = load_fixed_width(connection, path, "raw", FIELDS, WIDTH)
     connection.execute(f"""
         CREATE TABLE wide AS SELECT
             row_number() OVER () - 1 AS visit,
@@ -70,4 +70,4 @@ def read_nhds(path: str | Path) -> Source:
         FROM raw
     """)
     expose_wide(connection, "wide", {"recorded": "diagnosis"}, "'ICD9'")
-    return Source("nhds", connection, details={"file": path.name})
+    return Source("nhds", connection, details={"data": [file]})

@@ -20,6 +20,7 @@ import duckdb
 from relprev.codes import normalize_sql, version_name
 from relprev.errors import InvalidInputError
 from relprev.sources.attrition import Attrition, Step
+from relprev.sources.fingerprint import table_fingerprint
 from relprev.sources.formats import load_table
 from relprev.sources.source import (
     Source,
@@ -80,11 +81,13 @@ def read_omop(
         _load_folder(connection, Path(database))
     else:
         _load_duckdb(connection, Path(database), schema or "main")
+    tables = [table_fingerprint(connection, f"raw_{table}", table) for table in TABLES]
     require_unique(connection, "raw_visit_occurrence", "visit_occurrence_id")
     require_unique(connection, "raw_person", "person_id")
     attrition = _make_visits(connection, visit_concepts)
     _make_codes(connection, codes)
-    return Source("omop", connection, attrition=attrition, details={"codes": codes})
+    details = {"codes": codes, "data": tables}
+    return Source("omop", connection, attrition=attrition, details=details)
 
 
 def _load_folder(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:

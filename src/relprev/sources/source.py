@@ -29,6 +29,7 @@ import re
 import tempfile
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
@@ -63,8 +64,8 @@ class Source:
     absent : mapping of column to text
         Why a column that a study may want is not there.
     details : mapping
-        What a reader needs to know to find the same data again (year, files' digest). Never
-        credentials.
+        What a reader needs to know to find the same data again: options, and under ``"data"``
+        the fingerprints of all that was read (name, size, digest). No paths, no credentials.
     """
 
     name: str
@@ -131,6 +132,21 @@ def connect(memory_limit: str = MEMORY_LIMIT) -> duckdb.DuckDBPyConnection:
             "autoinstall_known_extensions": False,
         }
     )
+
+
+def execute(connection: duckdb.DuckDBPyConnection, sql: str) -> duckdb.DuckDBPyConnection:
+    """Run a long statement so that Ctrl-C stops it.
+
+    DuckDB looks for signals only while its calling thread has work to do, which it has not
+    where one worker does it all (a gzip file, say). So the caller waits in Python instead.
+    """
+    with ThreadPoolExecutor(1) as pool:
+        running = pool.submit(connection.execute, sql)
+        try:
+            return running.result()
+        except KeyboardInterrupt:
+            connection.interrupt()
+            raise
 
 
 @cache

@@ -11,9 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import pandas as pd
 
 from relprev.codes import normalize_sql, version_name
 from relprev.errors import InvalidInputError
+from relprev.sources.fingerprint import Fingerprint, table_fingerprint
 from relprev.sources.formats import load_table, require_file
 from relprev.sources.source import (
     Source,
@@ -89,7 +91,7 @@ def read_tables(
     wanted = [visit_id, *(column for column in named.values() if column), *attributes]
     if codes is None:
         wanted += [*code_columns, *own_columns]
-    _load(connection, visits, "raw_visits", wanted)
+    data = [_load(connection, visits, "raw_visits", wanted)]
     require_unique(connection, "raw_visits", identifier(visit_id))
     _make_visits(connection, visit_id, named, attributes)
     if codes is None:
@@ -98,27 +100,31 @@ def read_tables(
     else:
         if len(code_columns) != 1:
             raise InvalidInputError("code: with a codes table give one column, not several")
-        _load(connection, codes, "raw_codes",
-              [visit_id, *code_columns, *own_columns, *([role] if role else [])])  # fmt: skip
+        wanted = [visit_id, *code_columns, *own_columns, *([role] if role else [])]
+        data.append(_load(connection, codes, "raw_codes", wanted))
         _refuse_strangers(connection, visit_id)
     version_sql = f"{identifier(version)}::VARCHAR" if own_columns else quoted(version)
     _name_versions(connection, version_sql)
     _make_codes(connection, visit_id, code_columns[0], version_sql, role)
-    return Source("tables", connection)
+    return Source("tables", connection, details={"data": data})
 
 
-def _load(connection: duckdb.DuckDBPyConnection, table: Any, name: str, columns: list[str]) -> None:
-    if isinstance(table, str | Path):
-        load_table(connection, require_file(table, name), name, list(dict.fromkeys(columns)))
-        return
+def _load(
+    connection: duckdb.DuckDBPyConnection, table: Any, name: str, columns: list[str]
+) -> Fingerprint:
     columns = list(dict.fromkeys(columns))
+    if isinstance(table, str | Path):
+        return load_table(connection, require_file(table, name), name, columns)
     missing = [column for column in columns if column not in table.columns]
     if missing:
         raise InvalidInputError(f"{name} lacks the columns {', '.join(missing)}")
+    if isinstance(table, pd.DataFrame):
+        table = table[columns].copy()  # DuckDB cannot read a view with its rows reversed
     connection.register("frame", table)
     picked = ", ".join(identifier(column) for column in columns)
     connection.execute(f"CREATE TABLE {name} AS SELECT {picked} FROM frame")
     connection.unregister("frame")
+    return table_fingerprint(connection, name, name.removeprefix("raw_"))
 
 
 def _make_visits(

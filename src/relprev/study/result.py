@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 
 from relprev.errors import InvalidInputError
-from relprev.report.content import StudyReport
+from relprev.report import StudyReport
 
 
 @dataclass(frozen=True, repr=False)
@@ -38,9 +38,7 @@ class StudyResult:
         return estimates[method].copy()
 
     def _repr_html_(self) -> str:
-        from relprev.report import render_page
-
-        return render_page(self.report)
+        return self.report._repr_html_()
 
     def __repr__(self) -> str:
         where = f", written to {self.folder}" if self.folder else ""

@@ -21,11 +21,12 @@ import pandas as pd
 
 from relprev.cohort import Cohort, build_cohorts
 from relprev.errors import RelprevError, RelprevWarning
-from relprev.progress import progress
-from relprev.report.content import StudyReport, VariableFindings
+from relprev.progress import Advance, progress
+from relprev.report import StudyReport, VariableFindings, write_report
 from relprev.report.output import versions
 from relprev.study.data import require_columns
 from relprev.study.folder import FINISHED, put_in_place, require_replaceable, working_folder
+from relprev.study.inspect import groups_table
 from relprev.study.options import CheckName, Method
 from relprev.study.result import StudyResult
 from relprev.study.simulated import SimulatedSource
@@ -39,7 +40,7 @@ from relprev.study.store import (
     timed,
 )
 from relprev.study.study import Study
-from relprev.study.variable import NEEDS, Variable, check_results
+from relprev.study.variable import NEEDS, Variable, check_results, with_options
 
 LOG = "run.log"
 KEYS = ["group", "versus"]
@@ -53,21 +54,26 @@ def run_study(
     if target is not None:
         require_replaceable(target, study.name, force)
     with working_folder(target) as work, _log(work / LOG) as log:
-        report = _Run(study, Store(work), log).report(verbose)
-        if target is None:
-            return StudyResult(report)
-        finished = work / FINISHED
-        shutil.rmtree(finished, ignore_errors=True)  # left by a run that was stopped
-        finished.mkdir()
-        from relprev.report import write_report
-
-        write_report(report, finished)
-        log.info("results complete")
-        shutil.copy(work / LOG, finished / LOG)
+        run = _Run(study, Store(work), log)
+        with progress("Study", run.n_steps, verbose) as advance:
+            report = run.report(advance)
+            if target is None:
+                return StudyResult(report)
+            advance("report")
+            _write(report, work / FINISHED, log)
         require_replaceable(target, study.name, force)
-        put_in_place(finished, target, study.name)
+        put_in_place(work / FINISHED, target, study.name)
         shutil.rmtree(work, ignore_errors=True)
     return StudyResult(report, target)
+
+
+def _write(report: StudyReport, finished: Path, log: logging.Logger) -> None:
+    """The results, into a folder that is not theirs yet."""
+    shutil.rmtree(finished, ignore_errors=True)  # left by a run that was stopped
+    finished.mkdir()
+    write_report(report, finished)
+    log.info("results complete")
+    shutil.copy(finished.parent / LOG, finished / LOG)
 
 
 class _Run:
@@ -77,19 +83,22 @@ class _Run:
         self.study, self.store, self.log = study, store, log
         self.outcomes: dict[str, Outcome] = {}
 
-    def report(self, verbose: bool) -> StudyReport:
+    @property
+    def n_steps(self) -> int:
+        """Stages of the run, the report among them."""
+        options = self.study.estimate
+        return 2 + len(self.study.cohort.groups) * (len(options.methods) + len(self._checks()))
+
+    def report(self, advance: Advance) -> StudyReport:
         """All stages, then what the report says."""
-        names = [group.name for group in self.study.cohort.groups]
-        total = 2 + len(names) * (len(self.study.estimate.methods) + len(self._checks()))
         self.log.info("study %s, relprev %s", self.study.name, versions()["relprev"])
-        with progress("Study", total, verbose) as advance:
-            advance("cohort")
-            self._stage("cohort", self._cohort_key(), self._build)
-            findings = [
-                self._variable(position, name, advance) for position, name in enumerate(names)
-            ]
-            advance("report")
-            return self._content(tuple(findings))
+        advance("cohort")
+        self._stage("cohort", self._cohort_key(), self._build)
+        findings = [
+            self._variable(position, group.name, advance)
+            for position, group in enumerate(self.study.cohort.groups)
+        ]
+        return self._content(tuple(findings))
 
     # -- stages ----------------------------------------------------------------------------
 
@@ -133,14 +142,13 @@ class _Run:
                 cohort.save(self.store.path(f"cohort-{mark}.npz"))
                 values[name] = {"digest": mark, "left_out": dict(item.left_out)}
                 tables[f"attrition{position}"] = item.attrition.to_frame()
+                tables[f"groups{position}"] = groups_table(cohort)
                 if isinstance(source, SimulatedSource):
                     truth = source.truth(item.cohort, Variable(study, name, item.cohort).versus)
                     tables[f"truth{position}"] = truth.to_frame()[[*KEYS, "estimate"]]
         return Outcome(values, tables)
 
-    def _variable(
-        self, position: int, name: str, advance: Callable[[str], None]
-    ) -> VariableFindings:
+    def _variable(self, position: int, name: str, advance: Advance) -> VariableFindings:
         study, cohort_stage = self.study, self.outcomes["cohort"]
         about = cohort_stage.values[name]
         variable = _Lazy(study, name, self.store.path(f"cohort-{about['digest']}.npz"))
@@ -173,6 +181,7 @@ class _Run:
         return VariableFindings(
             name=name, estimates=estimates, symptoms=symptoms, left_out=left_out,
             attrition=cohort_stage.tables[f"attrition{position}"], checks=tuple(results),
+            groups=cohort_stage.tables[f"groups{position}"],
         )  # fmt: skip
 
     def _checks(self) -> list[CheckName]:
@@ -202,6 +211,7 @@ class _Run:
             manifest=self._manifest(),
             warnings=tuple(dict.fromkeys(said)),
             hide_small_counts=report.hide_small_counts,
+            level=study.estimate.level,
         )
 
     def _manifest(self) -> dict[str, Any]:
@@ -229,12 +239,7 @@ class _Lazy:
 
     @cached_property
     def _variable(self) -> Variable:
-        inference = self._study.inference
-        cohort = Cohort.load(self._path)
-        if not inference.design:
-            cohort = replace(cohort, strata=None, psus=None)
-        if not inference.clusters:
-            cohort = replace(cohort, clusters=None)
+        cohort = with_options(Cohort.load(self._path), self._study.inference)
         return Variable(self._study, self._name, cohort)
 
     def estimate(self, method: Method) -> Outcome:

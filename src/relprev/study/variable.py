@@ -21,7 +21,7 @@ from relprev.groups import group_sums
 from relprev.inference import DebiasedPURPLE
 from relprev.inference.result import MIN_MIXING
 from relprev.model import PURPLE
-from relprev.study.options import CheckName, Method
+from relprev.study.options import CheckName, InferenceOptions, Method
 from relprev.study.store import Outcome
 from relprev.study.study import Study
 
@@ -165,6 +165,13 @@ class Variable:
             return result
         note = f" Made on {part.n:,} of the {self.cohort.n:,} visits, drawn at random."
         return replace(result, effect=result.effect + note)
+
+
+def with_options(cohort: Cohort, inference: InferenceOptions) -> Cohort:
+    """The cohort without the parts of the design that the study does not use."""
+    if not inference.design:
+        cohort = replace(cohort, strata=None, psus=None)
+    return cohort if inference.clusters else replace(cohort, clusters=None)
 
 
 def sample_patients(cohort: Cohort, most: int, seed: int) -> Cohort:

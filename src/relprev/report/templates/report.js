@@ -40,10 +40,21 @@
     });
     table.tBodies[0].append(...rows);
   };
-  const csv = (table) => Array.from(table.rows, (row) => Array.from(row.cells, (cell) => {
-    const text = cell.textContent.trim();
-    return /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-  }).join(",")).join("\n") + "\n";
+  const quoted = (text) => /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  const csv = (table) => {
+    const headings = Array.from(table.tHead.rows[0].cells);
+    const values = (cell, column) => {
+      const wide = "interval" in headings[column].dataset;
+      const { key, low = "", high = "" } = cell.dataset;
+      return wide ? [key, low, high] : [key];
+    };
+    const names = headings.flatMap((heading) => {
+      const words = heading.textContent.trim();
+      return "interval" in heading.dataset ? [words, `${words} low`, `${words} high`] : [words];
+    });
+    const rows = Array.from(table.tBodies[0].rows, (row) => Array.from(row.cells).flatMap(values));
+    return [names, ...rows].map((row) => row.map(quoted).join(",")).join("\n") + "\n";
+  };
   const copy = (text) => {
     const area = document.createElement("textarea");
     const fallback = () => {

@@ -1,0 +1,111 @@
+"""``relprev estimate``: relative prevalences from one table."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from relprev.cli.app import Out, Quiet, app, say_written
+from relprev.cohort import read_table
+from relprev.inference import DebiasedPURPLE
+from relprev.model import PURPLE
+from relprev.report import render_text, suppress, write_results
+
+NO_INTERVAL = "PURPLE as published gives no confidence interval; --method debiased does."
+INTERVAL = "Intervals are 95% confidence intervals, clustered by patient where one is given."
+ASSUMPTIONS = (
+    "The estimate holds if nobody is diagnosed wrongly, if diagnosis within a group does not "
+    "depend on symptoms, and if the same symptoms mean the same risk in every group."
+)
+
+
+class Method(StrEnum):
+    """The estimator."""
+
+    purple = "purple"
+    debiased = "debiased"
+
+
+class Selection(StrEnum):
+    """How the penalty is chosen."""
+
+    likelihood = "likelihood"
+    auc = "auc"
+    cv = "cv"
+
+
+@app.command()
+def estimate(
+    table: Annotated[
+        Path, typer.Argument(help="CSV, Parquet or Feather file with one row a visit.")
+    ],
+    diagnosed: Annotated[
+        str, typer.Option(help="Column: condition recorded? 0/1, true/false or yes/no.")
+    ],
+    group: Annotated[str, typer.Option(help="Column with the group, for example insurance.")],
+    features: Annotated[
+        list[str],
+        typer.Option(help="Pattern of the symptom columns, such as 'dx_*'. May be repeated."),
+    ],
+    weight: Annotated[str | None, typer.Option(help="Column with sampling weights.")] = None,
+    cluster: Annotated[
+        str | None, typer.Option(help="Column with the patient; patients are never split.")
+    ] = None,
+    versus: Annotated[
+        str, typer.Option(help="'complement' (everyone else), 'pairwise' or a group's name.")
+    ] = "complement",
+    method: Annotated[
+        Method,
+        typer.Option(help="'purple', as published, or 'debiased', with confidence intervals."),
+    ] = Method.purple,
+    lambda_: Annotated[
+        float | None,
+        typer.Option("--lambda", min=0, help="Fixed L1 penalty. Default: chosen on held-out rows."),
+    ] = None,
+    selection: Annotated[
+        Selection,
+        typer.Option(help="How 'purple' chooses the penalty; 'auc' is the paper's way."),
+    ] = Selection.likelihood,
+    seed: Annotated[int, typer.Option(help="Seed of the splits.")] = 0,
+    out: Out = Path("relprev-output"),
+    show_small_cells: Annotated[
+        bool, typer.Option("--show-small-cells", help="Do not hide counts of 1 to 10 people.")
+    ] = False,
+    quiet: Quiet = False,
+) -> None:
+    """Estimate relative prevalences from a table with one row a visit.
+
+    The symptom columns must not contain the codes that define the diagnosis. Example:
+
+    relprev estimate visits.csv --diagnosed ipv --group insurance --features 'dx_*' --cluster
+    patient
+    """
+    cohort = read_table(
+        table, diagnosed=diagnosed, group=group, features=features, weight=weight, cluster=cluster
+    )
+    lambdas: Any = "paper" if lambda_ is None else lambda_
+    shared = {"lambdas": lambdas, "random_state": seed, "verbose": not quiet}
+    estimator: Any = (
+        PURPLE(**shared, selection=selection)
+        if method is Method.purple
+        else DebiasedPURPLE(**shared)
+    )
+    frame = estimator.fit(cohort).relative_prevalence(versus).to_frame()
+    frame = frame if show_small_cells else suppress(frame)
+    typer.echo(render_text(frame, f"Relative prevalence by {group}, {cohort.n:,} visits"))
+    if not show_small_cells:
+        typer.echo("Counts of 1 to 10 people, and what would reveal them, are hidden (–).")
+    typer.echo(NO_INTERVAL if method is Method.purple else INTERVAL)
+    typer.echo(ASSUMPTIONS)
+    run = {
+        "command": "estimate", "table": table.name, "diagnosed": diagnosed, "group": group,
+        "features": features, "weight": weight, "cluster": cluster, "versus": versus,
+        "method": method.value, "selection": selection.value, "seed": seed,
+        "lambda": estimator.lambda_, "small_cells_hidden": not show_small_cells,
+    }  # fmt: skip
+    if method is Method.purple:
+        run["certificate"] = vars(estimator.certificate_)
+    say_written(write_results(frame, out, run))

@@ -1,0 +1,209 @@
+"""Studies: write the file, check it, run it, compare the results."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import pandas as pd
+import typer
+
+from relprev.cli.app import MISUSE, Out, Quiet, app, say_warning
+from relprev.cli.text import render_frame
+from relprev.codes import code_set_names
+from relprev.demo import VISITS, demo_study
+from relprev.display import with_interval
+from relprev.errors import InvalidInputError
+from relprev.files import written_whole
+from relprev.report import StudyReport, VariableFindings, render_text
+from relprev.report.hiding import all_groups, hide_small_counts
+from relprev.study import Study, StudyResult, study_schema
+from relprev.study.compare import compare_runs
+from relprev.study.inspect import inspect_study
+from relprev.study.source import READERS
+from relprev.study.template import study_template
+
+StudyFile = Annotated[Path, typer.Argument(help="The study file, for example study.toml.")]
+DEFAULT_SOURCE, DEFAULT_CONDITION = "tables", "ipv"
+
+
+@app.command()
+def init(
+    source: Annotated[str | None, typer.Option(help=f"Kind of data: {', '.join(READERS)}.")] = None,
+    condition: Annotated[
+        str | None, typer.Option(help=f"Code set: {', '.join(code_set_names())}, or a .toml file.")
+    ] = None,
+    out: Annotated[Path, typer.Option("--out", "-o", help="The file to write.")] = Path(
+        "study.toml"
+    ),
+) -> None:
+    """Write a study file to start from, with every setting explained.
+
+    On a terminal it asks for what is not given. Example:
+
+    relprev init --source neds --condition ipv
+    """
+    asks = sys.stdin.isatty()
+    if source is None and not asks:
+        raise InvalidInputError(f"--source is missing; it is one of {', '.join(READERS)}")
+    source = source or typer.prompt(f"Kind of data ({', '.join(READERS)})", DEFAULT_SOURCE)
+    if condition is None and asks and source != "simulated":
+        names = ", ".join(code_set_names())
+        condition = typer.prompt(f"Condition ({names}, or a .toml file)", DEFAULT_CONDITION)
+    text = study_template(source, condition or DEFAULT_CONDITION)
+    if out.exists():
+        raise InvalidInputError(f"{out} exists already; choose another --out")
+    with written_whole(out) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+    typer.echo(f"Written: {out}. Fill in the paths under [source], then: relprev check {out}")
+
+
+@app.command()
+def check(file: StudyFile) -> None:
+    """Compare a study file with its data, without fitting anything.
+
+    Shows how visits are left out step by step, the groups with their counts (1 to 10 hidden)
+    and which codes of the condition occur; names what would stop the study.
+    """
+    study = Study.from_toml(file)
+    seen = inspect_study(study)
+    found = sum(1 for count in seen.codes.values() if count)
+    typer.echo(f"Source: {seen.source}. Codes of the condition that occur: {found} of "
+               f"{len(seen.codes)}.")  # fmt: skip
+    for variable in _hidden(study, seen.variables):
+        steps = variable.attrition[["step", "visits", "patients"]]
+        typer.echo(f"\n{variable.name}: {seen.words[variable.name]}")
+        typer.echo(render_frame(steps.dropna(axis="columns", how="all")))
+        typer.echo(render_frame(all_groups(variable)))
+    for note in seen.notes:
+        say_warning(note)
+    for problem in seen.problems:
+        typer.secho(f"error: {problem}", fg="red", err=True)
+    if seen.problems:
+        raise typer.Exit(MISUSE)
+    typer.echo(f"Ready: relprev run {file} --out results/")
+
+
+@app.command()
+def schema() -> None:
+    """Print the JSON Schema of study files, for editors that complete and check TOML.
+
+    Example: relprev schema > relprev.schema.json
+    """
+    typer.echo(json.dumps(study_schema(), indent=2))
+
+
+@app.command()
+def run(
+    file: StudyFile,
+    out: Out = Path("results"),
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace results of another study in that folder.")
+    ] = False,
+    quiet: Quiet = False,
+) -> None:
+    """Do a whole study: cohort, estimates, checks of the assumptions, report.
+
+    The results folder appears when everything is done. A run that was stopped, at any moment,
+    goes on where it was when it is started again; until then its finished parts are beside the
+    results folder, in a folder that ends in .work. Example:
+
+    relprev run study.toml --out results/
+    """
+    _say_result(Study.from_toml(file).run(out, force=force, verbose=not quiet))
+
+
+@app.command()
+def compare(
+    a: Annotated[Path, typer.Argument(help="Results folder of one run.")],
+    b: Annotated[Path, typer.Argument(help="Results folder of another run.")],
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="CSV file for the comparison.")
+    ] = None,
+) -> None:
+    """Put the estimates of two runs side by side.
+
+    Example: relprev compare results-2018 results-2019 --out comparison.csv
+    """
+    table = compare_runs(a, b)
+    for (variable, method), part in table.groupby(["variable", "method"], sort=False):
+        shown = pd.DataFrame({
+            "group": part["group"], "versus": part["versus"],
+            str(a): _with_intervals(part, "a"), str(b): _with_intervals(part, "b"),
+            "b_over_a": part["b_over_a"],
+        })  # fmt: skip
+        typer.echo(f"{variable}, {method}: corrected ratios")
+        typer.echo(render_frame(shown))
+    if out is not None:
+        with written_whole(out) as temporary:
+            table.to_csv(temporary, index=False)
+        typer.echo(f"Written: {out}")
+
+
+@app.command()
+def demo(
+    out: Out = Path("demo-output"),
+    visits: Annotated[int, typer.Option(min=10_000, help="Number of simulated visits.")] = VISITS,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the simulation.")] = 4,
+    quiet: Quiet = False,
+) -> None:
+    """Run a whole study on simulated emergency-department visits whose truth is known.
+
+    The simulated condition is underreported, and more so in some groups: recorded rates point
+    the wrong way. Prints recorded, corrected and true ratios, and writes the report.
+    """
+    result = demo_study(visits, seed).run(out, force=True, verbose=not quiet)
+    _say_result(result)
+    table = result.table("group")
+    recorded, truth = np.log(table["observed_ratio"]), np.log(table["truth"])
+    wrong = table[(recorded * truth < 0) & (abs(recorded) > 0.1) & (abs(truth) > 0.1)]
+    for row in wrong.to_dict("records"):
+        typer.echo(
+            f"{row['group']}: records say {row['observed_ratio']:.2f} times as common as among "
+            f"everyone else; corrected for underreporting {row['estimate']:.2f}; "
+            f"truth {row['truth']:.2f}."
+        )
+
+
+def _hidden(study: Study, variables: tuple[VariableFindings, ...]) -> tuple[VariableFindings, ...]:
+    """The variables with small counts hidden, unless the study says otherwise."""
+    report = StudyReport(
+        "", "", "", "", variables, {}, hide_small_counts=study.report.hide_small_counts
+    )
+    return hide_small_counts(report).variables
+
+
+def _say_result(result: StudyResult) -> None:
+    """The headline table of every group variable, doubts, and where the report is."""
+    report = hide_small_counts(result.report)
+    for variable in report.variables:
+        method, table = next(iter(variable.estimates.items()))
+        typer.echo(render_text(table, f"Relative prevalence by {variable.name} ({method})"))
+    for text in report.warnings:
+        say_warning(text)
+    typer.echo(_verdict(report))
+    if report.hide_small_counts:
+        typer.echo("Counts of 1 to 10 people, and what would reveal them, are hidden (–).")
+    if result.folder is not None:
+        typer.echo(f"Report: {result.folder / 'report.html'}")
+
+
+def _verdict(report: StudyReport) -> str:
+    checks = [(variable.name, check) for variable in report.variables for check in variable.checks]
+    doubtful = [f"{name}: {check.name}" for name, check in checks if check.verdict == "concern"]
+    if not checks:
+        return "No checks were made."
+    if not doubtful:
+        return f"{len(checks)} checks of the assumptions, none raises concern."
+    return (
+        f"{len(doubtful)} of {len(checks)} checks of the assumptions raise concern; read them in "
+        f"the report before the numbers: {'; '.join(doubtful)}."
+    )
+
+
+def _with_intervals(part: pd.DataFrame, which: str) -> list[str]:
+    columns = [f"{name}_{which}" for name in ("estimate", "ci_low", "ci_high")]
+    return [with_interval(*row) for row in part[columns].to_numpy(dtype=float)]

@@ -1,0 +1,112 @@
+"""The paper's experiments, code sets, and simulated raw files."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from relprev.cli.app import Out, Quiet, app
+from relprev.codes import code_set, code_set_names
+from relprev.experiments import EXPERIMENTS
+from relprev.experiments import run as run_experiment
+from relprev.simulate.mimic import write_mimic
+from relprev.simulate.neds import write_neds
+
+codes_app = typer.Typer(no_args_is_help=True, help="Named sets of diagnosis codes.")
+app.add_typer(codes_app, name="codes")
+
+
+class Variant(StrEnum):
+    """Whose definition of the simulated data."""
+
+    paper = "paper"
+    published = "published"
+
+
+class RawFiles(StrEnum):
+    """Formats of raw data."""
+
+    neds = "neds"
+    mimic = "mimic"
+
+
+@app.command()
+def reproduce(
+    name: Annotated[
+        str, typer.Argument(help=f"One of {', '.join(EXPERIMENTS)}, or 'all' of them.")
+    ],
+    out: Out = Path("reproduce-output"),
+    quick: Annotated[
+        bool, typer.Option("--quick", help="A small grid: minutes, not hours.")
+    ] = False,
+    variant: Annotated[
+        Variant, typer.Option(help="The paper's text or the authors' published code.")
+    ] = Variant.paper,
+    data: Annotated[
+        str, typer.Option(help="For semisynthetic: simulated, nhds:PATH or mimic:HOSP,ED.")
+    ] = "simulated",
+    method: Annotated[
+        list[str] | None, typer.Option(help="A method to try; may be repeated. Default: all.")
+    ] = None,
+    seeds: Annotated[
+        int | None,
+        typer.Option(min=1, help="Data sets of every scenario. Default: 20, semisynthetic 5."),
+    ] = None,
+    splits: Annotated[
+        int | None,
+        typer.Option(min=1, help="Splits of each data set. Default: 5, semisynthetic 1."),
+    ] = None,
+    jobs: Annotated[int | None, typer.Option(min=1, help="Processes. Default: all cores.")] = None,
+    quiet: Quiet = False,
+) -> None:
+    """Rerun the paper's experiments on simulated truth, with every method beside PURPLE.
+
+    A run that was stopped goes on where it was. Writes results, a table of estimate / truth and
+    a figure for each experiment.
+    """
+    for experiment in EXPERIMENTS if name == "all" else [name]:
+        source = data if experiment == "semisynthetic" or name != "all" else "simulated"
+        done = run_experiment(
+            experiment, out, quick=quick, variant=variant.value, data=source, methods=method,
+            seeds=seeds, splits=splits, jobs=jobs, verbose=not quiet,
+        )  # fmt: skip
+        typer.echo(f"{experiment}: written to {done.folder}")
+
+
+@codes_app.command("list")
+def list_codes() -> None:
+    """List the code sets that come with relprev."""
+    names = code_set_names()
+    width = max(map(len, names))
+    for name in names:
+        typer.echo(f"{name:{width}}  {code_set(name).title}")
+
+
+@codes_app.command("show")
+def show_codes(
+    name: Annotated[str, typer.Argument(help="Name of a code set, or a TOML file.")],
+) -> None:
+    """Show the codes of a set, with their descriptions.
+
+    Example: relprev codes show ipv
+    """
+    for version, code, words in code_set(name).to_rows():
+        typer.echo(f"{version:6} {code:10} {words}")
+
+
+@app.command()
+def simulate(
+    kind: Annotated[RawFiles, typer.Argument(help="Format of the files.")],
+    out: Out = Path("simulated"),
+    visits: Annotated[int, typer.Option(min=1000, help="Number of visits.")] = 100_000,
+    seed: Annotated[int, typer.Option(help="Seed.")] = 0,
+) -> None:
+    """Write simulated raw data in the official NEDS or MIMIC-IV format, with a known truth."""
+    if kind is RawFiles.neds:
+        write_neds(out / "NEDS_2019_Core.csv", visits, seed=seed)
+    else:
+        write_mimic(out, visits, seed=seed)
+    typer.echo(f"Written to {out}/")

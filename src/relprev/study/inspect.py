@@ -1,0 +1,133 @@
+"""A look at a study before anything is fitted: does the file fit the data?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from relprev.cohort import BuiltCohort, Cohort, build_cohorts
+from relprev.errors import InvalidInputError
+from relprev.groups import group_counts
+from relprev.inference.design import SamplingDesign
+from relprev.inference.estimable import MIN_PATIENTS
+from relprev.report import VariableFindings
+from relprev.sources.source import Source
+from relprev.study.data import require_columns, unknown_values
+from relprev.study.study import Study
+from relprev.study.variable import Variable, with_options
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """What `inspect_study` saw.
+
+    Parameters
+    ----------
+    source : str
+        Kind of source.
+    codes : mapping of pattern to number of different codes
+        How many codes of the source each pattern of the condition matches.
+    variables : tuple of VariableFindings
+        Attrition and groups of every group variable, before small counts are hidden.
+    words : mapping of group variable to text
+        Size and design of its cohort.
+    notes : tuple of str
+        What deserves a look.
+    problems : tuple of str
+        What would stop the study.
+    """
+
+    source: str
+    codes: Mapping[str, int]
+    variables: tuple[VariableFindings, ...]
+    words: Mapping[str, str]
+    notes: tuple[str, ...]
+    problems: tuple[str, ...]
+
+
+def inspect_study(study: Study) -> Inspection:
+    """Read the data and build the cohorts; fit nothing."""
+    with study.source.open() as source:
+        require_columns(study, source)
+        notes = [str(study.error(path, words)) for path, words in unknown_values(study, source)]
+        codes = _codes(study, source)
+        notes += [
+            f"condition: no visit has a code {pattern}" for pattern, n in codes.items() if not n
+        ]
+        built = build_cohorts(study.cohort, source)
+    variables, words, problems = [], {}, []
+    for name, item in built.items():
+        cohort = with_options(item.cohort, study.inference)
+        Variable(study, name, cohort).reference  # noqa: B018  fails if it has no visits
+        variables.append(
+            VariableFindings(
+                name, {}, item.attrition.to_frame(), (), pd.DataFrame(), dict(item.left_out),
+                groups_table(cohort),
+            )
+        )  # fmt: skip
+        words[name] = _words(cohort)
+        notes += _notes(name, item, cohort)
+        problems += _problems(name, cohort, study)
+    return Inspection(source.name, codes, tuple(variables), words, tuple(notes), tuple(problems))
+
+
+def groups_table(cohort: Cohort) -> pd.DataFrame:
+    """Columns group, n, n_diagnosed."""
+    hit = cohort.diagnosed == 1
+    return pd.DataFrame(
+        {
+            "group": list(cohort.group_names),
+            "n": group_counts(cohort.groups, cohort.n_groups),
+            "n_diagnosed": group_counts(cohort.groups[hit], cohort.n_groups),
+        }
+    )
+
+
+def _codes(study: Study, source: Source) -> dict[str, int]:
+    """Different codes of the source that each pattern of the condition matches."""
+    condition = study.cohort.condition.cut_to(source.code_lengths)
+    found = source.query("SELECT DISTINCT version, code FROM codes")
+    return {
+        str(pattern): sum(pattern.matches(version, code) for version, code in found)
+        for pattern in condition.patterns
+    }
+
+
+def _words(cohort: Cohort) -> str:
+    words = [f"{cohort.n:,} visits", f"{cohort.X.n_cols:,} features"]
+    if cohort.weights is not None:
+        words.append("sampling weights")
+    if cohort.strata is not None:
+        words.append(f"{len(np.unique(cohort.strata)):,} strata")
+    if cohort.psus is not None:
+        words.append(f"{len(np.unique(cohort.psus)):,} primary sampling units")
+    if cohort.clusters is not None:
+        words.append(f"{len(np.unique(cohort.clusters)):,} patients")
+    return ", ".join(words)
+
+
+def _notes(name: str, item: BuiltCohort, cohort: Cohort) -> list[str]:
+    notes = [f"{name}: {group} is left out, {why}" for group, why in item.left_out.items()]
+    counts = groups_table(cohort)
+    return notes + [
+        f"{name}: {group} has fewer than {MIN_PATIENTS} diagnosed visits: no estimate for it"
+        for group in counts.loc[counts["n_diagnosed"] < MIN_PATIENTS, "group"]
+    ]
+
+
+def _problems(name: str, cohort: Cohort, study: Study) -> list[str]:
+    """What would stop the estimators."""
+    found = []
+    if (groups_table(cohort)["n_diagnosed"] >= MIN_PATIENTS).sum() < 2:
+        found.append(
+            f"{name}: fewer than two groups have {MIN_PATIENTS} diagnosed visits or more; merge "
+            "groups or widen the condition"
+        )
+    try:
+        SamplingDesign.from_cohort(cohort, study.inference.lonely_psu)
+    except InvalidInputError as error:
+        found.append(str(study.error(("inference", "lonely_psu"), f"{name}: {error}")))
+    return found

@@ -1,0 +1,43 @@
+"""A commented study file to start from, for every kind of source."""
+
+from __future__ import annotations
+
+from importlib import resources
+
+from relprev.codes import code_set
+from relprev.errors import InvalidInputError
+from relprev.study.source import READERS
+from relprev.tomlfile import suggestion
+
+EXAMPLES = {  # of a reference group
+    "mimic-iv": ("insurance", "Medicare"), "neds": ("race", "White"), "nhamcs": ("race", "White"),
+    "nhds": ("race", "White"), "omop": ("ethnicity", "Not Hispanic or Latino"),
+    "tables": ("insurance", "Private"), "simulated": ("group", "Group B"),
+}  # fmt: skip
+SURVEYS = ("neds", "nhamcs")  # subgroups of them leave strata with one sampling unit
+
+
+def study_template(kind: str, condition: str = "ipv") -> str:
+    """Text of a study file for a kind of source and a named condition.
+
+    Examples
+    --------
+    >>> print(study_template("neds").splitlines()[0])
+    # A study of relative prevalence in NEDS, the Nationwide Emergency Department Sample.
+    """
+    if kind not in READERS:
+        raise InvalidInputError(f"source={kind!r}: {suggestion(kind, list(READERS))}")
+    code_set(condition)  # fails on an unknown one
+    folder = resources.files("relprev") / "data" / "studies"
+    head = (folder / f"{kind}.toml").read_text(encoding="utf-8")
+    tail = (folder / "options.txt").read_text(encoding="utf-8")
+    variable, group = EXAMPLES[kind]
+    lonely = "adjust" if kind in SURVEYS else "fail"
+    if kind in SURVEYS:
+        tail = tail.replace("these are the defaults.", 'the defaults, lonely_psu aside ("fail").')
+    words = {"@CONDITION@": condition, "@VARIABLE@": variable, "@GROUP@": group,
+             "@LONELY@": lonely}  # fmt: skip
+    text = head + tail
+    for place, word in words.items():
+        text = text.replace(place, word)
+    return text
