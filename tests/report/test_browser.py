@@ -11,6 +11,7 @@ import pytest
 playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright (make test)")
 axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs axe (make test)")
 
+pytestmark = pytest.mark.xdist_group("report")  # one worker makes the reports
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 WIDE, PHONE = {"width": 1280, "height": 900}, {"width": 375, "height": 812}
 
