@@ -160,7 +160,21 @@ CLAIMS = (
         "DebiasedPURPLE is within 2% in every cell",
         within("debiased", 0.02),
     ),
-    Claim("semisynthetic-nhds", "PURPLE is within 15% in every cell", within("purple", 0.15)),
+    Claim(
+        "semisynthetic-nhds",
+        "PURPLE, its penalty chosen by AUC as in the paper, is within 15% in every cell",
+        within("purple-auc", 0.15),
+    ),
+    Claim(
+        "semisynthetic-nhds",
+        "and, as published, off by more than 5% in the high-rp setting",
+        off(("purple-auc",), 0.05, setting="high-rp"),
+    ),
+    Claim(
+        "semisynthetic-nhds",
+        "PURPLE, its penalty chosen by likelihood, is within 5% in every cell",
+        within("purple", 0.05),
+    ),
     Claim(
         "semisynthetic-nhds",
         "Negative is off by the ratio of the diagnosis rates, up to 5 times",
