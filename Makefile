@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test lint types unit docs slow bench clean
+.PHONY: help demo test lint types unit browser docs slow bench clean
 
 help:  ## Show this help
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 10
@@ -22,7 +22,10 @@ types: $(VENV)/.dev  ## Static types
 	$(BIN)/mypy
 
 unit: $(VENV)/.dev  ## Tests
-	$(BIN)/pytest -n auto
+	$(BIN)/pytest -n auto --dist loadgroup
+
+browser:  ## Debian's chromium, for the tests of the report's page (needs root)
+	command -v chromium || { apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium; }
 
 docs: $(VENV)/.dev  ## Run the code on the pages and build them, in docs/_build/html
 	$(BIN)/pytest -q docs

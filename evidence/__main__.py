@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from evidence import page as page_
+from evidence import steps as steps_
 from evidence import store
 
 app = typer.Typer(help="The paper's evidence as run.", no_args_is_help=True)
@@ -20,6 +21,12 @@ def add(
 ) -> None:
     """Keep the results of a run; other methods' results in it stay."""
     typer.echo(f"{run}: {store.add(run, folder):,} rows")
+
+
+@app.command()
+def steps() -> None:
+    """Show what PURPLE's curve takes from each group's positives on separable data (a minute)."""
+    typer.echo(steps_.run().groupby(["variant", "rate_b"]).mean().round(4).to_string())
 
 
 @app.command()

@@ -112,27 +112,16 @@ def equals_alpha(stored: Stored) -> tuple[str, bool]:
     return f"up to {100 * error:.1f}%", bool(error < 0.02)
 
 
-def degrades(method: str) -> Callable[[Stored], tuple[str, bool]]:
-    """The error starts near 0 and grows."""
+def degrades(method: str, *, steadily: bool) -> Callable[[Stored], tuple[str, bool]]:
+    """The error is near 0 at first and beyond noise later (and grows from step to step)."""
 
     def check(stored: Stored) -> tuple[str, bool]:
         found = means(stored, method).sort_values(stored.experiment.x)
-        error = found["mean"].sub(1).abs().to_numpy()
-        text = " → ".join(f"{value:.3f}" for value in found["mean"])
-        grows = (np.diff(error) > -2 * found["se"].to_numpy()[1:]).all()
-        return text, bool(error[0] < 0.01 and grows and error[-1] > error[0])
-
-    return check
-
-
-def best_method(share: float, methods: tuple[str, ...]) -> Callable[[Stored], tuple[str, bool]]:
-    """The better of our two methods is right up to a share in every scenario."""
-    checks = {method: within(method, share) for method in methods}
-
-    def check(stored: Stored) -> tuple[str, bool]:
-        found = {METHODS[method].label: one(stored) for method, one in checks.items()}
-        texts = [f"{label}: {text}" for label, (text, _) in found.items()]
-        return "; ".join(texts), any(holds for _, holds in found.values())
+        error, se = found["mean"].sub(1).abs().to_numpy(), found["se"].to_numpy()
+        holds = error[0] < 0.01 and (error[1:] > 3 * se[1:]).all()
+        if steadily:
+            holds &= (np.diff(error) > 0).all()
+        return " → ".join(f"{value:.3f}" for value in found["mean"]), bool(holds)
 
     return check
 
@@ -149,23 +138,43 @@ CLAIMS = (
     ),
     Claim(
         "gauss",
-        "KM2, DEDPUL and BBE are off by more than 5% on data that are not separable",
-        off(("km2", "dedpul", "bbe"), 0.05, separable=False),
+        "KM2, DEDPUL and BBE are off by more than 2% on data that are not separable",
+        off(("km2", "dedpul", "bbe"), 0.02, separable=False),
     ),
     Claim("group-gap", "PURPLE is within 1% at every distance", within("purple", 0.01)),
     Claim("group-gap", "DebiasedPURPLE is within 1% at every distance", within("debiased", 0.01)),
     Claim("alpha", "PURPLE never exceeds the truth beyond noise (3 SE)", lower_bound),
     Claim("alpha", "estimate / truth is alpha, within 2%", equals_alpha),
-    Claim("false-positives", "PURPLE: right without, worse and worse with", degrades("purple")),
     Claim(
-        "selective-diagnosis", "PURPLE: right at beta = 0, worse as it grows", degrades("purple")
+        "false-positives",
+        "PURPLE is right without false positives, and the worse the more there are",
+        degrades("purple", steadily=True),
+    ),
+    Claim(
+        "selective-diagnosis",
+        "PURPLE is right at beta = 0 and off beyond",
+        degrades("purple", steadily=False),
     ),
     Claim(
         "semisynthetic-nhds",
         "DebiasedPURPLE is within 2% in every cell",
         within("debiased", 0.02),
     ),
-    Claim("semisynthetic-nhds", "PURPLE is within 15% in every cell", within("purple", 0.15)),
+    Claim(
+        "semisynthetic-nhds",
+        "PURPLE, its penalty chosen by AUC as in the paper, is within 15% in every cell",
+        within("purple-auc", 0.15),
+    ),
+    Claim(
+        "semisynthetic-nhds",
+        "and, as published, off by more than 5% in the high-rp setting",
+        off(("purple-auc",), 0.05, setting="high-rp"),
+    ),
+    Claim(
+        "semisynthetic-nhds",
+        "PURPLE, its penalty chosen by likelihood, is within 5% in every cell",
+        within("purple", 0.05),
+    ),
     Claim(
         "semisynthetic-nhds",
         "Negative is off by the ratio of the diagnosis rates, up to 5 times",

@@ -115,6 +115,9 @@ def test_simulated_raw_files_are_written(tmp_path):
     lines = (tmp_path / "NEDS_2019_Core.csv").read_text().splitlines()
     assert len(lines) == 2000
     assert lines[0].count(",") == 72
+    truth = pd.read_csv(tmp_path / "truth.csv")
+    assert set(truth["variable"]) == {"RACE", "PAY1", "ZIPINC_QRTL", "PL_NCHS"}
+    assert truth["relative_prevalence"].between(0.5, 2).all()
 
 
 def test_small_counts_are_hidden_unless_asked_for(table, tmp_path):

@@ -12,7 +12,11 @@ import os
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
+from functools import cache
 from typing import Any, TypeVar
+
+from threadpoolctl import ThreadpoolController
 
 T = TypeVar("T")
 
@@ -66,6 +70,17 @@ def map_threads(function: Callable[[Any], T], items: Sequence[Any]) -> list[T]:
     if len(items) <= 1 or thread_count() == 1:
         return [function(item) for item in items]
     return list(_shared_pool().map(function, items))
+
+
+def one_blas_thread() -> AbstractContextManager[Any]:
+    """Inside, linear algebra libraries use one thread: theirs would wait for the cores in ours."""
+    limit: AbstractContextManager[Any] = _libraries().limit(limits=1, user_api="blas")
+    return limit
+
+
+@cache
+def _libraries() -> ThreadpoolController:
+    return ThreadpoolController()
 
 
 def _shared_pool() -> ThreadPoolExecutor:

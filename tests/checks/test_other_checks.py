@@ -77,6 +77,14 @@ def test_symptoms_do_not_leak(steady):
     assert check_leakage(steady[0]).verdict == "no concern"
 
 
+def test_wilson_holds_the_share_itself():
+    """A feature all of whose rows are diagnosed: rounding put its interval below 1."""
+    rows = np.arange(1.0, 200.0)
+    for share, (low, high) in ((1.0, wilson(rows, rows, 0.95)), (0.0, wilson(0 * rows, rows, 0.9))):
+        assert (low <= share).all()
+        assert (high >= share).all()
+
+
 def test_wilson_by_hand():
     low, high = wilson(np.array([5.0, 0.0]), np.array([10.0, 0.0]), 0.95)
     oracle = stats.binomtest(5, 10).proportion_ci(method="wilson")

@@ -20,6 +20,7 @@ from relprev.report.hiding import hide_small_counts
 from tests.report.conftest import LONG, SCRIPT
 from tests.report.studies import study
 
+pytestmark = pytest.mark.xdist_group("report")  # one worker makes the reports
 TEXT_FILES = ("*.html", "*.csv", "*.txt", "*.json", "tables/*", "figures/*.svg")
 
 

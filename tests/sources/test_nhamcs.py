@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pandas as pd
 import pytest
 
@@ -109,3 +111,30 @@ def test_abuse_counts_of_2010(three_years):
     assert cohort.n == 15_394
     assert int(cohort.diagnosed.sum()) == 38
     assert round(cohort.weights[cohort.diagnosed == 1].sum()) == 130_847
+
+
+FILES = Path(__file__).parent / "files"
+
+
+@pytest.mark.parametrize("ending", ["sas7bdat", "xpt"])
+def test_sas_files(ending):
+    """Six invented visits; written by ReadStat (command ``readstat``) and by pyreadstat."""
+    pytest.importorskip("pyreadstat")
+    source = read_nhamcs(FILES / f"nhamcs.{ending}")
+    assert source.query("SELECT age, sex, race, payer, weight, psu FROM visits LIMIT 2") == [
+        (34, "F", "White, non-Hispanic", None, 4733.76, "2019:20119201:100013"),
+        (52, "M", "Black, non-Hispanic", "Medicaid", 1200.5, "2019:20119201:100014"),
+    ]
+    assert source.query("SELECT visit, code, role FROM codes ORDER BY ALL") == [
+        (0, "R109", "diagnosis"), (0, "T741", "diagnosis"), (0, "Y070", "cause"),
+        (1, "I10", "diagnosis"), (2, "R51", "diagnosis"), (4, "J069", "diagnosis"),
+        (4, "W199", "cause"), (5, "S009", "diagnosis"), (5, "Y070", "diagnosis"),
+    ]  # fmt: skip
+
+
+def test_a_damaged_sas_file_is_a_clear_error(tmp_path):
+    pytest.importorskip("pyreadstat")
+    damaged = tmp_path / "nhamcs.sas7bdat"
+    damaged.write_bytes((FILES / "nhamcs.sas7bdat").read_bytes()[:9000])
+    with pytest.raises(InvalidInputError, match=r"nhamcs\.sas7bdat is not a readable SAS file"):
+        read_nhamcs(damaged)

@@ -85,6 +85,25 @@ def test_synthea_counts(synthea):
     assert read_omop(synthea, visit_concepts=[9201]).n_visits == 13
 
 
+def test_codes_are_described_by_their_concepts(small, synthea):
+    assert read_omop(small).descriptions == {
+        "ICD10:T7411XA": "Adult physical abuse",
+        "ICD9:E9673": "By partner",
+    }
+    assert read_omop(small, codes="standard").descriptions["SNOMED:95922009"] == "Abuse"
+    assert (
+        read_omop(synthea, visit_concepts=()).descriptions["SNOMED:444814009"].startswith("Viral")
+    )
+
+
+def test_tables_are_fingerprinted_without_the_address(small):
+    details = read_omop(small).details
+    assert [(item["table"], item["rows"]) for item in details["data"]] == [
+        ("person", 2), ("visit_occurrence", 3), ("condition_occurrence", 4), ("concept", 5),
+    ]  # fmt: skip
+    assert str(small) not in str(details)
+
+
 def test_synthea_end_to_end(synthea):
     """Sinusitis by ethnicity: enough to build a cohort, far too little to estimate from."""
     sinusitis = CodeSet.of("sinusitis", ["SNOMED:444814009", "SNOMED:195662009"])

@@ -53,6 +53,41 @@ def test_codes_stored_as_numbers():
     ]  # fmt: skip
 
 
+def test_numbers_with_gaps_keep_their_spelling():
+    """Pandas stores whole numbers with a gap as 4019.0, which must not become the code 40190."""
+    visits = VISITS.assign(dx=[4019, 99581, None], ward=[1, None, 2])
+    source = read_tables(visits, visit_id="id", code=["dx"], version="ICD9", attributes=["ward"])
+    assert source.query("SELECT visit, code FROM codes ORDER BY ALL") == [(0, "4019"), (1, "99581")]
+    assert source.query("SELECT ward::VARCHAR FROM visits ORDER BY visit") == [
+        ("1",), (None,), ("2",),
+    ]  # fmt: skip
+
+
+def test_codes_stored_as_decimals_are_refused():
+    codes = pd.DataFrame({"id": ["a", "b"], "code": [401.9, 995.8], "icd_version": [9, 9]})
+    with pytest.raises(InvalidInputError, match="code holds decimal numbers"):
+        read_tables(VISITS, codes, code="code", version="icd_version", **NAMES)
+
+
+def test_sas_files_read_as_the_frame_they_came_from(tmp_path):
+    """All numbers of a SAS file are floating point; identifiers and groups must not show it."""
+    pyreadstat = pytest.importorskip("pyreadstat")
+    frame = VISITS.fillna("").assign(id=[7, 8, 9], area=[1, 2, 2])
+    file = tmp_path / "visits.xpt"
+    pyreadstat.write_xport(frame, str(file), file_format_version=5, table_name="VISITS")
+    queries = ("SELECT * FROM visits ORDER BY visit", "SELECT * FROM codes ORDER BY ALL")
+    from_file = read_tables(file, code=["dx1", "dx2"], version="ICD10", **NAMES)
+    from_frame = read_tables(frame, code=["dx1", "dx2"], version="ICD10", **NAMES)
+    for query in queries:
+        assert from_file.query(query) == from_frame.query(query)
+    assert from_file.query("SELECT visit_id, area::VARCHAR FROM visits") == [
+        (7, "1"), (8, "2"), (9, "2"),
+    ]  # fmt: skip
+    file.write_bytes(file.read_bytes()[:500])
+    with pytest.raises(InvalidInputError, match="not a readable SAS file"):
+        read_tables(file, code=["dx1", "dx2"], version="ICD10", **NAMES)
+
+
 def test_blank_text_is_missing_and_sex_is_recognised():
     source = read_tables(VISITS, code=["dx1", "dx2"], version="ICD10", **NAMES)
     found = source.query("SELECT patient, age, sex, weight, area FROM visits ORDER BY visit")

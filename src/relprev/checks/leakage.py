@@ -82,8 +82,9 @@ def wilson(
     share = successes / n
     middle = (share + z**2 / (2 * n)) / (1 + z**2 / n)
     half = z * np.sqrt(share * (1 - share) / n + z**2 / (4 * n**2)) / (1 + z**2 / n)
+    low, high = np.minimum(middle - half, share), np.maximum(middle + half, share)  # but rounding
     empty = trials == 0
-    return np.where(empty, 0.0, middle - half), np.where(empty, 1.0, middle + half)
+    return np.where(empty, 0.0, low), np.where(empty, 1.0, high)
 
 
 def _words(table: pd.DataFrame, found: int, threshold: float) -> str:

@@ -6,12 +6,14 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
+import pandas as pd
 import typer
 
 from relprev.cli.app import Out, Quiet, app
 from relprev.codes import code_set, code_set_names
 from relprev.experiments import EXPERIMENTS
 from relprev.experiments import run as run_experiment
+from relprev.files import written_whole
 from relprev.simulate.mimic import write_mimic
 from relprev.simulate.neds import write_neds
 
@@ -104,9 +106,18 @@ def simulate(
     visits: Annotated[int, typer.Option(min=1000, help="Number of visits.")] = 100_000,
     seed: Annotated[int, typer.Option(help="Seed.")] = 0,
 ) -> None:
-    """Write simulated raw data in the official NEDS or MIMIC-IV format, with a known truth."""
+    """Write simulated raw data in the official NEDS or MIMIC-IV format, with a known truth.
+
+    truth.csv says how common the condition is among women of 18 and more with each value of a
+    group variable, over how common it is among all of them. Example:
+
+    relprev simulate neds --visits 200000 --out raw
+    """
     if kind is RawFiles.neds:
-        write_neds(out / "NEDS_2019_Core.csv", visits, seed=seed)
+        truth = dict(write_neds(out / "NEDS_2019_Core.csv", visits, seed=seed).truth)
     else:
-        write_mimic(out, visits, seed=seed)
-    typer.echo(f"Written to {out}/")
+        truth = {"race": write_mimic(out, visits, seed=seed).truth}
+    table = pd.concat([known.to_frame().assign(variable=name) for name, known in truth.items()])
+    with written_whole(out / "truth.csv") as temporary:
+        table[["variable", "value", "relative_prevalence"]].to_csv(temporary, index=False)
+    typer.echo(f"Written to {out}/, with the truth in truth.csv")

@@ -4,7 +4,9 @@ Each fold's values come from models fitted on the other folds. Their strength is
 with the best out-of-fold score, log-loss of g for pi and deviance of s for m, summed
 over the folds used for tuning: as many as it takes to hold 500 rows of the scarcer
 outcome (the smallest group, the diagnosed). The other folds are fitted at the chosen
-strength only, started from the first fold's fit.
+strength only, started from the first fold's fit. The ridge of pi is a prior precision and
+does not depend on the number of rows, so half a million of them are enough to choose it;
+the L1 penalty of m falls with that number and is chosen on all rows.
 
 The risk comes from PURPLE's logistic model along its path of penalties, as
 sigma(w.x + b) c_r, or from a classifier of s on x alone: since p(s=1|x) = m(x) T(x)
@@ -16,7 +18,7 @@ its own out-of-fold values, as PURPLE with the one feature logit m and no penalt
 
     p(s=1|x,g) = c_g sigma(a + slope logit m(x)).
 
-Three or four numbers estimated from all rows cost nothing that shows in the variance; slope
+A handful of numbers estimated from all rows cost nothing that shows in the variance; slope
 is above 1 where the penalty had flattened.
 """
 
@@ -24,7 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 import pandas as pd
@@ -50,7 +52,9 @@ Rows = NDArray[np.int64]
 
 
 class Learner(Protocol):
-    """What cross-fitting asks of a nuisance model."""
+    """What cross-fitting asks of a nuisance model; ``most_rows`` are used to choose strengths."""
+
+    most_rows: ClassVar[int]
 
     def scarce(self, rows: Rows) -> int:
         """Rows of the scarcer outcome among these."""
@@ -78,6 +82,7 @@ class OutOfFold:
 class RidgePropensity:
     """pi_g(x) by `relprev.inference.propensity`; ``n_units`` independent units in all."""
 
+    most_rows: ClassVar[int] = 500_000
     problem: Problem
     n_units: int
 
@@ -104,6 +109,7 @@ class RidgePropensity:
 class PurpleRisk:
     """m(x) by PURPLE's logistic model; strengths are its L1 penalties."""
 
+    most_rows: ClassVar[int] = 2**62
     problem: Problem
     reference: int
 
@@ -147,14 +153,16 @@ def cross_fit(
     tuned = (tuning_folds or _enough(learner, folds)) if len(grid) > 1 else 0
     tuning, paths = _tune(learner, folds[:tuned], folds, grid, advance)
     best = int(np.argmin(tuning["loss"])) if tuned else 0
+    first = paths[0][best] if paths else None
     parts = []
     for k, rows in enumerate(folds):
-        if k < tuned:
+        others = _others(folds, k)
+        if k < tuned and len(others) <= learner.most_rows:
             model = paths[k][best]
         else:
             advance(f"fold {k + 1}")
-            start = paths[0][best] if paths else None
-            model = learner.fit(learner.inputs(_others(folds, k)), grid[best], start)
+            model = learner.fit(learner.inputs(others), grid[best], first)
+        first = model if k == 0 else first
         parts.append(learner.judge(model, rows)[0])
     return OutOfFold(_assembled(parts, folds), grid[best], tuning)
 
@@ -174,14 +182,16 @@ def _tune(
     Goes from strong to weak and stops once the loss has clearly risen: the weakest
     strengths take longest to fit and only overfit then.
     """
-    trains = [learner.inputs(_others(folds, k)) for k in range(len(tuned))]
+    most = learner.most_rows
+    trains = [learner.inputs(_evenly(_others(folds, k), most)) for k in range(len(tuned))]
+    judges = [_evenly(rows, most) for rows in tuned]
     paths: list[list[Any]] = [[] for _ in tuned]
     losses: list[float] = []
     for strength in grid if tuned else []:
         advance(f"strength {strength:g}")
         for train, path in zip(trains, paths, strict=True):
             path.append(learner.fit(train, strength, path[-1] if path else None))
-        judged = zip(paths, tuned, strict=True)
+        judged = zip(paths, judges, strict=True)
         losses.append(sum(learner.judge(path[-1], rows)[1] for path, rows in judged))
         if losses[-1] > (1 + CLEAR_RISE) * min(losses):
             break
@@ -238,6 +248,11 @@ def bounded(propensity: FloatArray) -> FloatArray:
 
 def _others(folds: Sequence[Rows], k: int) -> Rows:
     return np.sort(np.concatenate([rows for j, rows in enumerate(folds) if j != k]))
+
+
+def _evenly(rows: Rows, most: int) -> Rows:
+    """At most so many of the rows, spread evenly."""
+    return rows if len(rows) <= most else rows[np.linspace(0, len(rows) - 1, most).astype(int)]
 
 
 def _assembled(parts: list[FloatArray], folds: Sequence[Rows]) -> FloatArray:

@@ -32,7 +32,7 @@ from relprev.design import Design
 from relprev.design.base import FloatArray
 from relprev.errors import ConvergenceWarning
 from relprev.inference import kernels
-from relprev.parallel import BLOCK_ROWS, blocks, map_chunks
+from relprev.parallel import BLOCK_ROWS, blocks, map_chunks, one_blas_thread
 
 STRENGTHS = (300.0, 100.0, 30.0, 10.0, 3.0, 1.0)
 
@@ -163,11 +163,12 @@ def fit_propensity(
         return value, gradient.ravel()
 
     unit = float(np.abs(objective(packed(null))[1]).max()) or 1.0
-    found = minimize(
-        objective, packed(start or null), jac=True, method="L-BFGS-B",
-        options={"maxiter": max_iterations, "maxfun": 2 * max_iterations, "maxcor": 10,
-                 "gtol": tolerance * unit, "ftol": 1e-15},
-    )  # fmt: skip
+    with one_blas_thread():
+        found = minimize(
+            objective, packed(start or null), jac=True, method="L-BFGS-B",
+            options={"maxiter": max_iterations, "maxfun": 2 * max_iterations, "maxcor": 10,
+                     "gtol": tolerance * unit, "ftol": 1e-15},
+        )  # fmt: skip
     residual = float(np.abs(found.jac).max()) / unit
     if residual > 10 * tolerance:
         warnings.warn(

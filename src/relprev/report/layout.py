@@ -232,11 +232,12 @@ def _variable(report: StudyReport, found: VariableFindings, slug: str) -> Variab
             main, DECOMPOSITION, intervals, report.level,
         ),
         checks=tuple(
-            _check(report, check, f"check-{slug}-{kind}")
+            _check(report, found.name, check, f"check-{slug}-{kind}")
             for check, kind in zip(checks, _slugs([c.kind for c in checks]), strict=True)
         ),
         sensitivity=tuple(
-            _check(report, check, f"sensitivity-{slug}-{k}") for k, check in enumerate(bands, 1)
+            _check(report, found.name, check, f"sensitivity-{slug}-{k}")
+            for k, check in enumerate(bands, 1)
         ),
         steps=tuple(_step(row) for row in attrition.to_dict("records")),
         attrition=ReportTable(f"attrition-{slug}", f"Attrition by {found.name}", attrition),
@@ -266,20 +267,19 @@ def _weights(found: VariableFindings, slug: str) -> ReportFigure | None:
     )  # fmt: skip
 
 
-def _check(report: StudyReport, check: CheckResult, name: str) -> CheckPart:
+def _check(report: StudyReport, variable: str, check: CheckResult, name: str) -> CheckPart:
     main = [column for column in CHECK_INTERVALS if column in check.table]
     intervals = dict.fromkeys(main[:1], ("ci_low", "ci_high"))
+    title = f"{check.name}, by {variable}"
+    description = f"{check.effect} The table that follows holds the same numbers."
+    columns = CHECK_COLUMNS.get(check.kind, ())
     return CheckPart(
-        check, name, words.EXPLAINED.get(check.kind, ""),
-        ReportFigure(
-            name, check.name, f"{check.effect} The table that follows holds the same numbers.",
-            plot_check(check),
-        ),
-        ReportTable(
-            name, check.name, check.table, CHECK_COLUMNS.get(check.kind, ()), intervals,
-            report.level,
-        ),
-    )  # fmt: skip
+        check,
+        name,
+        words.EXPLAINED.get(check.kind, ""),
+        ReportFigure(name, title, description, plot_check(check)),
+        ReportTable(name, title, check.table, columns, intervals, report.level),
+    )
 
 
 def _with_excluded(attrition: pd.DataFrame) -> pd.DataFrame:

@@ -32,6 +32,13 @@ class Truth:
     condition: NDArray[np.float64]
     weight: NDArray[np.float64]
 
+    def to_frame(self) -> pd.DataFrame:
+        """Relative prevalence of every value versus all visits; ratios of it compare values."""
+        overall = self.weight @ self.condition / self.weight.sum()
+        return pd.DataFrame(
+            {"value": list(self.values), "relative_prevalence": self.condition / overall}
+        )
+
     def relative_prevalence(self, among: Sequence[str]) -> NDArray[np.float64]:
         """Each of the given values versus the others of them, in the order given."""
         at = [self.values.index(value) for value in among]

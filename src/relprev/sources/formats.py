@@ -15,11 +15,11 @@ from pathlib import Path
 from types import MappingProxyType
 
 import duckdb
-import pandas as pd
 
 from relprev.errors import InvalidInputError
 from relprev.sources.fingerprint import Fingerprint, file_fingerprint
 from relprev.sources.source import column_names, execute, identifier, quoted, reading
+from relprev.sources.statistics_files import STATISTICS_FILES, load_statistics_file
 
 DELIMITERS = {".csv": ",", ".csv.gz": ",", ".tsv": "\t", ".tsv.gz": "\t"}
 
@@ -106,9 +106,9 @@ def load_table(
             relation = csv_relation(file, names, header=True, delimiter=delimiter)
         elif lower.endswith((".parquet", ".pq")):
             relation = f"read_parquet({quoted(str(file))})"
-        elif lower.endswith((".dta", ".sas7bdat", ".xpt")):
-            connection.register("frame", _statistics_file(file, columns and [*columns, *optional]))
-            relation = "frame"
+        elif lower.endswith(STATISTICS_FILES):
+            load_statistics_file(connection, file, "staged", columns and [*columns, *optional])
+            relation = "staged"
         else:
             raise InvalidInputError(
                 f"{path.name}: expected .csv, .csv.gz, .tsv, .parquet, .dta, .sas7bdat or "
@@ -117,8 +117,7 @@ def load_table(
         available = column_names(connection, relation)
         picked = ", ".join(_picked(available, columns, optional, path.name))
         execute(connection, f"CREATE TABLE {name} AS SELECT {picked} FROM {relation}")
-        if relation == "frame":
-            connection.unregister("frame")
+        connection.execute("DROP TABLE IF EXISTS staged")
     return file_fingerprint(path)
 
 
@@ -178,23 +177,6 @@ def _picked(
         )
     names = [*wanted, *(name for name in optional if name.lower() in by_lower)]
     return [f"{identifier(by_lower[name.lower()])} AS {identifier(name)}" for name in names]
-
-
-def _statistics_file(file: Path, columns: Sequence[str] | None) -> pd.DataFrame:
-    """A Stata or SAS file; only the wanted columns where the format allows."""
-    try:
-        if file.suffix.lower() != ".dta":
-            return pd.read_sas(file, encoding="latin-1")
-        with pd.read_stata(file, convert_categoricals=False, iterator=True) as reader:
-            by_lower = {name.lower(): name for name in reader.variable_labels()}
-            wanted = None if columns is None else [
-                by_lower[name.lower()] for name in columns if name.lower() in by_lower
-            ]  # fmt: skip
-            return reader.read(columns=wanted)  # type: ignore[attr-defined]
-    except ValueError as error:
-        raise InvalidInputError(
-            f"{file.name} is not a readable Stata or SAS file: {type(error).__name__}"
-        ) from None
 
 
 def load_fixed_width(

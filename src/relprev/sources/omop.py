@@ -86,8 +86,13 @@ def read_omop(
     require_unique(connection, "raw_person", "person_id")
     attrition = _make_visits(connection, visit_concepts)
     _make_codes(connection, codes)
-    details = {"codes": codes, "data": tables}
-    return Source("omop", connection, attrition=attrition, details=details)
+    return Source(
+        "omop",
+        connection,
+        attrition=attrition,
+        details={"codes": codes, "data": tables},
+        descriptions=_descriptions(connection),
+    )
 
 
 def _load_folder(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
@@ -213,7 +218,7 @@ def _make_codes(connection: duckdb.DuckDBPyConnection, codes: str) -> None:
     fallback = "condition_source_value" if source else "NULL"
     connection.execute(f"""
         CREATE TABLE recorded AS
-        SELECT v.visit, coalesce(c.vocabulary_id, 'SOURCE') AS vocabulary,
+        SELECT v.visit, coalesce(c.vocabulary_id, 'SOURCE') AS vocabulary, c.concept_name,
                {normalize_sql(f"coalesce(c.concept_code::VARCHAR, {fallback}::VARCHAR)")} AS code
         FROM raw_condition_occurrence o
         JOIN visits v ON v.visit_id = try_cast(o.visit_occurrence_id AS BIGINT)
@@ -229,3 +234,12 @@ def _make_codes(connection: duckdb.DuckDBPyConnection, codes: str) -> None:
         CREATE TABLE codes AS SELECT visit, version, code, 'diagnosis' AS role
         FROM recorded JOIN versions USING (vocabulary) WHERE code <> ''
     """)
+
+
+def _descriptions(connection: duckdb.DuckDBPyConnection) -> dict[str, str]:
+    """Names of the concepts recorded, by version and code."""
+    found = connection.execute("""
+        SELECT version || ':' || code AS name, min(concept_name) FROM recorded
+        JOIN versions USING (vocabulary) WHERE concept_name <> '' GROUP BY name ORDER BY name
+    """).fetchall()
+    return dict(found)

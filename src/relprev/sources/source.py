@@ -66,6 +66,9 @@ class Source:
     details : mapping
         What a reader needs to know to find the same data again: options, and under ``"data"``
         the fingerprints of all that was read (name, size, digest). No paths, no credentials.
+    descriptions : mapping
+        Words for codes, such as ``{"SNOMED:65363002": "Otitis media"}``, where the data hold
+        them. `relprev.codes.describe` has those of ICD codes.
     """
 
     name: str
@@ -74,6 +77,7 @@ class Source:
     code_lengths: Mapping[str, int] = field(default_factory=dict)
     absent: Mapping[str, str] = field(default_factory=dict)
     details: Mapping[str, Any] = field(default_factory=dict)
+    descriptions: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for table, expected in (("visits", VISIT_COLUMNS), ("codes", CODE_COLUMNS)):

@@ -25,6 +25,7 @@ from relprev.sources.source import (
     reading,
     require_unique,
 )
+from relprev.sources.statistics_files import make_whole
 
 VERSIONS = ("ICD9", "ICD10", "SNOMED")
 SEX_WORDS = {"F": ("f", "female", "woman"), "M": ("m", "male", "man")}
@@ -95,6 +96,7 @@ def read_tables(
     require_unique(connection, "raw_visits", identifier(visit_id))
     _make_visits(connection, visit_id, named, attributes)
     if codes is None:
+        _refuse_decimals(connection, "raw_visits", code_columns)
         _lengthen(connection, visit_id, code_columns, own_columns)
         code_columns = ["code"]
     else:
@@ -102,6 +104,7 @@ def read_tables(
             raise InvalidInputError("code: with a codes table give one column, not several")
         wanted = [visit_id, *code_columns, *own_columns, *([role] if role else [])]
         data.append(_load(connection, codes, "raw_codes", wanted))
+        _refuse_decimals(connection, "raw_codes", code_columns)
         _refuse_strangers(connection, visit_id)
     version_sql = f"{identifier(version)}::VARCHAR" if own_columns else quoted(version)
     _name_versions(connection, version_sql)
@@ -114,7 +117,9 @@ def _load(
 ) -> Fingerprint:
     columns = list(dict.fromkeys(columns))
     if isinstance(table, str | Path):
-        return load_table(connection, require_file(table, name), name, columns)
+        file = load_table(connection, require_file(table, name), name, columns)
+        make_whole(connection, name)
+        return file
     missing = [column for column in columns if column not in table.columns]
     if missing:
         raise InvalidInputError(f"{name} lacks the columns {', '.join(missing)}")
@@ -124,6 +129,7 @@ def _load(
     picked = ", ".join(identifier(column) for column in columns)
     connection.execute(f"CREATE TABLE {name} AS SELECT {picked} FROM frame")
     connection.unregister("frame")
+    make_whole(connection, name)
     return table_fingerprint(connection, name, name.removeprefix("raw_"))
 
 
@@ -173,6 +179,19 @@ def _lengthen(
     connection.execute(
         f"CREATE TABLE raw_codes AS SELECT {kept}, unnest([{listed}]) AS code FROM raw_visits"
     )
+
+
+def _refuse_decimals(
+    connection: duckdb.DuckDBPyConnection, table: str, columns: Sequence[str]
+) -> None:
+    """A code stored as 401.9 may have been 401.90."""
+    kinds = {row[0]: row[1] for row in connection.execute(f"DESCRIBE {table}").fetchall()}
+    decimal = [c for c in columns if kinds[c].startswith(("DOUBLE", "FLOAT", "DECIMAL"))]
+    if decimal:
+        raise InvalidInputError(
+            f"code: {', '.join(decimal)} holds decimal numbers, which lose zeros at both ends of "
+            "a code; store codes as text"
+        )
 
 
 def _refuse_strangers(connection: duckdb.DuckDBPyConnection, visit_id: str) -> None:

@@ -1,0 +1,101 @@
+"""Stata and SAS files as DuckDB tables, read in pieces so that memory stays small.
+
+SAS files need the package pyreadstat: the reader in pandas drops column names of some of
+them without a word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pandas as pd
+
+from relprev.errors import InvalidInputError
+from relprev.sources.source import identifier
+
+STATISTICS_FILES = (".dta", ".sas7bdat", ".xpt")
+ROWS = 200_000
+Choose = Callable[[Sequence[str]], list[str]]
+
+
+def load_statistics_file(
+    connection: duckdb.DuckDBPyConnection, file: Path, name: str, columns: Sequence[str] | None
+) -> None:
+    """Read a file into the table ``name``: those of ``columns`` that it has, or all.
+
+    A column of whole numbers becomes BIGINT, as SAS has no whole numbers of its own.
+    """
+
+    def choose(available: Sequence[str]) -> list[str]:
+        wanted = None if columns is None else {column.lower() for column in columns}
+        return [item for item in available if wanted is None or item.lower() in wanted]
+
+    pieces = _stata(file, choose) if file.suffix.lower() == ".dta" else _sas(file, choose)
+    first = True
+    for piece in pieces:
+        connection.register("piece", piece)
+        if first:
+            kinds = ", ".join(_kind(piece, column) for column in piece.columns)
+            connection.execute(f"CREATE TABLE {name} ({kinds})")
+        connection.execute(f"INSERT INTO {name} SELECT * FROM piece")
+        connection.unregister("piece")
+        first = False
+    if first:
+        raise InvalidInputError(f"{file.name} has no rows")
+    make_whole(connection, name)
+
+
+def _kind(piece: pd.DataFrame, column: str) -> str:
+    number = pd.api.types.is_numeric_dtype(piece[column])
+    return f"{identifier(column)} {'DOUBLE' if number else 'VARCHAR'}"
+
+
+def make_whole(connection: duckdb.DuckDBPyConnection, name: str) -> None:
+    """Turn the table's columns of whole numbers stored as DOUBLE into BIGINT."""
+    described = connection.execute(f"DESCRIBE {name}").fetchall()
+    numbers = [identifier(row[0]) for row in described if row[1] == "DOUBLE"]
+    if not numbers:
+        return
+    tests = ", ".join(f"coalesce(bool_and({x} = trunc({x})), true)" for x in numbers)
+    whole = connection.execute(f"SELECT {tests} FROM {name}").fetchall()[0]
+    for column, is_whole in zip(numbers, whole, strict=True):
+        if is_whole:
+            connection.execute(f"ALTER TABLE {name} ALTER {column} TYPE BIGINT")
+
+
+def _stata(file: Path, choose: Choose) -> Iterator[pd.DataFrame]:
+    try:
+        with pd.read_stata(file, convert_categoricals=False, iterator=True) as reader:
+            columns = choose(list(reader.variable_labels()))
+            while True:
+                try:
+                    yield reader.read(nrows=ROWS, columns=columns)  # type: ignore[attr-defined]
+                except StopIteration:
+                    return
+    except ValueError as error:
+        raise InvalidInputError(
+            f"{file.name} is not a readable Stata file ({type(error).__name__})"
+        ) from None
+
+
+def _sas(file: Path, choose: Choose) -> Iterator[pd.DataFrame]:
+    try:
+        import pyreadstat
+    except ImportError:
+        raise InvalidInputError(
+            f"{file.name}: SAS files need the package pyreadstat: pip install relprev[sas]"
+        ) from None
+    read: Any = pyreadstat.read_xport if file.suffix.lower() == ".xpt" else pyreadstat.read_sas7bdat
+    try:
+        columns = choose(read(file, metadataonly=True)[1].column_names)
+        for piece, _ in pyreadstat.read_file_in_chunks(
+            read, file, chunksize=ROWS, usecols=columns, disable_datetime_conversion=True
+        ):
+            yield piece[columns]
+    except pyreadstat.ReadstatError:
+        raise InvalidInputError(
+            f"{file.name} is not a readable SAS file, or is cut short; download or copy it again"
+        ) from None

@@ -1,0 +1,244 @@
+"""The page in a real browser: Debian's chromium, without a window (`make browser`)."""
+
+import os
+import shutil
+import threading
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright (make test)")
+axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs axe (make test)")
+
+pytestmark = pytest.mark.xdist_group("report")  # one worker makes the reports
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+WIDE, PHONE = {"width": 1280, "height": 900}, {"width": 375, "height": 812}
+
+
+@pytest.fixture(scope="module")
+def browser():
+    found = os.environ.get("RELPREV_CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
+    if found is None:
+        pytest.skip("needs chromium: `make browser` installs it, or set $RELPREV_CHROMIUM")
+    with playwright.sync_playwright() as driver:
+        # Chromium's own sandbox does not work for root, as in containers.
+        sandbox = [] if os.geteuid() else ["--no-sandbox"]
+        running = driver.chromium.launch(executable_path=found, args=sandbox)
+        yield running
+        running.close()
+
+
+@pytest.fixture
+def opened(browser, folder):
+    """Opens the report and keeps what the browser complains about or asks for."""
+    contexts = []
+
+    def show(address=None, viewport=WIDE, **more):
+        context = browser.new_context(viewport=viewport, **more)
+        contexts.append(context)
+        page = context.new_page()
+        page.said, page.asked = [], []
+        page.on("console", lambda message: page.said.append(message.text))
+        page.on("pageerror", lambda error: page.said.append(str(error)))
+        page.on("request", lambda request: page.asked.append(request.url))
+        page.goto(address or (folder / "report.html").as_uri())
+        return page
+
+    yield show
+    for context in contexts:
+        context.close()
+
+
+def open_all(page):
+    page.evaluate("document.querySelectorAll('details').forEach(part => { part.open = true; })")
+
+
+def test_page_renders_without_a_complaint_or_a_request(opened):
+    page = opened()
+    open_all(page)
+    page.mouse.wheel(0, 50_000)
+    assert page.said == []
+    assert len(page.asked) == 1  # the page itself
+    assert page.locator("h1").is_visible()
+    assert page.locator("figure svg").first.is_visible()
+
+
+def test_page_served_by_a_web_server_asks_for_nothing_else(opened, folder):
+    asked = []
+
+    class Handler(SimpleHTTPRequestHandler):
+        def log_message(self, *_):
+            asked.append(self.path)
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=folder))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        page = opened(f"http://127.0.0.1:{server.server_port}/report.html")
+        assert page.locator("button", has_text="Copy as CSV").count() > 5
+    finally:
+        server.shutdown()
+        server.server_close()
+    assert asked == ["/report.html"]
+    assert page.said == []
+
+
+def test_policy_stops_what_the_page_does_not_bring(opened):
+    page = opened()
+    page.evaluate("""() => {
+        const script = document.createElement("script");
+        script.textContent = "window.broken = true";
+        document.body.append(script);
+    }""")
+    assert page.evaluate("window.broken") is None
+    assert any("Content Security Policy" in text for text in page.said)
+
+
+def test_group_names_do_not_become_elements(opened):
+    page = opened()
+    assert page.locator("script").count() == 1
+    assert page.locator("main b, main i, main img").count() == 0
+
+
+def test_tables_sort_by_number_and_by_name(opened):
+    page = opened()
+    table = page.locator("[data-name=estimates-race] table")
+    column = [words.strip() for words in table.locator("thead th").all_inner_texts()].index(
+        "Visits"
+    )
+    heading = table.locator("thead th").nth(column)
+
+    def visits():
+        cells = table.locator(f"tbody tr td:nth-child({column + 1})").all_inner_texts()
+        return [int(text.replace(",", "")) for text in cells]
+
+    before = visits()
+    heading.locator("button").click()
+    assert heading.get_attribute("aria-sort") == "ascending"
+    assert visits() == sorted(before)
+    heading.locator("button").press("Enter")
+    assert heading.get_attribute("aria-sort") == "descending"
+    assert visits() == sorted(before, reverse=True)
+    table.locator("thead button").first.click()
+    assert heading.get_attribute("aria-sort") is None
+    names = table.locator("tbody th").all_inner_texts()
+    assert names == sorted(names)
+
+
+def test_hidden_values_stay_last_when_sorted(opened):
+    page = opened()
+    table = page.locator("[data-name^=estimates-pay] table")
+    heading = table.locator("thead th", has_text="Diagnosed")
+    for _ in range(2):
+        heading.locator("button").click()
+        assert table.locator("tbody tr").last.locator("td").last.inner_text() == "–"
+
+
+def test_table_is_copied_as_csv_with_intervals_in_columns(opened):
+    page = opened(permissions=["clipboard-read", "clipboard-write"])
+    page.locator("[data-name=decomposition-race] .tool").click()
+    page.wait_for_function("document.getElementById('said').textContent === 'Table copied.'")
+    lines = page.evaluate("navigator.clipboard.readText()").strip().split("\n")
+    assert lines[0].startswith("Group,Compared with,Recorded ratio (95% CI),")
+    assert len(lines) == 5
+    assert len(lines[1].split(",")) == 2 + 3 * 3
+
+
+def test_figure_is_downloaded_as_svg_that_stands_alone(opened, browser, tmp_path):
+    page = opened()
+    with page.expect_download() as waiting:
+        page.locator("#estimates figure .tool").first.click()
+    assert waiting.value.suggested_filename == "forest-race.svg"
+    waiting.value.save_as(tmp_path / "forest.svg")
+    drawing = opened((tmp_path / "forest.svg").as_uri())
+    assert drawing.said == []
+    assert drawing.locator("text", has_text="Relative prevalence").count() == 1
+
+
+def test_checks_open_and_show_picture_and_table(opened):
+    page = opened()
+    part = page.locator("#check-race-unconstrained-details")
+    assert not part.locator("figure").is_visible()
+    part.locator("summary").click()
+    assert part.locator("figure svg").is_visible()
+    assert part.locator("table").is_visible()
+
+
+def test_checks_with_a_concern_are_open_from_the_start(opened):
+    page = opened()
+    parts = page.locator("details.check")
+    states = [(part.get_attribute("open") is not None, part.locator("summary").inner_text())
+              for part in parts.all()]  # fmt: skip
+    assert any(is_open for is_open, _ in states)
+    assert all(is_open == ("no concern" not in words) for is_open, words in states)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_colours_follow_the_reader_and_the_button(opened, scheme):
+    page = opened(color_scheme=scheme)
+
+    def brightness():
+        colour = page.evaluate("getComputedStyle(document.body).backgroundColor")
+        return sum(int(part) for part in colour.strip("rgb()").split(","))
+
+    assert (brightness() > 600) == (scheme == "light")
+    ink = page.evaluate("getComputedStyle(document.querySelector('figure text')).fill")
+    page.locator(".theme").click()
+    assert (brightness() > 600) == (scheme == "dark")
+    assert page.evaluate("getComputedStyle(document.querySelector('figure text')).fill") != ink
+
+
+def test_phone_needs_no_sideways_scrolling(opened):
+    page = opened(viewport=PHONE)
+    open_all(page)
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+
+
+def test_figures_are_legible_on_a_phone(opened):
+    page = opened(viewport=PHONE)
+    size = page.evaluate("""() => {
+        const drawing = document.querySelector("figure svg");
+        const scale = drawing.getBoundingClientRect().width / drawing.viewBox.baseVal.width;
+        return 10 * scale;
+    }""")
+    assert size > 7
+
+
+def test_paper_shows_everything_in_light_colours(opened):
+    page = opened(color_scheme="dark")
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    page.emulate_media(media="print")
+    assert page.locator("#check-race-unconstrained-details figure svg").is_visible()
+    assert not page.locator("nav").is_visible()
+    assert not page.locator(".tool").first.is_visible()
+    colour = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert colour == "rgb(255, 255, 255)"
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert page.locator("#check-race-unconstrained-details").get_attribute("open") is None
+
+
+def test_page_prints_to_pdf(opened):
+    assert opened().pdf(format="A4").startswith(b"%PDF")
+
+
+def test_page_can_be_read_without_scripts(opened):
+    page = opened(java_script_enabled=False)
+    assert page.locator("h1").is_visible()
+    assert page.locator("table").first.is_visible()
+    assert page.locator("button").count() == 0
+
+
+def test_keyboard_reaches_the_answer_first(opened):
+    page = opened()
+    page.keyboard.press("Tab")
+    focused = page.evaluate("document.activeElement.textContent")
+    assert focused == "Skip to the answer"
+    assert page.locator(".skip").is_visible()
+
+
+@pytest.mark.parametrize(("scheme", "viewport"), [("light", WIDE), ("dark", PHONE)])
+def test_axe_finds_no_violation(opened, scheme, viewport):
+    page = opened(color_scheme=scheme, viewport=viewport)
+    open_all(page)
+    found = axe.Axe().run(page)
+    assert found.violations_count == 0, found.generate_report()
