@@ -61,6 +61,32 @@ class Partitions(ABC):
     ) -> Partitions:
         """Parts made by ``function(part, *shared)``, or ``function(part, each[k], *shared)``."""
 
+    @abstractmethod
+    def select(self, which: Sequence[int]) -> Partitions:
+        """Some of the parts."""
+
+    def take(
+        self, function: Callable[..., Any], rows: NDArray[np.int64], sizes: Sequence[int],
+        *shared: Any,
+    ) -> tuple[Partitions, tuple[int, ...]]:  # fmt: skip
+        """Parts made by ``function(part, (rows of the part, rows taken before), *shared)``.
+
+        Parameters
+        ----------
+        rows : ascending row numbers
+        sizes : rows of every part
+
+        Returns
+        -------
+        the parts that keep rows, and their sizes
+        """
+        pieces = slices(rows, sizes)
+        which = [k for k, piece in enumerate(pieces) if len(piece)]
+        kept = tuple(len(pieces[k]) for k in which)
+        before = np.cumsum([0, *kept]).tolist()
+        each = [(pieces[k], start) for k, start in zip(which, before, strict=False)]
+        return self.select(which).derive(function, *shared, each=each), kept
+
 
 class OutOfCore(Partitions):
     """Parts on this machine's disk.
@@ -91,6 +117,9 @@ class OutOfCore(Partitions):
             return new.with_arrays(self._folder.spill(new.arrays()))
 
         return OutOfCore(self.map(made, *shared, each=each), self._folder)
+
+    def select(self, which: Sequence[int]) -> OutOfCore:
+        return OutOfCore([self._parts[k] for k in which], self._folder)
 
     def _visit(
         self, k: int, function: Callable[..., Any], shared: Any, each: Sequence[Any] | None
@@ -130,6 +159,9 @@ class OnCluster(Partitions):
         self, function: Callable[..., Any], *shared: Any, each: Sequence[Any] | None = None
     ) -> OnCluster:
         return OnCluster(self._client, self._submit(function, shared, each))
+
+    def select(self, which: Sequence[int]) -> OnCluster:
+        return OnCluster(self._client, [self._futures[k] for k in which])
 
     def _submit(
         self, function: Callable[..., Any], shared: Any, each: Sequence[Any] | None

@@ -5,7 +5,13 @@ import pytest
 from simulations.scenarios import Scenario, draw
 
 from relprev.inference import DebiasedPURPLE
-from relprev.inference.nuisance import PurpleRisk, RidgePropensity, cross_fit, recalibrated
+from relprev.inference.nuisance import (
+    PurpleRisk,
+    RidgePropensity,
+    cross_fit,
+    recalibrated,
+    score_data,
+)
 from relprev.model.likelihood import Problem
 
 SCENARIO = Scenario(n=6000, intercept=-1.5)
@@ -24,12 +30,19 @@ def true_risk(drawn):
     return SCENARIO.rates[1] * drawn.p
 
 
+def refitted(drawn, risk):
+    """The risk refitted, and the slope."""
+    problem = Problem.from_cohort(drawn.cohort)
+    shares = np.tile(problem.group_weight, (problem.n_rows, 1))
+    data, slope = recalibrated(score_data(problem, folds_of(problem.n_rows), shares, risk, 1))
+    return data.risk, slope
+
+
 @pytest.mark.parametrize("slope", [0.5, 0.8])
 def test_a_flattened_risk_is_made_steep_again(drawn, slope):
-    problem = Problem.from_cohort(drawn.cohort)
     z = np.log(drawn.p / (1 - drawn.p))
     flat = 1 / (1 + np.exp(2.0 - slope * z))
-    risk, found = recalibrated(problem, 1, flat)
+    risk, found = refitted(drawn, flat)
     assert found == pytest.approx(1 / slope, rel=0.15)
     np.testing.assert_allclose(risk.mean(), true_risk(drawn).mean(), rtol=0.1)
     error = np.abs(risk - true_risk(drawn)).mean()
@@ -37,17 +50,15 @@ def test_a_flattened_risk_is_made_steep_again(drawn, slope):
 
 
 def test_a_right_risk_is_left_as_it_is(drawn):
-    problem = Problem.from_cohort(drawn.cohort)
-    risk, slope = recalibrated(problem, 1, 0.9 * drawn.p)
+    risk, slope = refitted(drawn, 0.9 * drawn.p)
     assert slope == pytest.approx(1.0, abs=0.15)
     np.testing.assert_allclose(risk.mean(), true_risk(drawn).mean(), rtol=0.1)
 
 
 @pytest.mark.parametrize("which", ["constant", "reversed"])
 def test_a_risk_that_says_nothing_is_returned(drawn, which):
-    problem = Problem.from_cohort(drawn.cohort)
     risk = np.full(drawn.cohort.n, 0.1) if which == "constant" else 0.5 - 0.4 * drawn.p
-    kept, slope = recalibrated(problem, 1, risk)
+    kept, slope = refitted(drawn, risk)
     np.testing.assert_array_equal(kept, risk)
     assert np.isnan(slope) or slope < 0
 
@@ -58,7 +69,7 @@ def test_as_many_folds_choose_as_hold_enough_of_the_scarcer_outcome(drawn, monke
     seen = []
     for learner, strengths in (
         (RidgePropensity(problem, cohort.n), (10.0, 1.0)),
-        (PurpleRisk(problem, 1), (1e-2, 1e-3)),
+        (PurpleRisk(problem), (1e-2, 1e-3)),
     ):
         scarce = [learner.scarce(rows) for rows in folds]
         expected = int(np.searchsorted(np.cumsum(scarce), 300)) + 1

@@ -14,6 +14,7 @@ from relprev.inference.propensity import (
     fit_propensity,
     null_model,
 )
+from relprev.model.likelihood import Problem
 
 TIGHT = 1e-8
 
@@ -25,13 +26,18 @@ def make(n=600, p=6, groups=3, seed=0, weighted=True, dense=False):
     X[:, 0] = np.where(rng.random(n) < 0.5, g == 0, X[:, 0])
     omega = rng.uniform(0.5, 2.0, n) if weighted else np.ones(n)
     design = Dense(X) if dense else as_design(sp.csr_array(X))[0]
-    return PropensityProblem(design, g, omega / omega.sum(), groups, n), X
+    return problem_of(design, g, omega, groups, n), X
+
+
+def problem_of(design, g, omega, groups, n_units):
+    s = np.zeros(len(g), np.uint8)
+    return PropensityProblem(Problem(design, s, g, omega / omega.sum(), groups), n_units)
 
 
 @pytest.mark.parametrize("dense", [True, False])
 def test_gradient_agrees_with_finite_differences(dense):
     problem, X = make(dense=dense)
-    p, free = X.shape[1], problem.n_groups - 1
+    p, free = X.shape[1], problem.problem.n_groups - 1
     point = np.random.default_rng(1).normal(size=free * (p + 1))
 
     def model(v):
@@ -47,27 +53,28 @@ def test_gradient_agrees_with_finite_differences(dense):
 @pytest.mark.parametrize("groups", [2, 4])
 def test_equals_scikit_learn(groups):
     problem, X = make(groups=groups, weighted=False)
-    ours = fit_propensity(problem, 5.0, tolerance=TIGHT).probabilities(problem.X)
+    ours = fit_propensity(problem, 5.0, tolerance=TIGHT).probabilities(problem.problem.X)
     # With two groups the penalty on (W, -W) is twice that on W / 2 + W / 2, the log-odds' own.
     C = 1 / 5.0 if groups > 2 else 2 / 5.0
-    oracle = LogisticRegression(C=C, tol=1e-10, max_iter=5000).fit(X, problem.g)
+    oracle = LogisticRegression(C=C, tol=1e-10, max_iter=5000).fit(X, problem.problem.g)
     np.testing.assert_allclose(ours, oracle.predict_proba(X), atol=1e-6)
 
 
 def test_renumbering_groups_permutes_probabilities():
     problem, _ = make(groups=4)
     order = np.array([2, 0, 3, 1], dtype=np.uint8)
-    renumbered = PropensityProblem(problem.X, order[problem.g], problem.omega, 4, problem.n_units)
-    one = fit_propensity(problem, 3.0, tolerance=TIGHT).probabilities(problem.X)
-    two = fit_propensity(renumbered, 3.0, tolerance=TIGHT).probabilities(problem.X)
+    rows = problem.problem
+    renumbered = problem_of(rows.X, order[rows.g], rows.omega, 4, problem.n_units)
+    one = fit_propensity(problem, 3.0, tolerance=TIGHT).probabilities(problem.problem.X)
+    two = fit_propensity(renumbered, 3.0, tolerance=TIGHT).probabilities(problem.problem.X)
     np.testing.assert_allclose(one, two[:, order], atol=1e-6)
 
 
 def test_sparse_equals_dense():
     sparse, _ = make()
     dense, _ = make(dense=True)
-    one = fit_propensity(sparse, 3.0, tolerance=TIGHT).probabilities(sparse.X)
-    two = fit_propensity(dense, 3.0, tolerance=TIGHT).probabilities(dense.X)
+    one = fit_propensity(sparse, 3.0, tolerance=TIGHT).probabilities(sparse.problem.X)
+    two = fit_propensity(dense, 3.0, tolerance=TIGHT).probabilities(dense.problem.X)
     np.testing.assert_allclose(one, two, atol=1e-7)
 
 
@@ -75,10 +82,9 @@ def test_weight_two_equals_row_twice():
     problem, X = make(weighted=False)
     weight = np.where(np.arange(len(X)) < 50, 2.0, 1.0)
     rows = np.concatenate([np.arange(len(X)), np.arange(50)])
-    weighted = PropensityProblem(problem.X, problem.g, weight / weight.sum(), 3, 600)
-    twice = PropensityProblem(
-        problem.X.take(rows), problem.g[rows], np.full(len(rows), 1 / len(rows)), 3, 600
-    )
+    all_rows = problem.problem
+    weighted = problem_of(all_rows.X, all_rows.g, weight, 3, 600)
+    twice = problem_of(all_rows.X.take(rows), all_rows.g[rows], np.ones(len(rows)), 3, 600)
     one = fit_propensity(weighted, 3.0, tolerance=TIGHT)
     two = fit_propensity(twice, 3.0, tolerance=TIGHT)
     np.testing.assert_allclose(one.coef, two.coef, atol=1e-6)
@@ -87,21 +93,23 @@ def test_weight_two_equals_row_twice():
 def test_infinite_strength_gives_the_groups_shares():
     problem, _ = make()
     model = fit_propensity(problem, 1e12, tolerance=TIGHT)
-    share = np.bincount(problem.g, problem.omega)
+    share = np.bincount(problem.problem.g, problem.problem.omega)
     np.testing.assert_allclose(
-        model.probabilities(problem.X)[:5], np.tile(share, (5, 1)), atol=1e-6
+        model.probabilities(problem.problem.X)[:5], np.tile(share, (5, 1)), atol=1e-6
     )
-    np.testing.assert_allclose(null_model(problem).probabilities(problem.X)[0], share, atol=1e-12)
+    np.testing.assert_allclose(
+        null_model(problem).probabilities(problem.problem.X)[0], share, atol=1e-12
+    )
 
 
 def test_coefficients_of_different_sizes_do_not_matter():
     """A feature in other units gives the same probabilities: the ridge follows its size."""
     problem, X = make(dense=True)
-    scaled = PropensityProblem(
-        Dense(X * np.array([1000.0, 1, 1, 1, 1, 1])), problem.g, problem.omega, 3, 600
-    )
-    one = fit_propensity(problem, 3.0, tolerance=TIGHT).probabilities(problem.X)
-    two = fit_propensity(scaled, 3.0, tolerance=TIGHT).probabilities(scaled.X)
+    rows = problem.problem
+    larger = Dense(X * np.array([1000.0, 1, 1, 1, 1, 1]))
+    scaled = problem_of(larger, rows.g, rows.omega, 3, 600)
+    one = fit_propensity(problem, 3.0, tolerance=TIGHT).probabilities(problem.problem.X)
+    two = fit_propensity(scaled, 3.0, tolerance=TIGHT).probabilities(scaled.problem.X)
     np.testing.assert_allclose(one, two, atol=1e-6)
 
 

@@ -132,8 +132,13 @@ def test_what_needs_memory_says_so(parts):
 
     with pytest.raises(InvalidInputError, match="in memory only"):
         PURPLE(1e-3, learner=LogisticRegression()).fit(parts)
-    with pytest.raises(InvalidInputError, match="kept in parts"):
-        DebiasedPURPLE().fit(parts)
+    for name in ("propensity", "m"):
+        with pytest.raises(InvalidInputError, match=f"{name}: a classifier works on a cohort in"):
+            DebiasedPURPLE(strengths=[10.0], lambdas=1e-3).set_params(
+                **{name: LogisticRegression()}
+            ).fit(parts)
+    with pytest.raises(InvalidInputError, match="this needs a cohort in memory"):
+        as_cohort(parts)
     with pytest.raises(InvalidInputError, match="must not be given too"):
         PURPLE().fit(parts, [0, 1])
 

@@ -66,7 +66,7 @@ def check_constant_ratio(
     >>> check_constant_ratio(fitted).verdict
     'no concern'
     """
-    data, names = fitted.score_data_, fitted.moments_.names
+    data, names = fitted.scores_in_memory(), fitted.moments_.names
     phi, labels, contrast = _functions(fitted, by)
     found = drift_test(data, fitted.moments_.theta, fitted.design_, phi)
     quantile = stats.t.ppf(0.5 + level / 2, found.degrees_of_freedom)
@@ -143,7 +143,7 @@ def drift_test(
 
 def _functions(fitted: DebiasedPURPLE, by: Any) -> tuple[FloatArray, list[str], FloatArray]:
     """phi (n, q), a label for each, and the change in phi that its drift is quoted over."""
-    data = fitted.score_data_
+    data = fitted.scores_in_memory()
     if not isinstance(by, str):
         return _categories(np.asarray(by), fitted)
     if by not in ("trend", "quintiles"):
@@ -180,7 +180,7 @@ def _categories(
         raise InvalidInputError(
             f"by must hold 2 to {MAX_CATEGORIES} categories, got {len(names)}; group rare ones"
         )
-    cases = np.bincount(code, fitted.score_data_.s, len(names))
+    cases = np.bincount(code, fitted.scores_in_memory().s, len(names))
     if (cases == 0).any():
         raise InvalidInputError("by has categories without any diagnosed row; group them")
     base = int(np.argmax(cases))

@@ -41,7 +41,7 @@ def check_overlap(fitted: DebiasedPURPLE, cohort: Cohort) -> CheckResult:
     >>> check_overlap(DebiasedPURPLE(m=None, strengths=[1.0]).fit(cohort), cohort).verdict
     'no concern'
     """
-    data, moments = fitted.score_data_, fitted.moments_
+    data, moments = fitted.scores_in_memory(), fitted.moments_
     hit = data.s > 0.5
     mix = tilted_propensity(data.propensity[hit], moments.theta)
     own = mix[np.arange(len(mix)), data.g[hit]]

@@ -92,7 +92,7 @@ def sensitivity(
 
 def with_false_positives(fitted: DebiasedPURPLE, shares: dict[str, float]) -> GroupMoments:
     """Solve again, taking a share of the named groups' recorded cases as false at random."""
-    data, names = fitted.score_data_, fitted.moments_.names
+    data, names = fitted.scores_in_memory(), fitted.moments_.names
     recorded = np.exp(fitted.moments_.log_cases - fitted.moments_.log_share)
     rate = np.array([shares.get(name, 0.0) for name in names]) * recorded
     risk = np.maximum(data.risk - rate[data.reference], 0.0)

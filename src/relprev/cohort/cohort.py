@@ -143,6 +143,13 @@ class Cohort:
             **parts,  # type: ignore[arg-type]
         )
 
+    def with_groups(self, kept: NDArray[np.int64]) -> Cohort:
+        """The same visits with only these groups, renumbered; all visits must be in one."""
+        number = np.zeros(self.n_groups, dtype=self.groups.dtype)
+        number[kept] = np.arange(len(kept))
+        names = tuple(self.group_names[k] for k in kept)
+        return replace(self, groups=number[self.groups], group_names=names)
+
     def save(self, path: str | Path) -> None:
         """Write to one file, whole or not at all. See `relprev.cohort.storage`."""
         from relprev.cohort.storage import save

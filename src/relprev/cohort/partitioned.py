@@ -16,7 +16,7 @@ import json
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -123,6 +123,16 @@ class PartitionedCohort:
         if name not in self.fields:
             return None
         return np.concatenate(self.map(_values, name))
+
+    def take(self, rows: NDArray[np.int64]) -> PartitionedCohort:
+        """The visits at the given positions (ascending), all groups kept."""
+        parts, sizes = self.parts.take(_taken, rows, self.sizes)
+        return replace(self, parts=parts, sizes=sizes)
+
+    def with_groups(self, kept: NDArray[np.int64]) -> PartitionedCohort:
+        """The same visits with only these groups, renumbered; all visits must be in one."""
+        names = tuple(self.group_names[k] for k in kept)
+        return replace(self, parts=self.parts.derive(Cohort.with_groups, kept), group_names=names)
 
     def __len__(self) -> int:
         return self.n
@@ -317,6 +327,10 @@ def _batches(sizes: Sequence[int], count: int) -> list[list[int]]:
     ends = np.cumsum(sizes)
     batch = np.minimum((ends - 1) * count // ends[-1], count - 1)
     return [np.flatnonzero(batch == k).tolist() for k in np.unique(batch)]
+
+
+def _taken(cohort: Cohort, where: tuple[NDArray[np.int64], int]) -> Cohort:
+    return cohort.take(where[0])
 
 
 def _values(cohort: Cohort, name: str) -> NDArray[Any]:

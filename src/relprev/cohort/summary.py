@@ -53,7 +53,7 @@ def summarise(
         c_g up to a common factor. Default: diagnosed share over ``condition``.
     """
     predict = condition if callable(condition) else None
-    n, n_diagnosed, weight, recorded, sick = total(cohort.map(_group_totals, predict))
+    n, n_diagnosed, weight, recorded, sick = total(cohort.map(_totals, predict))
     with np.errstate(invalid="ignore", divide="ignore"):
         mean = sick / weight if callable(condition) else condition
         share = recorded / weight
@@ -64,7 +64,12 @@ def summarise(
     )  # fmt: skip
 
 
-def _group_totals(
+def group_totals(cohort: AnyCohort) -> tuple[NDArray[Any], ...]:
+    """By group: rows, diagnosed rows, weight, weight of the diagnosed."""
+    return total(cohort.map(_totals, None))[:4]
+
+
+def _totals(
     cohort: Cohort, predict: Callable[[Design], FloatArray] | None
 ) -> tuple[NDArray[Any], ...]:
     """By group: rows, diagnosed rows, weight, weight of the diagnosed, weighted p(y=1|x)."""

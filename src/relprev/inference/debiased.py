@@ -24,12 +24,12 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from relprev.cohort import Cohort, as_cohort
-from relprev.cohort.summary import row_weights
+from relprev.cohort import AnyCohort
+from relprev.cohort.convert import any_cohort
+from relprev.cohort.summary import group_totals
 from relprev.design.base import FloatArray
 from relprev.errors import DataWarning, InvalidInputError
 from relprev.estimates import COMPLEMENT
-from relprev.groups import group_counts, group_sums
 from relprev.inference.design import SamplingDesign
 from relprev.inference.estimable import domain_rows, estimable
 from relprev.inference.folds import make_folds
@@ -41,11 +41,12 @@ from relprev.inference.nuisance import (
     classifier_out_of_fold,
     cross_fit,
     recalibrated,
+    score_data,
 )
-from relprev.inference.propensity import STRENGTHS
+from relprev.inference.propensity import STRENGTHS, PropensityModel
 from relprev.inference.result import FEW_CASES, MIN_MIXING, InferredPrevalence, infer
 from relprev.inference.score import ScoreData, solve_score
-from relprev.model.likelihood import Problem
+from relprev.model.likelihood import AnyProblem, Parameters, Problem, problem_of
 from relprev.model.path import Lambdas, grid
 from relprev.model.screening import screen
 from relprev.progress import Advance, progress
@@ -152,8 +153,8 @@ class DebiasedPURPLE(BaseEstimator):
 
         Parameters
         ----------
-        X : array, sparse matrix, frame, `Design` or `Cohort`, shape (n, p)
-            Symptoms. With a `Cohort`, give nothing else but ``domain``.
+        X : array, sparse matrix, frame, `Design`, `Cohort` or `PartitionedCohort`, shape (n, p)
+            Symptoms. With a cohort, give nothing else but ``domain``.
         s : array of shape (n,)
             Recorded diagnosis, 0 or 1.
         groups : array of shape (n,)
@@ -162,7 +163,7 @@ class DebiasedPURPLE(BaseEstimator):
         domain : boolean array of shape (n,), optional
             Rows to estimate on. The others still count as part of the survey design.
         """
-        cohort = as_cohort(
+        cohort = any_cohort(
             X, s, groups=groups, sample_weight=sample_weight, clusters=clusters,
             strata=strata, psus=psus,
         )  # fmt: skip
@@ -200,7 +201,7 @@ class DebiasedPURPLE(BaseEstimator):
 
     # -- fitting ---------------------------------------------------------------------------
 
-    def _check_parameters(self, cohort: Cohort) -> None:
+    def _check_parameters(self, cohort: AnyCohort) -> None:
         if not isinstance(self.folds, int | np.integer) or self.folds < 2:
             raise InvalidInputError(f"folds must be a whole number >= 2, got {self.folds!r}")
         for name in ("propensity", "m"):
@@ -217,88 +218,112 @@ class DebiasedPURPLE(BaseEstimator):
                 f"reference={self.reference!r} is not a group; groups: {cohort.group_names}"
             )
 
-    def _estimate(self, kept: Cohort, design: SamplingDesign) -> None:
-        problem = Problem.from_cohort(kept)
+    def _estimate(self, kept: AnyCohort, design: SamplingDesign) -> None:
+        problem = problem_of(kept)
         folds = make_folds(kept, design, self.folds, self.random_state)
-        n_patients = kept.n if kept.clusters is None else len(np.unique(kept.clusters))
         steps = (len(self.strengths) + len(folds)) * isinstance(self.propensity, str)
         steps += (len(grid(self.lambdas, problem)) + len(folds)) * isinstance(self.m, str)
         reference = int(np.argmax(problem.group_weight))
         if self.reference in kept.group_names:
             reference = kept.group_names.index(str(self.reference))
         with progress("DebiasedPURPLE", steps, self.verbose) as advance:
-            propensity = self._propensities(problem, n_patients, folds, advance)
-            data = ScoreData(
-                problem.g, problem.s.astype(float), problem.omega, propensity,
-                np.zeros(kept.n), reference,
-            )  # fmt: skip
-            risk = self._risks(problem, data, folds, advance)
+            propensity = self._propensities(problem, _n_patients(kept), folds, advance)
+            risk = self._risks(problem, propensity, folds, reference, advance)
+            self.score_data_ = score_data(problem, folds, propensity, risk, reference)
             if self.m is not None:
-                risk, self.risk_slope_ = recalibrated(problem, reference, risk)
-        self.score_data_ = ScoreData(data.g, data.s, data.omega, propensity, risk, reference)
-        self.propensity_, self.risk_ = propensity, risk
+                self.score_data_, self.risk_slope_ = recalibrated(self.score_data_)
         theta = solve_score(self.score_data_)
         self.design_ = design
         self.moments_ = group_moments(self.score_data_, theta, kept.group_names, design)
         _warn_if_thin(self.moments_)
 
+    @property
+    def propensity_(self) -> FloatArray:
+        """Out-of-fold pi_g(x) of ``rows_``."""
+        return self.scores_in_memory().propensity
+
+    @property
+    def risk_(self) -> FloatArray:
+        """Out-of-fold m(x) of ``rows_``."""
+        return self.scores_in_memory().risk
+
+    def scores_in_memory(self) -> ScoreData:
+        """Rows and nuisances of the score, unless the cohort is kept in parts."""
+        check_is_fitted(self)
+        if not isinstance(self.score_data_, ScoreData):
+            raise InvalidInputError(
+                "this needs values of every row in memory, and the fitted cohort is kept in parts; "
+                "fit a cohort in memory, with fewer visits"
+            )
+        return self.score_data_
+
     def _propensities(
-        self, problem: Problem, n_patients: int, folds: list[NDArray[np.int64]],
+        self, problem: AnyProblem, n_patients: int, folds: list[NDArray[np.int64]],
         advance: Advance,
-    ) -> FloatArray:  # fmt: skip
+    ) -> list[PropensityModel] | FloatArray:  # fmt: skip
+        """A model for every fold, or a classifier's out-of-fold values."""
         self.strength_, self.propensity_tuning_ = float("nan"), None
         if not isinstance(self.propensity, str):
+            rows = _in_memory(problem, "propensity")
             return bounded(
                 classifier_out_of_fold(
-                    self.propensity, problem.X.to_scipy(), problem.g, problem.n_groups,
-                    problem.omega, folds,
+                    self.propensity, rows.X.to_scipy(), rows.g, rows.n_groups, rows.omega, folds
                 )
-            )  # fmt: skip
+            )
         found = cross_fit(
             RidgePropensity(problem, n_patients), folds, self.strengths,
             tuning_folds=self.tuning_folds, advance=lambda step: advance(f"propensities, {step}"),
         )  # fmt: skip
         self.strength_, self.propensity_tuning_ = found.chosen, found.tuning
-        return found.values
+        return found.models
 
     def _risks(
-        self, problem: Problem, data: ScoreData, folds: list[NDArray[np.int64]],
-        advance: Advance,
-    ) -> FloatArray:  # fmt: skip
+        self, problem: AnyProblem, propensity: list[PropensityModel] | FloatArray,
+        folds: list[NDArray[np.int64]], reference: int, advance: Advance,
+    ) -> list[Parameters] | FloatArray | None:  # fmt: skip
+        """A model for every fold, or a classifier's out-of-fold values."""
         self.lambda_, self.risk_slope_, self.risk_tuning_ = float("nan"), float("nan"), None
         if self.m is None:
-            return np.zeros(len(problem.s))
+            return None
         if not isinstance(self.m, str):
+            rows = _in_memory(problem, "m")
             diagnosed = classifier_out_of_fold(
-                self.m, problem.X.to_scipy(), problem.s, 2, problem.omega, folds
+                self.m, rows.X.to_scipy(), rows.s, 2, rows.omega, folds
             )[:, 1]
+            data = score_data(rows, folds, propensity, None, reference)
+            assert isinstance(data, ScoreData)
             return diagnosed / (data.propensity @ np.exp(solve_score(data)))
         found = cross_fit(
-            PurpleRisk(problem, data.reference), folds, grid(self.lambdas, problem),
+            PurpleRisk(problem), folds, grid(self.lambdas, problem),
             tuning_folds=self.tuning_folds, advance=lambda step: advance(f"risk, {step}"),
         )  # fmt: skip
         self.lambda_, self.risk_tuning_ = found.chosen, found.tuning
-        return found.values
+        return found.models
 
-    def _summarise(self, cohort: Cohort) -> None:
+    def _summarise(self, cohort: AnyCohort) -> None:
         """Counts and weights of all groups, also of those without an estimate."""
-        k, hit = cohort.n_groups, cohort.diagnosed == 1
-        weight = row_weights(cohort)
         self.groups_ = cohort.group_names
-        self._n = group_counts(cohort.groups, k)
-        self._n_diagnosed = group_counts(cohort.groups[hit], k)
-        self._recorded = np.array(
-            [
-                group_sums(cohort.groups, weight, k),
-                group_sums(cohort.groups[hit], weight[hit], k),
-            ]
-        )
+        self._n, self._n_diagnosed, weight, recorded = group_totals(cohort)
+        self._recorded = np.array([weight, recorded])
 
-    def _remember(self, cohort: Cohort) -> None:
-        self.n_features_in_ = cohort.X.n_cols
+    def _remember(self, cohort: AnyCohort) -> None:
+        self.n_features_in_ = cohort.n_cols
         self.reference_ = self.moments_.names[self.score_data_.reference]
         ratios = pd.Series(np.exp(self.moments_.theta), index=list(self.moments_.names))
         self.diagnosis_ratios_ = ratios.reindex(list(self.groups_)).rename("diagnosis_ratio")
+
+
+def _in_memory(problem: AnyProblem, name: str) -> Problem:
+    if not isinstance(problem, Problem):
+        raise InvalidInputError(
+            f"{name}: a classifier works on a cohort in memory only; this one is kept in parts"
+        )
+    return problem
+
+
+def _n_patients(cohort: AnyCohort) -> int:
+    clusters = cohort.gathered("clusters")
+    return cohort.n if clusters is None else len(np.unique(clusters))
 
 
 def _warn_if_thin(moments: GroupMoments) -> None:

@@ -20,18 +20,33 @@ of freedom count the PSUs and strata that still have rows.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import itertools
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from relprev.cohort import Cohort
+from relprev.cohort import AnyCohort
 from relprev.design.base import FloatArray
 from relprev.errors import InvalidInputError, TooFewCasesError
+from relprev.partitions import total
 
 LONELY = ("fail", "adjust", "certainty")
+
+
+class InParts(Protocol):
+    """Rows that may be kept in parts."""
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Rows of every part."""
+
+    def map(
+        self, function: Callable[..., Any], *shared: Any, each: Sequence[Any] | None = None
+    ) -> list[Any]:
+        """``function(part, each[k], *shared)`` of every part."""
 
 
 @dataclass(frozen=True)
@@ -72,13 +87,15 @@ class SamplingDesign:
             )
 
     @classmethod
-    def from_cohort(cls, cohort: Cohort, lonely: str = "fail") -> SamplingDesign:
+    def from_cohort(cls, cohort: AnyCohort, lonely: str = "fail") -> SamplingDesign:
         """Strata and PSUs of the cohort; where it has no PSUs, its patients or rows."""
-        unit = next(u for u in (cohort.psus, cohort.clusters, np.arange(cohort.n)) if u is not None)
-        if cohort.strata is None:
+        known = (cohort.gathered(name) for name in ("psus", "clusters"))
+        unit = next((values for values in known if values is not None), np.arange(cohort.n))
+        strata = cohort.gathered("strata")
+        if strata is None:
             psu = np.unique(unit, return_inverse=True)[1]
             return cls(psu, np.zeros(int(psu.max()) + 1, dtype=np.int64), lonely)
-        stratum = np.unique(cohort.strata, return_inverse=True)[1].astype(np.int64)
+        stratum = np.unique(strata, return_inverse=True)[1].astype(np.int64)
         number = np.unique(unit, return_inverse=True)[1].astype(np.int64)
         # A PSU number may be used again in another stratum: the pair is what counts.
         pairs, psu = np.unique(stratum * (number.max() + 1) + number, return_inverse=True)
@@ -105,22 +122,113 @@ class SamplingDesign:
 
     def totals(self, columns: Iterable[FloatArray]) -> FloatArray:
         """Sums within PSUs of q columns of shape (n,), as (number of PSUs, q)."""
-        count = len(self.stratum)
-        return np.column_stack([np.bincount(self.psu, column, count) for column in columns])
+        return _totals(self.psu, len(self.stratum), columns)
 
     def covariance(self, totals: FloatArray) -> FloatArray:
         """V for the totals of q influence functions, shape (q, q)."""
+        self._require_freedom()
+        return self._covariance(*_sums(totals, self.stratum, self._factor))
+
+    def covariance_in_parts(
+        self, data: InParts, columns: Callable[..., Iterable[FloatArray]], *shared: Any
+    ) -> FloatArray:
+        """V of influence functions of rows that may be kept in parts, shape (q, q).
+
+        A PSU whose rows all lie in one part is summed there. Those with rows in several
+        parts are few; their totals are collected.
+
+        Parameters
+        ----------
+        data : ScoreData or PartitionedScores
+            The rows of this design, in its order.
+        columns : function of (part of the data, *shared)
+            Yields the q columns.
+        """
+        self._require_freedom()
+        pieces = self._pieces(data.sizes)
+        found = data.map(_psu_sums, columns, self._factor, *shared, each=pieces)
+        products, sums = total([part[:2] for part in found])
+        split = np.concatenate([piece.split for piece in pieces])
+        if len(split):
+            numbers, place = np.unique(split, return_inverse=True)
+            totals = np.zeros((len(numbers), products.shape[0]))
+            np.add.at(totals, place, np.concatenate([part[2] for part in found]))
+            more = _sums(totals, self.stratum[numbers], self._factor)
+            products, sums = products + more[0], sums + more[1]
+        return self._covariance(products, sums)
+
+    def _require_freedom(self) -> None:
         if self.degrees_of_freedom < 1:
             raise TooFewCasesError(
                 f"the design has {self.n_psus} PSUs in {self.n_strata} strata, which leaves no "
                 "degree of freedom for a variance; merge strata"
             )
-        n_strata = int(self.stratum.max()) + 1
-        size = np.bincount(self.stratum, minlength=n_strata)
-        sums = np.column_stack([np.bincount(self.stratum, t, n_strata) for t in totals.T])
+
+    @property
+    def _size(self) -> NDArray[np.int64]:
+        """PSUs of every stratum."""
+        return np.bincount(self.stratum, minlength=int(self.stratum.max()) + 1)
+
+    @property
+    def _factor(self) -> FloatArray:
+        """n_h / (n_h - 1) of every stratum, 1 for a lonely PSU."""
+        return np.where(self._size > 1, self._size / np.maximum(self._size - 1, 1), 1.0)
+
+    def _covariance(self, products: FloatArray, sums: FloatArray) -> FloatArray:
+        """V from sum_j factor_h t_j t_j' and the strata's sums of t."""
+        size, factor = self._size, self._factor
         mean = sums / np.maximum(size, 1)[:, None]
-        factor = np.where(size > 1, size / np.maximum(size - 1, 1), 1.0)
         if self.lonely == "adjust":
-            mean[size == 1] = totals.mean(axis=0)
-        away = (totals - mean[self.stratum]) * np.sqrt(factor)[self.stratum, None]
-        return away.T @ away
+            mean[size == 1] = sums.sum(axis=0) / len(self.stratum)
+        crossed = (factor[:, None] * sums).T @ mean
+        squared = ((factor * size)[:, None] * mean).T @ mean
+        return products - crossed - crossed.T + squared
+
+    def _pieces(self, sizes: Sequence[int]) -> list[_Piece]:
+        """The PSUs of every part."""
+        if len(sizes) == 1:
+            none = np.empty(0, dtype=np.int64)
+            return [_Piece(self.psu, self.stratum, np.zeros(len(self.stratum), bool), none)]
+        edges = np.cumsum([0, *sizes])
+        parts = [
+            np.unique(self.psu[a:b], return_inverse=True) for a, b in itertools.pairwise(edges)
+        ]
+        seen = np.bincount(np.concatenate([numbers for numbers, _ in parts]))
+        return [
+            _Piece(local, self.stratum[numbers], seen[numbers] > 1, numbers[seen[numbers] > 1])
+            for numbers, local in parts
+        ]
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """The PSUs of one part: number in the part of every row's; their strata; which of them
+    have rows in other parts too, and the numbers of those in the design."""
+
+    psu: NDArray[np.integer[Any]]
+    stratum: NDArray[np.integer[Any]]
+    is_split: NDArray[np.bool_]
+    split: NDArray[np.integer[Any]]
+
+
+def _psu_sums(
+    data: Any, piece: _Piece, columns: Callable[..., Iterable[FloatArray]], factor: FloatArray,
+    *shared: Any,
+) -> tuple[FloatArray, FloatArray, FloatArray]:  # fmt: skip
+    """Sums over the part's own PSUs, and the totals of those that are split."""
+    totals = _totals(piece.psu, len(piece.stratum), columns(data, *shared))
+    own = ~piece.is_split
+    return *_sums(totals[own], piece.stratum[own], factor), totals[piece.is_split]
+
+
+def _totals(psu: NDArray[np.integer[Any]], count: int, columns: Iterable[FloatArray]) -> FloatArray:
+    return np.column_stack([np.bincount(psu, column, count) for column in columns])
+
+
+def _sums(
+    totals: FloatArray, stratum: NDArray[np.integer[Any]], factor: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """sum_j factor_h t_j t_j', shape (q, q), and the strata's sums of t, (n_strata, q)."""
+    products = (factor[stratum][:, None] * totals).T @ totals
+    by_stratum = [np.bincount(stratum, column, len(factor)) for column in totals.T]
+    return products, np.column_stack(by_stratum)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from relprev.cohort import Cohort
+from relprev.cohort import AnyCohort
 from relprev.errors import DataWarning, InvalidInputError, TooFewCasesError
 
 MIN_PATIENTS = 2  # diagnosed patients a group needs
@@ -26,11 +26,13 @@ def domain_rows(domain: Any, n: int) -> NDArray[np.int64]:
     return np.flatnonzero(mask)
 
 
-def estimable(cohort: Cohort) -> tuple[Cohort, NDArray[np.int64]]:
+def estimable(cohort: AnyCohort) -> tuple[AnyCohort, NDArray[np.int64]]:
     """The rows of groups with enough diagnosed patients; says which groups have not."""
-    hit = cohort.diagnosed == 1
-    units = np.arange(cohort.n) if cohort.clusters is None else cohort.clusters
-    pairs = np.unique(np.column_stack([cohort.groups[hit], units[hit]]), axis=0)
+    groups, hit = cohort.gathered("groups"), cohort.gathered("diagnosed") == 1
+    units = cohort.gathered("clusters")
+    assert groups is not None
+    of_unit = np.flatnonzero(hit) if units is None else units[hit]
+    pairs = np.unique(np.column_stack([groups[hit], of_unit]), axis=0)
     patients = np.bincount(pairs[:, 0], minlength=cohort.n_groups)
     enough = np.flatnonzero(patients >= MIN_PATIENTS)
     if len(enough) == cohort.n_groups:
@@ -47,13 +49,5 @@ def estimable(cohort: Cohort) -> tuple[Cohort, NDArray[np.int64]]:
         DataWarning,
         stacklevel=3,
     )
-    rows = np.flatnonzero(np.isin(cohort.groups, enough))
-    part = cohort.take(rows)
-    number = np.zeros(cohort.n_groups, dtype=cohort.groups.dtype)
-    number[enough] = np.arange(len(enough))
-    return Cohort(
-        X=part.X, diagnosed=part.diagnosed, groups=number[part.groups],
-        group_names=tuple(cohort.group_names[k] for k in enough), weights=part.weights,
-        clusters=part.clusters, strata=part.strata, psus=part.psus,
-        feature_names=part.feature_names, ids=part.ids,
-    ), rows  # fmt: skip
+    rows = np.flatnonzero(np.isin(groups, enough))
+    return cohort.take(rows).with_groups(enough), rows

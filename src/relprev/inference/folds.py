@@ -10,14 +10,14 @@ import warnings
 import numpy as np
 from numpy.typing import NDArray
 
-from relprev.cohort import Cohort
+from relprev.cohort import AnyCohort
 from relprev.errors import DataWarning, TooFewCasesError
 from relprev.inference.design import SamplingDesign
 from relprev.model.splits import split
 
 
 def make_folds(
-    cohort: Cohort, design: SamplingDesign, count: int, seed: int
+    cohort: AnyCohort, design: SamplingDesign, count: int, seed: int
 ) -> list[NDArray[np.int64]]:
     """Row positions of every fold.
 
@@ -32,7 +32,7 @@ def make_folds(
     >>> [len(fold) > 800 for fold in make_folds(cohort, SamplingDesign.from_cohort(cohort), 5, 0)]
     [True, True, True, True, True]
     """
-    if cohort.psus is not None:
+    if cohort.gathered("psus") is not None:
         return _by_psu(design, count, seed)
     for number in range(count, 1, -1):
         try:

@@ -28,8 +28,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from relprev.design.base import FloatArray
+from relprev.groups import group_sums
 from relprev.inference.design import SamplingDesign
-from relprev.inference.score import ScoreData, mean_score, row_scores, tilted_propensity
+from relprev.inference.score import (
+    AnyScores,
+    ScoreData,
+    mean_score,
+    row_scores,
+    tilted_propensity,
+)
+from relprev.partitions import total
 
 
 @dataclass(frozen=True)
@@ -111,7 +119,7 @@ class Contrast:
 
 
 def group_moments(
-    data: ScoreData, theta: FloatArray, names: tuple[str, ...], design: SamplingDesign
+    data: AnyScores, theta: FloatArray, names: tuple[str, ...], design: SamplingDesign
 ) -> GroupMoments:
     """Estimate the moments and their covariance under the design.
 
@@ -125,46 +133,68 @@ def group_moments(
         Of the same rows.
     """
     share, cases = shares_and_cases(data)
-    totals = design.totals(influence_functions(data, theta))
+    covariance = design.covariance_in_parts(
+        data, _influence_functions, theta, share, cases, inverse_slope(data, theta)
+    )
     information, mixing = case_information(data, theta)
     return GroupMoments(
         names=names,
         log_share=np.log(share),
         log_cases=np.log(cases),
         theta=theta,
-        covariance=design.covariance(totals),
+        covariance=covariance,
         information=information,
         mixing=mixing,
         degrees_of_freedom=design.degrees_of_freedom,
     )
 
 
-def shares_and_cases(data: ScoreData) -> tuple[FloatArray, FloatArray]:
+def shares_and_cases(data: AnyScores) -> tuple[FloatArray, FloatArray]:
     """P_g and D_g, shape (K,) each."""
+    return total(data.map(_shares_and_cases))
+
+
+def _shares_and_cases(data: ScoreData) -> tuple[FloatArray, FloatArray]:
     K = data.n_groups
-    share = np.bincount(data.g, data.omega, minlength=K).astype(np.float64)
-    return share, np.bincount(data.g, data.omega * data.s, minlength=K).astype(np.float64)
+    return group_sums(data.g, data.omega, K), group_sums(data.g, data.omega * data.s, K)
+
+
+def inverse_slope(data: AnyScores, theta: FloatArray) -> FloatArray:
+    """J^{-1}, shape (K, K), zero for the reference."""
+    free = np.ix_(data.free, data.free)
+    inverse = np.zeros((data.n_groups, data.n_groups))
+    inverse[free] = np.linalg.inv(-mean_score(data, theta)[1][free])
+    return inverse
 
 
 def influence_functions(data: ScoreData, theta: FloatArray) -> Iterator[FloatArray]:
     """omega * influence of log P, log D and theta: 3K columns of shape (n,), one at a time."""
     share, cases = shares_and_cases(data)
+    return _influence_functions(data, theta, share, cases, inverse_slope(data, theta))
+
+
+def _influence_functions(
+    data: ScoreData, theta: FloatArray, share: FloatArray, cases: FloatArray, inverse: FloatArray
+) -> Iterator[FloatArray]:
     for group in range(data.n_groups):
         yield data.omega * ((data.g == group) / share[group] - 1.0)
     for group in range(data.n_groups):
         yield data.omega * ((data.g == group) * data.s / cases[group] - 1.0)
-    free = data.free
-    inverse = np.zeros((data.n_groups, data.n_groups))  # zero for the reference
-    inverse[np.ix_(free, free)] = np.linalg.inv(-mean_score(data, theta)[1][np.ix_(free, free)])
     U = row_scores(data, theta)
     for row in inverse:
         yield data.omega * (U @ row)
 
 
-def case_information(data: ScoreData, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
+def case_information(data: AnyScores, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Sum over the diagnosed of diag(pi*) - pi* pi*', shape (K, K), and the mixing, (K,)."""
-    mix = tilted_propensity(data.propensity[data.s > 0.5], theta)
-    information = np.diag(mix.sum(axis=0)) - mix.T @ mix
-    share = mix.mean(axis=0)
-    most = len(mix) * share * (1 - share)
+    count, sums, products = total(data.map(_mix, theta))
+    information = np.diag(sums) - products
+    share = sums / max(count, 1)
+    most = count * share * (1 - share)
     return information, np.diag(information) / np.maximum(most, 1e-300)
+
+
+def _mix(data: ScoreData, theta: FloatArray) -> tuple[int, FloatArray, FloatArray]:
+    """Number of diagnosed, sum of pi* and of pi* pi*' over them."""
+    mix = tilted_propensity(data.propensity[data.s > 0.5], theta)
+    return len(mix), mix.sum(axis=0), mix.T @ mix

@@ -24,8 +24,9 @@ is above 1 where the penalty had flattened.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -33,14 +34,22 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from relprev.design import Dense
+from relprev.design import Dense, Design
 from relprev.design.base import FloatArray
 from relprev.errors import InvalidInputError
 from relprev.inference.propensity import PropensityModel, PropensityProblem, fit_propensity
-from relprev.model.likelihood import Parameters, Problem, evaluate, linear_predictor
+from relprev.inference.score import AnyScores, PartitionedScores, ScoreData
+from relprev.model.likelihood import (
+    AnyProblem,
+    Parameters,
+    PartitionedProblem,
+    Problem,
+    evaluate,
+)
 from relprev.model.path import RIDGE_FLOOR, ridge
 from relprev.model.quadratic import Penalty
 from relprev.model.solver import SolverOptions, solve
+from relprev.partitions import total
 from relprev.progress import Advance
 
 SMALLEST = 1e-6  # propensities are kept this far from 0
@@ -56,24 +65,28 @@ class Learner(Protocol):
 
     most_rows: ClassVar[int]
 
+    @property
+    def problem(self) -> AnyProblem:
+        """All rows."""
+
     def scarce(self, rows: Rows) -> int:
         """Rows of the scarcer outcome among these."""
 
     def inputs(self, rows: Rows) -> Any:
-        """The training data made of these rows."""
+        """The data made of these rows, to fit or to judge on."""
 
     def fit(self, train: Any, strength: float, start: Any) -> Any:
         """A model, started from another model or None."""
 
-    def judge(self, model: Any, rows: Rows) -> tuple[FloatArray, float]:
-        """The model's values on these rows, and its loss summed over them."""
+    def loss(self, model: Any, held_out: Any) -> float:
+        """The model's mean loss on such data."""
 
 
 @dataclass(frozen=True)
-class OutOfFold:
-    """Values for every row, the strength chosen, and the out-of-fold loss of all strengths."""
+class CrossFitted:
+    """A model for every fold, the strength chosen, and the out-of-fold loss of all strengths."""
 
-    values: FloatArray
+    models: list[Any]
     chosen: float
     tuning: pd.DataFrame
 
@@ -83,26 +96,35 @@ class RidgePropensity:
     """pi_g(x) by `relprev.inference.propensity`; ``n_units`` independent units in all."""
 
     most_rows: ClassVar[int] = 500_000
-    problem: Problem
+    problem: AnyProblem
     n_units: int
 
     def scarce(self, rows: Rows) -> int:
-        return int(np.bincount(self.problem.g[rows], minlength=self.problem.n_groups).min())
+        return int(self.problem.counts(rows)[:-1].min())
 
     def inputs(self, rows: Rows) -> PropensityProblem:
-        part = self.problem.take(rows)
-        units = max(1, round(self.n_units * len(rows) / len(self.problem.s)))
-        return PropensityProblem(part.X, part.g, part.omega, part.n_groups, units)
+        units = max(1, round(self.n_units * len(rows) / self.problem.n_rows))
+        return PropensityProblem(self.problem.take(rows), units)
 
     def fit(
         self, train: PropensityProblem, strength: float, start: PropensityModel | None
     ) -> PropensityModel:
         return fit_propensity(train, strength, start)
 
-    def judge(self, model: PropensityModel, rows: Rows) -> tuple[FloatArray, float]:
-        values = bounded(model.probabilities(self.problem.X.take(rows)))
-        chance = values[np.arange(len(rows)), self.problem.g[rows]]
-        return values, float(-(self.problem.omega[rows] @ np.log(chance)))
+    def loss(self, model: PropensityModel, held_out: PropensityProblem) -> float:
+        return held_out.loss(model)[0]
+
+
+@dataclass(frozen=True)
+class RiskProblem:
+    """Rows for PURPLE's logistic model."""
+
+    rows: AnyProblem
+
+    @cached_property
+    def l2(self) -> FloatArray:
+        """The small ridge that goes with every fit."""
+        return ridge(self.rows, 0.0, RIDGE_FLOOR)
 
 
 @dataclass(frozen=True)
@@ -110,35 +132,27 @@ class PurpleRisk:
     """m(x) by PURPLE's logistic model; strengths are its L1 penalties."""
 
     most_rows: ClassVar[int] = 2**62
-    problem: Problem
-    reference: int
+    problem: AnyProblem
 
     def scarce(self, rows: Rows) -> int:
-        return int(self.problem.s[rows].sum())
+        return int(self.problem.counts(rows)[-1])
 
-    def inputs(self, rows: Rows) -> tuple[Problem, FloatArray]:
-        train = self.problem.take(rows)
-        return train, ridge(train, 0.0, RIDGE_FLOOR)
+    def inputs(self, rows: Rows) -> RiskProblem:
+        return RiskProblem(self.problem.take(rows))
 
-    def fit(
-        self, train: tuple[Problem, FloatArray], strength: float, start: Parameters | None
-    ) -> Parameters:
-        problem, l2 = train
-        return solve(problem, Penalty(strength, l2), start, options=ACCURACY).parameters
+    def fit(self, train: RiskProblem, strength: float, start: Parameters | None) -> Parameters:
+        penalty = Penalty(strength, train.l2)
+        return solve(train.rows, penalty, start, options=ACCURACY).parameters
 
-    def judge(self, model: Parameters, rows: Rows) -> tuple[FloatArray, float]:
-        held_out = self.problem.take(rows)
-        evaluation = evaluate(held_out, model)
-        sick = 0.5 * (1.0 + np.tanh(0.5 * linear_predictor(held_out, model)))
-        loss = evaluation.loss * float(self.problem.omega[rows].sum())
-        return model.c[self.reference] * sick, loss
+    def loss(self, model: Parameters, held_out: RiskProblem) -> float:
+        return evaluate(held_out.rows, model).loss
 
 
 def cross_fit(
     learner: Learner, folds: Sequence[Rows], strengths: Sequence[float], *,
     tuning_folds: int | None, advance: Advance,
-) -> OutOfFold:  # fmt: skip
-    """Choose a strength and predict every row by a model that has not seen its fold.
+) -> CrossFitted:  # fmt: skip
+    """Choose a strength and fit, for every fold, a model that has not seen it.
 
     Parameters
     ----------
@@ -154,8 +168,8 @@ def cross_fit(
     tuning, paths = _tune(learner, folds[:tuned], folds, grid, advance)
     best = int(np.argmin(tuning["loss"])) if tuned else 0
     first = paths[0][best] if paths else None
-    parts = []
-    for k, rows in enumerate(folds):
+    models = []
+    for k in range(len(folds)):
         others = _others(folds, k)
         if k < tuned and len(others) <= learner.most_rows:
             model = paths[k][best]
@@ -163,8 +177,8 @@ def cross_fit(
             advance(f"fold {k + 1}")
             model = learner.fit(learner.inputs(others), grid[best], first)
         first = model if k == 0 else first
-        parts.append(learner.judge(model, rows)[0])
-    return OutOfFold(_assembled(parts, folds), grid[best], tuning)
+        models.append(model)
+    return CrossFitted(models, grid[best], tuning)
 
 
 def _enough(learner: Learner, folds: Sequence[Rows]) -> int:
@@ -184,15 +198,16 @@ def _tune(
     """
     most = learner.most_rows
     trains = [learner.inputs(_evenly(_others(folds, k), most)) for k in range(len(tuned))]
-    judges = [_evenly(rows, most) for rows in tuned]
+    judges = [learner.inputs(_evenly(rows, most)) for rows in tuned]
+    weights = [learner.problem.weight(rows) for rows in tuned]
     paths: list[list[Any]] = [[] for _ in tuned]
     losses: list[float] = []
     for strength in grid if tuned else []:
         advance(f"strength {strength:g}")
         for train, path in zip(trains, paths, strict=True):
             path.append(learner.fit(train, strength, path[-1] if path else None))
-        judged = zip(paths, judges, strict=True)
-        losses.append(sum(learner.judge(path[-1], rows)[1] for path, rows in judged))
+        judged = zip(weights, paths, judges, strict=True)
+        losses.append(sum(weight * learner.loss(path[-1], rows) for weight, path, rows in judged))
         if losses[-1] > (1 + CLEAR_RISE) * min(losses):
             break
     return pd.DataFrame({"strength": grid[: len(losses)], "loss": losses}), paths
@@ -220,24 +235,105 @@ def classifier_out_of_fold(
     return _assembled(parts, folds)
 
 
-def recalibrated(problem: Problem, reference: int, risk: FloatArray) -> tuple[FloatArray, float]:
-    """The risk refitted on its own out-of-fold values, and the slope; see the module.
+def score_data(
+    problem: AnyProblem, folds: Sequence[Rows], propensity: list[PropensityModel] | FloatArray,
+    risk: list[Parameters] | FloatArray | None, reference: int,
+) -> AnyScores:  # fmt: skip
+    """Rows with their nuisances, by models of every fold or as given.
 
-    Values that say nothing (all the same, or less risk where they are higher) are
-    returned as they are.
+    Parameters
+    ----------
+    propensity : list of models, or array of shape (n, K)
+    risk : list of models, array of shape (n,), or None for zeros
     """
-    inside = np.clip(risk, SMALLEST, 1 - SMALLEST)
-    z = np.log(inside / (1 - inside))
-    if z.std() < SMALLEST_SPREAD:
-        return risk, float("nan")
-    centred = np.ascontiguousarray((z - z.mean())[:, None])
-    one = Problem(Dense(centred), problem.s, problem.g, problem.omega, problem.n_groups)
-    found = solve(one, Penalty(0.0, np.zeros(1))).parameters
+    fold = np.empty(problem.n_rows, dtype=np.uint8)
+    for k, rows in enumerate(folds):
+        fold[rows] = k
+    if isinstance(problem, Problem):
+        return _score_part(problem, fold, propensity, risk, reference)
+    each = np.split(fold, np.cumsum(problem.sizes)[:-1])
+    parts = problem.derive(_score_part, propensity, risk, reference, each=each)
+    return PartitionedScores(parts, problem.sizes, problem.n_groups, reference)
+
+
+def _score_part(
+    part: Problem, fold: NDArray[np.uint8], propensity: Any, risk: Any, reference: int
+) -> ScoreData:
+    K = part.n_groups
+    if isinstance(propensity, list):
+        predictions = [model.probabilities for model in propensity]
+        propensity = bounded(_by_fold(part.X, fold, predictions, (K,)))
+    if isinstance(risk, list):
+        risks = [partial(_reference_risk, model, reference) for model in risk]
+        risk = _by_fold(part.X, fold, risks, ())
+    none = np.zeros(part.n_rows) if risk is None else risk
+    return ScoreData(part.g, part.s.astype(float), part.omega, propensity, none, reference)
+
+
+def _reference_risk(model: Parameters, reference: int, X: Design) -> FloatArray:
+    return model.c[reference] * _sigmoid(X.matvec(model.w) + model.b)
+
+
+def _by_fold(
+    X: Design, fold: NDArray[np.uint8], predictions: Sequence[Callable[[Design], FloatArray]],
+    width: tuple[int, ...],
+) -> FloatArray:  # fmt: skip
+    """Every row's values from the model that has not seen its fold."""
+    out = np.empty((X.n_rows, *width))
+    for k, predict in enumerate(predictions):
+        rows = np.flatnonzero(fold == k)
+        if len(rows):
+            out[rows] = predict(X.take(rows))
+    return out
+
+
+def recalibrated(data: AnyScores) -> tuple[AnyScores, float]:
+    """The rows with their risk refitted on itself, and the slope; see the module.
+
+    A risk that says nothing (the same everywhere, or falling where it should rise) stays.
+    """
+    weight, first, second = total(data.map(_logit_sums))
+    mean = first / weight
+    if np.sqrt(max(second / weight - mean**2, 0.0)) < SMALLEST_SPREAD:
+        return data, float("nan")
+    found = solve(_logit_problem(data, mean), Penalty(0.0, np.zeros(1))).parameters
     slope = float(found.w[0])
     if slope <= 0:
-        return risk, slope
-    sick = 0.5 * (1.0 + np.tanh(0.5 * (centred[:, 0] * slope + found.b)))
-    return found.c[reference] * sick, slope
+        return data, slope
+    return data.derive(_refitted, mean, slope, found.b, found.c[data.reference]), slope
+
+
+def _logit(risk: FloatArray) -> FloatArray:
+    inside = np.clip(risk, SMALLEST, 1 - SMALLEST)
+    return np.log(inside / (1 - inside))
+
+
+def _logit_sums(data: ScoreData) -> tuple[float, float, float]:
+    z = _logit(data.risk)
+    return float(len(z)), float(z.sum()), float(z @ z)
+
+
+def _logit_problem(data: AnyScores, mean: float) -> AnyProblem:
+    """PURPLE with the one feature logit m, centred."""
+    if isinstance(data, ScoreData):
+        return _logit_part(data, 0, mean)
+    first_rows = np.cumsum([0, *data.sizes[:-1]]).tolist()
+    parts = data.parts.derive(_logit_part, mean, each=first_rows)
+    return PartitionedProblem(parts, data.sizes, 1, data.n_groups)
+
+
+def _logit_part(data: ScoreData, first_row: int, mean: float) -> Problem:
+    centred = np.ascontiguousarray((_logit(data.risk) - mean)[:, None])
+    s = data.s.astype(np.uint8)
+    return Problem(Dense(centred), s, data.g, data.omega, data.n_groups, first_row)
+
+
+def _refitted(data: ScoreData, mean: float, slope: float, b: float, rate: float) -> ScoreData:
+    return replace(data, risk=rate * _sigmoid((_logit(data.risk) - mean) * slope + b))
+
+
+def _sigmoid(z: FloatArray) -> FloatArray:
+    return 0.5 * (1.0 + np.tanh(0.5 * z))
 
 
 def bounded(propensity: FloatArray) -> FloatArray:

@@ -25,14 +25,15 @@ import warnings
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from relprev.design import Design
 from relprev.design.base import FloatArray
 from relprev.errors import ConvergenceWarning
 from relprev.inference import kernels
+from relprev.model.likelihood import AnyProblem, Problem
 from relprev.parallel import BLOCK_ROWS, blocks, map_chunks, one_blas_thread
+from relprev.partitions import total
 
 STRENGTHS = (300.0, 100.0, 30.0, 10.0, 3.0, 1.0)
 
@@ -61,34 +62,37 @@ class PropensityModel:
 
 @dataclass(frozen=True)
 class PropensityProblem:
-    """Fixed inputs: X (n, p), group numbers g (n,), weights omega (n,) summing to one."""
+    """Rows whose groups are to be predicted, and the number of independent units among them."""
 
-    X: Design
-    g: NDArray[np.uint8] | NDArray[np.uint16]
-    omega: FloatArray
-    n_groups: int
+    problem: AnyProblem
     n_units: int
 
     def loss(self, at: PropensityModel) -> tuple[float, FloatArray, FloatArray]:
         """Mean log-loss and its gradient in the coefficients and intercepts."""
-        free = self.n_groups - 1
+        gradient, sums = total(self.problem.map(_pass, at))
+        return float(sums[0]), gradient, sums[1:]
 
-        def one_chunk(start: int, stop: int) -> tuple[FloatArray, FloatArray]:
-            gradient = np.zeros((free, self.X.n_cols))
-            sums = np.zeros(1 + free)
-            z, work = np.empty((free, BLOCK_ROWS)), np.empty((3, BLOCK_ROWS))
-            for lo, hi in blocks(start, stop):
-                _predictors(self.X, at.coef, lo, hi, z)
-                kernels.multinomial_block(
-                    z, at.intercept, self.g[lo:hi], self.omega[lo:hi], work, sums
-                )
-                for k in range(free):
-                    self.X.add_tdot(z[k], lo, hi, gradient[k])
-            return gradient, sums
 
-        parts = map_chunks(one_chunk, self.X.n_rows)
-        sums = np.sum([part[1] for part in parts], axis=0)
-        return float(sums[0]), np.sum([part[0] for part in parts], axis=0), sums[1:]
+def _pass(part: Problem, at: PropensityModel) -> tuple[FloatArray, FloatArray]:
+    """Gradient in the coefficients, and sums of the loss and of d/d intercepts."""
+    X, free = part.X, part.n_groups - 1
+
+    def one_chunk(start: int, stop: int) -> tuple[FloatArray, FloatArray]:
+        gradient = np.zeros((free, X.n_cols))
+        sums = np.zeros(1 + free)
+        z, work = np.empty((free, BLOCK_ROWS)), np.empty((3, BLOCK_ROWS))
+        for lo, hi in blocks(start, stop):
+            _predictors(X, at.coef, lo, hi, z)
+            kernels.multinomial_block(z, at.intercept, part.g[lo:hi], part.omega[lo:hi], work, sums)
+            for k in range(free):
+                X.add_tdot(z[k], lo, hi, gradient[k])
+        return gradient, sums
+
+    return total(map_chunks(one_chunk, X.n_rows))
+
+
+def _mean_square(part: Problem) -> FloatArray:
+    return part.X.rmatvec_sq(part.omega)
 
 
 def _predictors(X: Design, coef: FloatArray, lo: int, hi: int, z: FloatArray) -> None:
@@ -98,10 +102,10 @@ def _predictors(X: Design, coef: FloatArray, lo: int, hi: int, z: FloatArray) ->
 
 def null_model(problem: PropensityProblem) -> PropensityModel:
     """The groups' shares, whatever x."""
-    share = np.bincount(problem.g, problem.omega, minlength=problem.n_groups)
-    log_share = np.log(np.maximum(share, 1e-300))
+    rows = problem.problem
+    log_share = np.log(np.maximum(rows.group_weight, 1e-300))
     centred = log_share - log_share.mean()
-    return PropensityModel(np.zeros((problem.n_groups - 1, problem.X.n_cols)), centred[:-1])
+    return PropensityModel(np.zeros((rows.n_groups - 1, rows.n_cols)), centred[:-1])
 
 
 def fit_propensity(
@@ -132,17 +136,18 @@ def fit_propensity(
     >>> from relprev.design import Dense
     >>> X = Dense(np.array([[0.0], [1.0]]))
     >>> g, omega = np.array([0, 1], np.uint8), np.array([0.5, 0.5])
-    >>> problem = PropensityProblem(X, g, omega, n_groups=2, n_units=2)
-    >>> fit_propensity(problem, 1.0).probabilities(X).round(2)
+    >>> rows = Problem(X, np.array([1, 0], np.uint8), g, omega, n_groups=2)
+    >>> fit_propensity(PropensityProblem(rows, n_units=2), 1.0).probabilities(X).round(2)
     array([[0.6, 0.4],
            [0.4, 0.6]])
     """
-    free, p = problem.n_groups - 1, problem.X.n_cols
+    rows = problem.problem
+    free, p = rows.n_groups - 1, rows.n_cols
     null = null_model(problem)
-    ridge = strength / problem.n_units * problem.X.typical_size() ** 2
-    share = np.bincount(problem.g, problem.omega, minlength=problem.n_groups)[:free]
+    ridge = strength / problem.n_units * rows.feature_size**2
+    share = rows.group_weight[:free]
     information = np.maximum(share * (1 - share), 1e-6)[:, None]
-    mean_square = problem.X.rmatvec_sq(problem.omega)
+    mean_square = np.sum(rows.map(_mean_square), axis=0)
     scale = np.hstack([np.sqrt(information * mean_square + ridge), np.sqrt(information)])
     scale[scale == 0] = 1.0  # a feature that is always 0, without ridge
 

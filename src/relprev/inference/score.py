@@ -28,7 +28,9 @@ difference is e^{-theta_g} mean U_g. Nothing is lost by using the simple one.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +39,7 @@ from relprev.design.base import FloatArray
 from relprev.errors import TooFewCasesError
 from relprev.inference import kernels
 from relprev.parallel import map_chunks
+from relprev.partitions import Partitions, total
 
 MAX_STEPS = 100
 FLAT = 1e-10  # smallest slope of the score, a diagnosed row, that counts as one
@@ -58,6 +61,8 @@ class ScoreData:
         m(x); zeros for the case-only score.
     reference : int
         Group r.
+
+    A `PartitionedScores` holds such rows in parts (see `relprev.partitions`).
     """
 
     g: NDArray[np.uint8] | NDArray[np.uint16]
@@ -80,21 +85,92 @@ class ScoreData:
         """The same rows for the case-only score."""
         return replace(self, risk=np.zeros_like(self.risk))
 
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Rows of every part: there is one."""
+        return (len(self.g),)
 
-def mean_score(data: ScoreData, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def map(
+        self, function: Callable[..., Any], *shared: Any, each: Sequence[Any] | None = None
+    ) -> list[Any]:
+        """``[function(self, *shared)]``: there is one part only."""
+        return [function(self, *(each or ()), *shared)]
+
+    def derive(
+        self, function: Callable[..., ScoreData], *shared: Any, each: Sequence[Any] | None = None
+    ) -> ScoreData:
+        """``function(self, *shared)``."""
+        return function(self, *(each or ()), *shared)
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """All arrays that grow with the rows."""
+        return {name: getattr(self, name) for name in ("g", "s", "omega", "propensity", "risk")}
+
+    def with_arrays(self, arrays: dict[str, NDArray[Any]]) -> ScoreData:
+        """The same rows on other memory."""
+        return ScoreData(**arrays, reference=self.reference)
+
+
+@dataclass(frozen=True)
+class PartitionedScores:
+    """`ScoreData` kept in parts.
+
+    Parameters
+    ----------
+    parts : Partitions
+        Of `ScoreData`.
+    sizes : tuple of int
+        Rows of every part.
+    n_groups, reference : int
+    """
+
+    parts: Partitions
+    sizes: tuple[int, ...]
+    n_groups: int
+    reference: int
+
+    @property
+    def free(self) -> NDArray[np.int64]:
+        """The groups other than the reference."""
+        return np.delete(np.arange(self.n_groups), self.reference)
+
+    def without_risk(self) -> PartitionedScores:
+        """The same rows for the case-only score."""
+        return self.derive(ScoreData.without_risk)
+
+    def map(
+        self, function: Callable[..., Any], *shared: Any, each: Sequence[Any] | None = None
+    ) -> list[Any]:
+        """``function(data, *shared)`` of every part, in order."""
+        return self.parts.map(function, *shared, each=each)
+
+    def derive(
+        self, function: Callable[..., ScoreData], *shared: Any, each: Sequence[Any] | None = None
+    ) -> PartitionedScores:
+        """What ``function(data, *shared)`` makes of every part, kept where the parts are."""
+        return replace(self, parts=self.parts.derive(function, *shared, each=each))
+
+
+AnyScores = ScoreData | PartitionedScores
+
+
+def mean_score(data: AnyScores, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Weighted mean of U, shape (K,), and its derivative in theta, shape (K, K)."""
-    K, rate = data.n_groups, np.exp(theta)
+    return total(data.map(_score_sums, np.exp(theta)))
+
+
+def _score_sums(data: ScoreData, rate: FloatArray) -> tuple[FloatArray, FloatArray]:
+    K = data.n_groups
 
     def one_chunk(start: int, stop: int) -> tuple[FloatArray, FloatArray]:
-        total, slope, rows = np.zeros(K), np.zeros((K, K)), slice(start, stop)
+        value, slope, rows = np.zeros(K), np.zeros((K, K)), slice(start, stop)
         kernels.score_sums(
             data.g[rows], data.s[rows], data.omega[rows], data.propensity[rows],
-            data.risk[rows], rate, total, slope,
+            data.risk[rows], rate, value, slope,
         )  # fmt: skip
-        return total, slope
+        return value, slope
 
-    parts = map_chunks(one_chunk, len(data.g))
-    return np.sum([part[0] for part in parts], axis=0), np.sum([part[1] for part in parts], axis=0)
+    return total(map_chunks(one_chunk, len(data.g)))
 
 
 def row_scores(data: ScoreData, theta: FloatArray) -> FloatArray:
@@ -118,7 +194,7 @@ def tilted_propensity(propensity: FloatArray, theta: FloatArray) -> FloatArray:
     return tilted / tilted.sum(axis=1, keepdims=True)
 
 
-def solve_score(data: ScoreData, *, tolerance: float = 1e-10) -> FloatArray:
+def solve_score(data: AnyScores, *, tolerance: float = 1e-10) -> FloatArray:
     """The root theta, shape (K,), zero at the reference.
 
     The case-only score is the gradient of a concave function, so Newton's method with
@@ -137,7 +213,15 @@ def solve_score(data: ScoreData, *, tolerance: float = 1e-10) -> FloatArray:
     2.0
     """
     start = _newton(data.without_risk(), np.zeros(data.n_groups), tolerance)
-    return start if not data.risk.any() else _newton(data, start, tolerance)
+    return _newton(data, start, tolerance) if any(data.map(_has_risk)) else start
+
+
+def _has_risk(data: ScoreData) -> bool:
+    return bool(data.risk.any())
+
+
+def _recorded(data: ScoreData) -> float:
+    return float(data.omega @ data.s)
 
 
 def _unsolvable() -> TooFewCasesError:
@@ -148,9 +232,9 @@ def _unsolvable() -> TooFewCasesError:
     )
 
 
-def _newton(data: ScoreData, theta: FloatArray, tolerance: float) -> FloatArray:
+def _newton(data: AnyScores, theta: FloatArray, tolerance: float) -> FloatArray:
     free = data.free
-    scale = float(np.abs(data.omega @ data.s)) or 1.0
+    scale = abs(sum(data.map(_recorded))) or 1.0
     value, slope = mean_score(data, theta)
     for _ in range(MAX_STEPS):
         size = float(np.abs(value[free]).max())

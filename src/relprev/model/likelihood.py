@@ -26,7 +26,7 @@ not know which of the two it has.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -38,7 +38,7 @@ from relprev.cohort import AnyCohort, Cohort
 from relprev.cohort.summary import row_weights, total_weight
 from relprev.design.base import Columns, Design, FloatArray, root_mean_square
 from relprev.design.csr import stacked
-from relprev.groups import group_sums
+from relprev.groups import group_counts, group_sums
 from relprev.model import kernels
 from relprev.parallel import BLOCK_ROWS, blocks, map_chunks
 from relprev.partitions import Partitions, slices, total
@@ -111,11 +111,32 @@ class Problem:
 
     def take(self, rows: NDArray[np.int64]) -> Problem:
         """The same problem on some of the rows, weights scaled to sum to one again."""
-        return _taken(self, (rows, 0), float(self.omega[rows].sum()))
+        return _taken(self, (rows, 0), self.weight(rows))
 
-    def map(self, function: Callable[..., Any], *shared: Any) -> list[Any]:
+    def weight(self, rows: NDArray[np.int64]) -> float:
+        """Total weight of some of the rows."""
+        return _weight(self, rows)
+
+    def counts(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Rows of every group, and diagnosed rows of all, among some of the rows."""
+        return _counts(self, rows)
+
+    def map(
+        self, function: Callable[..., Any], *shared: Any, each: Sequence[Any] | None = None
+    ) -> list[Any]:
         """``[function(self, *shared)]``: there is one part only."""
-        return [function(self, *shared)]
+        return [self.derive(function, *shared, each=each)]
+
+    def derive(
+        self, function: Callable[..., Any], *shared: Any, each: Sequence[Any] | None = None
+    ) -> Any:
+        """``function(self, *shared)``, with the only entry of ``each`` first if it is given."""
+        return function(self, *(each or ()), *shared)
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Rows of every part: there is one."""
+        return (self.n_rows,)
 
     def collected(self) -> Problem:
         """The problem in memory: itself."""
@@ -177,17 +198,30 @@ class PartitionedProblem:
         """Root mean square of every feature's non-zero values, shape (p,)."""
         return root_mean_square(self._sums[2], self._sums[3])
 
-    def map(self, function: Callable[..., Any], *shared: Any) -> list[Any]:
+    def map(
+        self, function: Callable[..., Any], *shared: Any, each: Sequence[Any] | None = None
+    ) -> list[Any]:
         """``function(problem, *shared)`` of every part, in order."""
-        return self.parts.map(function, *shared)
+        return self.parts.map(function, *shared, each=each)
+
+    def derive(
+        self, function: Callable[..., Any], *shared: Any, each: Sequence[Any] | None = None
+    ) -> Partitions:
+        """What ``function(problem, *shared)`` makes of every part, kept where the parts are."""
+        return self.parts.derive(function, *shared, each=each)
+
+    def weight(self, rows: NDArray[np.int64]) -> float:
+        """Total weight of some of the rows (ascending)."""
+        return float(sum(self.map(_weight, each=slices(rows, self.sizes))))
+
+    def counts(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Rows of every group, and diagnosed rows of all, among some of the rows (ascending)."""
+        return np.sum(self.map(_counts, each=slices(rows, self.sizes)), axis=0)
 
     def take(self, rows: NDArray[np.int64]) -> PartitionedProblem:
         """The same problem on some of the rows (ascending), weights scaled to sum to one again."""
-        pieces = slices(rows, self.sizes)
-        sizes = tuple(map(len, pieces))
-        weight = float(sum(self.parts.map(_weight, each=pieces)))
-        numbered = list(zip(pieces, np.cumsum([0, *sizes[:-1]]).tolist(), strict=True))
-        return replace(self, parts=self.parts.derive(_taken, weight, each=numbered), sizes=sizes)
+        parts, sizes = self.parts.take(_taken, rows, self.sizes, self.weight(rows))
+        return replace(self, parts=parts, sizes=sizes)
 
     def collected(self) -> Problem:
         """All rows in memory."""
@@ -229,6 +263,10 @@ def _problem_sums(part: Problem) -> tuple[NDArray[Any], ...]:
 
 def _weight(part: Problem, rows: NDArray[np.int64]) -> float:
     return float(part.omega[rows].sum())
+
+
+def _counts(part: Problem, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    return np.append(group_counts(part.g[rows], part.n_groups), int(part.s[rows].sum()))
 
 
 def _taken(part: Problem, where: tuple[NDArray[np.int64], int], weight: float) -> Problem:
@@ -300,8 +338,6 @@ def evaluate(problem: AnyProblem, at: Parameters) -> Evaluation:
 def _pass(part: Problem, at: Parameters) -> tuple[FloatArray, FloatArray]:
     """Gradient in w, and sums of loss, d/db, curvature, d/dtheta and condition."""
     X, k, c = part.X, part.n_groups, at.c
-    if X.n_rows == 0:
-        return np.zeros(X.n_cols), np.zeros(3 + 2 * k)
     z = part.scratch.pop("z", (None, None))[1]
     predictor = np.empty(X.n_rows) if z is None else z
 

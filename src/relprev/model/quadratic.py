@@ -186,11 +186,11 @@ def _sample(part: Problem, at: Parameters, tau: float) -> _Sample:
         found, values = zip(*picked, strict=True)
         return np.concatenate(found), np.concatenate(values, axis=1), diagonal
 
-    chunks = map_chunks(one_chunk, X.n_rows)
-    rows = np.concatenate([np.empty(0, np.int64), *(chunk[0] for chunk in chunks)])
-    kva = np.concatenate([np.empty((3, 0)), *(chunk[1] for chunk in chunks)], axis=1)
-    diagonal = np.sum([np.zeros(X.n_cols), *(chunk[2] for chunk in chunks)], axis=0)
-    return _Sample(X.take(rows), kva, z[rows], part.g[rows], diagonal)
+    picked, kva, diagonals = zip(*map_chunks(one_chunk, X.n_rows), strict=True)
+    rows = np.concatenate(picked)
+    return _Sample(
+        X.take(rows), np.concatenate(kva, axis=1), z[rows], part.g[rows], np.sum(diagonals, axis=0)
+    )
 
 
 _NO_VALUES = np.empty(0)
