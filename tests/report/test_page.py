@@ -15,7 +15,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from relprev.report import plot_check, plot_forest, plot_symptoms, render_page, write_report
+from relprev.errors import InvalidInputError
+from relprev.report import (
+    plot_calibration,
+    plot_check,
+    plot_forest,
+    plot_overlap,
+    plot_sensitivity,
+    plot_symptoms,
+    render_page,
+    write_report,
+)
 from relprev.report.hiding import hide_small_counts
 from tests.report.conftest import LONG, SCRIPT
 from tests.report.studies import study
@@ -332,3 +342,25 @@ def test_dollar_signs_in_names_are_not_mathematics(awkward):
 def test_check_is_drawn_on_the_axes_given(race):
     ax = plot_check(race.checks[0])
     assert plot_check(race.checks[0], ax) is ax
+
+
+def test_named_plots_take_their_own_check_only(race):
+    checks = {check.kind: check for check in race.checks}
+    assert "diagnosed" in plot_calibration(checks["calibration"]).get_xlabel()
+    assert "mixing" in plot_overlap(checks["overlap"]).get_xlabel()
+    assert plot_sensitivity(checks["sensitivity"]).get_xscale() == "log"
+    with pytest.raises(InvalidInputError, match="kind 'overlap', expected 'calibration'"):
+        plot_calibration(checks["overlap"])
+
+
+def test_hidden_points_are_not_drawn(report):
+    """A picture must not show what the table hides."""
+    (check,) = (one for one in hide_small_counts(report).variables[0].checks
+                if one.kind == "calibration")  # fmt: skip
+    table = check.table
+    assert table["recorded"].isna().any()
+    drawn = np.concatenate([line.get_ydata() for line in plot_check(check).get_lines()])
+    seen = {round(float(value), 9) for value in drawn if np.isfinite(value)}
+    before = next(one for one in report.variables[0].checks if one.kind == "calibration").table
+    lost = before.loc[table["recorded"].isna() & (before["recorded"] > 0), "recorded"]
+    assert not seen & {round(value, 9) for value in lost}

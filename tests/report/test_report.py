@@ -5,6 +5,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from relprev.estimates import RelativePrevalence
 from relprev.report import plot_forest, render_text, suppress, write_results
 
 
@@ -110,7 +111,22 @@ def test_forest_covers_every_value_and_labels_every_row(frame):
     assert low < 0.1
     assert high > 9.0
     assert ax.get_xscale() == "log"
-    assert next(label.get_text() for label in ax.get_yticklabels()) == "a vs everyone else"
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["a", "b", "c", "d"]
+    assert "versus everyone else" in ax.get_xlabel()
+
+
+def test_forest_of_pairs_names_both_groups(frame):
+    ax = plot_forest(frame.assign(versus=["b", "a", "a", "a"]))
+    assert [label.get_text() for label in ax.get_yticklabels()][:2] == ["a vs b", "b vs a"]
+
+
+def test_result_in_a_notebook_is_escaped_and_readable(frame):
+    frame = frame.assign(group="<b>", ci_low=1.0, ci_high=2.0, estimate=1.5)
+    html = RelativePrevalence(tuple(frame.to_dict("records")), "x")._repr_html_()
+    assert "&lt;b&gt;" in html
+    assert "1.50 (1.00 to 2.00)" in html
+    assert "Corrected ratio" in html
+    assert "everyone else" in html
 
 
 def test_files_are_the_same_bytes_every_time(frame, tmp_path):

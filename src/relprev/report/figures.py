@@ -24,6 +24,7 @@ from matplotlib.ticker import (
 )
 
 from relprev.checks.result import CheckResult
+from relprev.errors import InvalidInputError
 from relprev.estimates import RelativePrevalence, versus_words
 
 # Colours of Okabe and Ito, told apart by all common forms of colour vision.
@@ -89,16 +90,13 @@ def plot_forest(
     >>> from relprev.simulate import gauss_synth
     >>> data = gauss_synth((0.5, 0.1), seed=1)
     >>> ax = plot_forest(PURPLE(lambdas=1e-4).fit(data.cohort).relative_prevalence("b"))
-    >>> ax.get_yticklabels()[0].get_text()
-    'a vs b'
+    >>> ax.get_yticklabels()[0].get_text(), ax.get_xlabel()
+    ('a', 'Relative prevalence versus b\\n(log scale; 1 = equally common)')
     """
     frames = _frames(estimates)
     first = next(iter(frames.values()))
     y = np.arange(len(first))[::-1].astype(float)
-    labels = [
-        _wrapped(f"{group} vs {versus_words(versus)}")
-        for group, versus in zip(first["group"], first["versus"], strict=True)
-    ]
+    labels, other = _row_labels(first)
     ax = _axes(ax, labels, 0.32 + 0.14 * len(frames), 1.1)
     ax.axvline(1.0, color=INK, alpha=0.45, linewidth=1, zorder=0)
     offsets = np.linspace(0.22, -0.22, len(frames) + 1)
@@ -115,11 +113,21 @@ def plot_forest(
     log_axis(ax, np.concatenate(values))
     ax.set_yticks(y, labels)
     ax.set_ylim(-0.6, len(first) - 0.4)
-    ax.set_xlabel("Relative prevalence (log scale; 1 = equally common)")
+    label = _wrapped(f"Relative prevalence{other}", 44)
+    ax.set_xlabel(f"{label}\n(log scale; 1 = equally common)")
     ax.spines["left"].set_visible(False)
     ax.tick_params(axis="y", length=0)
     _legend(ax)
     return ax
+
+
+def _row_labels(frame: pd.DataFrame) -> tuple[list[str], str]:
+    """Labels of the rows, and what all are compared with if it is the same for all."""
+    others = frame["versus"].map(versus_words)
+    if others.nunique() == 1:
+        return [_wrapped(group) for group in frame["group"]], f" versus {others.iloc[0]}"
+    pairs = zip(frame["group"], others, strict=True)
+    return [_wrapped(f"{group} vs {other}") for group, other in pairs], ""
 
 
 def _draw_method(
@@ -165,6 +173,29 @@ def plot_check(check: CheckResult, ax: Axes | None = None) -> Axes:
     if ax.get_legend() is not None:
         _legend(ax)
     return ax
+
+
+def plot_calibration(check: CheckResult, ax: Axes | None = None) -> Axes:
+    """Predicted and recorded shares of diagnosed, from `relprev.checks.check_calibration`."""
+    return _plot_kind("calibration", check, ax)
+
+
+def plot_overlap(check: CheckResult, ax: Axes | None = None) -> Axes:
+    """How far symptoms tell the groups apart, from `relprev.checks.check_overlap`."""
+    return _plot_kind("overlap", check, ax)
+
+
+def plot_sensitivity(check: CheckResult, ax: Axes | None = None) -> Axes:
+    """Ratios if an assumption were wrong, from `relprev.checks.sensitivity`."""
+    return _plot_kind("sensitivity", check, ax)
+
+
+def _plot_kind(kind: str, check: CheckResult, ax: Axes | None) -> Axes:
+    if check.kind != kind:
+        raise InvalidInputError(
+            f"check is of kind {check.kind!r}, expected {kind!r}; plot_check draws any check"
+        )
+    return plot_check(check, ax)
 
 
 def _names(axis: Axis) -> bool:

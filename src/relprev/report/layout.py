@@ -168,7 +168,7 @@ def lay_out(report: StudyReport) -> Layout:
 def estimates_frame(report: StudyReport) -> pd.DataFrame:
     """All estimates: variable, method and the columns of the results."""
     return _stacked([
-        frame.assign(variable=found.name, method=method)
+        frame.assign(variable=found.name, method=words.method_name(method))
         for found in report.variables for method, frame in found.estimates.items()
     ], "variable", "method")  # fmt: skip
 
@@ -211,7 +211,7 @@ def _variable(report: StudyReport, found: VariableFindings, slug: str) -> Variab
     stacked = stacked.loc[contrast.sort_values(kind="stable").index]  # methods side by side
     intervals = {k: v for k, v in INTERVALS.items() if set(v) <= set(stacked)}
     several = len(found.estimates) > 1
-    main = stacked[stacked["method"] == next(iter(found.estimates))]
+    main = stacked[stacked["method"] == words.method_name(next(iter(found.estimates)))]
     checks = [check for check in found.checks if check.kind != "sensitivity"]
     bands = [check for check in found.checks if check.kind == "sensitivity"]
     attrition = _with_excluded(found.attrition)
@@ -253,7 +253,7 @@ def _forest(found: VariableFindings, slug: str) -> ReportFigure:
         f"forest-{slug}", f"Relative prevalence by {found.name}",
         "Forest plot on a logarithmic axis: corrected ratios with their intervals, and recorded "
         "ratios beside them. The table that follows holds the same numbers.",
-        plot_forest(found.estimates),
+        plot_forest({words.method_name(name): one for name, one in found.estimates.items()}),
     )  # fmt: skip
 
 

@@ -139,7 +139,9 @@ def render_text(frame: pd.DataFrame, title: str, width: int = 110) -> str:
     table = Table(title=title, title_justify="left", title_style="bold")
     texts = readable(frame)
     for name in texts:
-        table.add_column(str(name), justify="left" if name in TEXT_COLUMNS else "right")
+        text = name in TEXT_COLUMNS
+        widest = 0 if text else max(map(len, texts[name]), default=0)  # numbers are not broken
+        table.add_column(str(name), justify="left" if text else "right", min_width=widest)
     for row in texts.itertuples(index=False):
         table.add_row(*row)
     console = Console(file=io.StringIO(), width=width, color_system=None)

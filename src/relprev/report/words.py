@@ -24,6 +24,7 @@ ASSUMPTIONS = (
 SUPPRESSED = (
     "Counts of 1 to 10 people, and what would reveal them, are hidden and shown as a dash (–)."
 )
+METHOD_NAMES = {"debiased": "DebiasedPURPLE", "purple": "PURPLE"}  # names in study files
 METHODS = {
     "DebiasedPURPLE": (
         "DebiasedPURPLE estimates the ratio of diagnosis rates from the diagnosed by a doubly "
@@ -128,13 +129,24 @@ def question(report: StudyReport) -> str:
     return f"How much more common is {report.condition} in one group than in another?"
 
 
+def method_name(name: str) -> str:
+    """An estimator's name as people read it."""
+    return METHOD_NAMES.get(name, name)
+
+
 @dataclass(frozen=True)
 class Answer:
     """The largest difference in a sentence, the other comparisons in short, how many in all."""
 
     sentence: str
+    estimate: str
     others: tuple[str, ...]
     count: int
+
+    @property
+    def pieces(self) -> tuple[str, str, str]:
+        """The sentence, cut around its estimate."""
+        return self.sentence.partition(self.estimate) if self.estimate else (self.sentence, "", "")
 
 
 def answer(report: StudyReport, found: VariableFindings) -> Answer:
@@ -144,6 +156,7 @@ def answer(report: StudyReport, found: VariableFindings) -> Answer:
     others = [row for row in rows if row is not first and not _reverses(row, first)]
     return Answer(
         sentence(report, first),
+        "" if pd.isna(first["estimate"]) else f"{cell(first['estimate'])} times",
         tuple(short(row) for row in others[:SHOWN_ANSWERS]),
         len(rows) if len(others) > SHOWN_ANSWERS else 0,
     )
@@ -272,7 +285,8 @@ def references(report: StudyReport) -> list[str]:
     """Works to cite for this run."""
     kinds = {check.kind for _, check in assumption_checks(report)}
     wanted = ["PURPLE"]
-    if any("DebiasedPURPLE" in found.estimates for found in report.variables):
+    used = {method_name(name) for found in report.variables for name in found.estimates}
+    if "DebiasedPURPLE" in used:
         wanted.append("DebiasedPURPLE")
     if "unconstrained" in kinds:
         wanted.append("unconstrained")
@@ -298,7 +312,7 @@ def _aim(report: StudyReport) -> str:
 
 
 def _estimation(report: StudyReport, used: list[str]) -> str:
-    words = " ".join(f"{METHODS.get(name, name)}." for name in used)
+    words = " ".join(f"{METHODS.get(name, name)}." for name in map(method_name, used))
     if any(_main(found)["ci_low"].notna().any() for found in report.variables):
         words += f" Intervals are {report.level:.0%} confidence intervals on the log scale."
     results = [
@@ -335,7 +349,13 @@ def _software(report: StudyReport) -> str:
 
 def wrapped(text: str, width: int = 90) -> str:
     """Paragraphs broken into lines, for a text file."""
-    return "\n\n".join(textwrap.fill(part, width) for part in text.strip().split("\n\n")) + "\n"
+    return (
+        "\n\n".join(
+            textwrap.fill(part, width, break_on_hyphens=False)
+            for part in text.strip().split("\n\n")
+        )
+        + "\n"
+    )
 
 
 def _main(found: VariableFindings) -> pd.DataFrame:
