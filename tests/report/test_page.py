@@ -136,6 +136,13 @@ def test_nothing_is_written_if_the_page_cannot_be_made(race, tmp_path):
     assert not (tmp_path / "out").exists()
 
 
+def test_report_without_findings_is_refused(race, tmp_path):
+    with pytest.raises(InvalidInputError, match="no group variable"):
+        write_report(study(), tmp_path)
+    with pytest.raises(InvalidInputError, match="no estimates by race"):
+        write_report(study(replace(race, estimates={})), tmp_path)
+
+
 def test_variables_whose_names_look_alike_get_files_of_their_own(race, tmp_path):
     names = ("race", "Race!", "日本")
     write_report(study(*(replace(race, name=name, checks=()) for name in names)), tmp_path)
@@ -266,6 +273,11 @@ def test_methods_hold_the_numbers_of_the_run(folder, race):
     assert "Shanmugam" in joined
     assert "Chernozhukov" in joined
     assert max(len(line) for line in text.splitlines() if LONG not in line) <= 90
+
+
+def test_methods_say_what_standard_errors_allow_for(race):
+    words = Page(render_page(study(race, sampling="repeat visits of patients"))).words
+    assert "Standard errors allow for repeat visits of patients." in words
 
 
 def test_decomposition_multiplies_out(folder):

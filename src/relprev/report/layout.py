@@ -13,6 +13,8 @@ from matplotlib.axes import Axes
 
 from relprev.checks.result import CheckResult
 from relprev.display import cell
+from relprev.errors import InvalidInputError
+from relprev.estimates import versus_words
 from relprev.report import words
 from relprev.report.content import StudyReport, VariableFindings
 from relprev.report.figures import plot_check, plot_forest, plot_symptoms
@@ -158,6 +160,11 @@ class Layout:
 
 def lay_out(report: StudyReport) -> Layout:
     """Tables, figures and words of a report whose small counts are already hidden."""
+    if not report.variables:
+        raise InvalidInputError("the report has no group variable; expected at least one")
+    for found in report.variables:
+        if not any(len(frame) for frame in found.estimates.values()):
+            raise InvalidInputError(f"the report has no estimates by {found.name}")
     slugs = _slugs([found.name for found in report.variables])
     parts = tuple(
         _variable(report, found, slug) for found, slug in zip(report.variables, slugs, strict=True)
@@ -210,7 +217,10 @@ def _variable(report: StudyReport, found: VariableFindings, slug: str) -> Variab
     contrast = stacked.groupby(["group", "versus"], sort=False).ngroup()
     stacked = stacked.loc[contrast.sort_values(kind="stable").index]  # methods side by side
     intervals = {k: v for k, v in INTERVALS.items() if set(v) <= set(stacked)}
-    several = len(found.estimates) > 1
+    others = stacked["versus"].unique()
+    against = f", versus {versus_words(others[0])}" if len(others) == 1 else ""
+    dropped = {"versus"} if against else set()
+    dropped |= {"method"} if len(found.estimates) == 1 else set()
     main = stacked[stacked["method"] == words.method_name(next(iter(found.estimates)))]
     checks = [check for check in found.checks if check.kind != "sensitivity"]
     bands = [check for check in found.checks if check.kind == "sensitivity"]
@@ -222,14 +232,16 @@ def _variable(report: StudyReport, found: VariableFindings, slug: str) -> Variab
         answer=words.answer(report, found),
         forest=_forest(found, slug),
         estimates=ReportTable(
-            f"estimates-{slug}", f"Relative prevalence of {report.condition} by {found.name}",
-            stacked, tuple(name for name in ESTIMATES if several or name != "method"),
+            f"estimates-{slug}",
+            f"Relative prevalence of {report.condition} by {found.name}{against}",
+            stacked, tuple(name for name in ESTIMATES if name not in dropped),
             {"estimate": INTERVALS["estimate"]}, report.level,
         ),
         decomposition=ReportTable(
             f"decomposition-{slug}",
-            f"Recorded ratio = diagnosis-rate ratio × corrected ratio, by {found.name}",
-            main, DECOMPOSITION, intervals, report.level,
+            f"Recorded ratio = diagnosis-rate ratio × corrected ratio, by {found.name}{against}",
+            main, tuple(name for name in DECOMPOSITION if name not in dropped), intervals,
+            report.level,
         ),
         checks=tuple(
             _check(report, found.name, check, f"check-{slug}-{kind}")

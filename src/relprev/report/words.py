@@ -315,6 +315,8 @@ def _estimation(report: StudyReport, used: list[str]) -> str:
     words = " ".join(f"{METHODS.get(name, name)}." for name in map(method_name, used))
     if any(_main(found)["ci_low"].notna().any() for found in report.variables):
         words += f" Intervals are {report.level:.0%} confidence intervals on the log scale."
+        if report.sampling:
+            words += f" Standard errors allow for {report.sampling}."
     results = [
         f"{row['group']} versus {versus_words(row['versus'])} "
         f"{with_interval(row['estimate'], row['ci_low'], row['ci_high'])}"
