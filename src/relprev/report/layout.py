@@ -15,7 +15,7 @@ from relprev.checks.result import CheckResult
 from relprev.display import cell
 from relprev.errors import InvalidInputError
 from relprev.estimates import versus_words
-from relprev.report import words
+from relprev.report import texts, words
 from relprev.report.content import StudyReport, VariableFindings
 from relprev.report.figures import plot_check, plot_forest, plot_symptoms
 from relprev.report.graphics import figure_bytes, inline_svg
@@ -288,7 +288,7 @@ def _check(report: StudyReport, variable: str, check: CheckResult, name: str) ->
     return CheckPart(
         check,
         name,
-        words.EXPLAINED.get(check.kind, ""),
+        texts.EXPLAINED.get(check.kind, ""),
         ReportFigure(name, title, description, plot_check(check)),
         ReportTable(name, title, check.table, columns, intervals, report.level),
     )

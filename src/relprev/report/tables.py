@@ -104,8 +104,9 @@ class ReportTable:
     def to_latex(self) -> bytes:
         """For a paper; needs the booktabs package."""
         text = self.texts().to_latex(
-            index=False, escape=True, caption=_escaped(self.caption), label=f"tab:{self.name}"
-        )
+            index=False, escape=True, caption=_escaped(self.caption), label=f"tab:{self.name}",
+            column_format="".join("r" if one.kind == NUMBER else "l" for one in self.headings),
+        )  # fmt: skip
         return text.encode()
 
     def _heading(self, name: str) -> str:
