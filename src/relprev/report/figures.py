@@ -11,9 +11,9 @@ import matplotlib as mpl
 import numpy as np
 import pandas as pd
 from cycler import cycler
+from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
-from matplotlib.figure import Figure
 from matplotlib.text import Text
 from matplotlib.ticker import (
     FixedLocator,
@@ -102,6 +102,8 @@ def plot_forest(
     offsets = np.linspace(0.22, -0.22, len(frames) + 1)
     values = [_draw_method(ax, y + offsets[k], k, len(frames), name, frame)
               for k, (name, frame) in enumerate(frames.items())]  # fmt: skip
+    for place in y[first["estimate"].isna()]:
+        ax.annotate("no estimate", (1.0, place), (6, 0), textcoords="offset points", va="center")
     recorded = first["observed_ratio"].to_numpy(float)
     ax.plot(recorded, y + offsets[-1], "D", mfc="none", mec=RECORDED, ms=6, mew=1.6,
             label="Recorded")  # fmt: skip
@@ -279,11 +281,14 @@ def log_axis(ax: Axes, values: np.ndarray) -> None:
 
 
 def _frames(estimates: Estimates) -> dict[str, pd.DataFrame]:
+    """Tables of every method, their rows in the first one's order."""
     named = estimates if isinstance(estimates, Mapping) else {"": estimates}
-    return {
+    frames = {
         name: one if isinstance(one, pd.DataFrame) else one.to_frame()
         for name, one in named.items()
     }
+    rows = next(iter(frames.values()))[["group", "versus"]]
+    return {name: rows.merge(frame, "left", ["group", "versus"]) for name, frame in frames.items()}
 
 
 def _axes(ax: Axes | None, labels: list[str], row_inches: float, margin: float) -> Axes:
@@ -291,7 +296,13 @@ def _axes(ax: Axes | None, labels: list[str], row_inches: float, margin: float) 
     if ax is not None:
         return ax
     size = (WIDTH, _height(labels, row_inches, margin))
-    return Figure(figsize=size, layout="constrained").subplots()
+    return plt.figure(figsize=size, layout="constrained").subplots()
+
+
+def off_screen(ax: Axes) -> Axes:
+    """The axes, on a figure that no notebook or window will show."""
+    plt.close(ax.figure)  # type: ignore[arg-type]
+    return ax
 
 
 def _height(labels: list[str], row_inches: float, margin: float) -> float:

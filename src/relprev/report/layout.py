@@ -17,7 +17,7 @@ from relprev.errors import InvalidInputError
 from relprev.estimates import versus_words
 from relprev.report import texts, words
 from relprev.report.content import StudyReport, VariableFindings
-from relprev.report.figures import plot_check, plot_forest, plot_symptoms
+from relprev.report.figures import off_screen, plot_check, plot_forest, plot_symptoms
 from relprev.report.graphics import figure_bytes, inline_svg
 from relprev.report.tables import ReportTable
 
@@ -261,11 +261,12 @@ def _variable(report: StudyReport, found: VariableFindings, slug: str) -> Variab
 
 
 def _forest(found: VariableFindings, slug: str) -> ReportFigure:
+    estimates = {words.method_name(name): frame for name, frame in found.estimates.items()}
     return ReportFigure(
         f"forest-{slug}", f"Relative prevalence by {found.name}",
         "Forest plot on a logarithmic axis: corrected ratios with their intervals, and recorded "
         "ratios beside them. The table that follows holds the same numbers.",
-        plot_forest({words.method_name(name): one for name, one in found.estimates.items()}),
+        off_screen(plot_forest(estimates)),
     )  # fmt: skip
 
 
@@ -275,7 +276,7 @@ def _weights(found: VariableFindings, slug: str) -> ReportFigure | None:
     return ReportFigure(
         f"symptoms-{slug}", f"Features that carry the estimate by {found.name}",
         "Bars of the features' weights. The table that follows holds the same numbers.",
-        plot_symptoms(found.symptoms),
+        off_screen(plot_symptoms(found.symptoms)),
     )  # fmt: skip
 
 
@@ -289,7 +290,7 @@ def _check(report: StudyReport, variable: str, check: CheckResult, name: str) ->
         check,
         name,
         texts.EXPLAINED.get(check.kind, ""),
-        ReportFigure(name, title, description, plot_check(check)),
+        ReportFigure(name, title, description, off_screen(plot_check(check))),
         ReportTable(name, title, check.table, columns, intervals, report.level),
     )
 

@@ -15,7 +15,7 @@ import pandas as pd
 from relprev.files import written_whole
 from relprev.report import words
 from relprev.report.content import StudyReport
-from relprev.report.figures import plot_forest
+from relprev.report.figures import off_screen, plot_forest
 from relprev.report.graphics import FIGURE_FORMATS, figure_bytes
 from relprev.report.hiding import hide_small_counts
 from relprev.report.layout import (
@@ -77,7 +77,7 @@ def write_results(
     truth : Series, optional
         Known values, for simulated data.
     """
-    ax = plot_forest(frame, truth)
+    ax = off_screen(plot_forest(frame, truth))
     files = {"estimates.csv": _csv(frame)}
     files |= {f"forest.{kind}": figure_bytes(ax, kind) for kind in FIGURE_FORMATS}
     files["run.json"] = (json.dumps({**run, "versions": versions()}, indent=2) + "\n").encode()

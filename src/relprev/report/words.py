@@ -84,7 +84,7 @@ def short(row: Mapping[Any, Any]) -> str:
     if pd.isna(row["estimate"]):
         return _withheld(row)
     value = with_interval(row["estimate"], row["ci_low"], row["ci_high"])
-    recorded = "hidden" if pd.isna(row["observed_ratio"]) else cell(row["observed_ratio"])
+    recorded = "not shown" if pd.isna(row["observed_ratio"]) else cell(row["observed_ratio"])
     return f"{name}: {value}; recorded {recorded}"
 
 
@@ -107,7 +107,7 @@ def sentence(report: StudyReport, row: Mapping[Any, Any]) -> str:
         f"{row['group']} as among {other}; "
     )
     if pd.isna(row["observed_ratio"]):
-        words += "the recorded ratio is hidden because counts are small."
+        words += "the recorded ratio is not shown because counts are small."
     else:
         words += f"recorded rates alone would say {cell(row['observed_ratio'])}."
     if not pd.isna(row["ci_low"]) and row["ci_low"] <= 1 <= row["ci_high"]:
@@ -118,42 +118,45 @@ def sentence(report: StudyReport, row: Mapping[Any, Any]) -> str:
 def trust(report: StudyReport) -> Trust:
     """A verdict on trust from the checks, and what limits it."""
     done = list(assumption_checks(report))
-    raised = [(name, check) for name, check in done if check.verdict == "concern"]
-    points = [f"{check.name}, by {name}: {check.effect}" for name, check in raised]
-    fragile = [
+    raised = [
         f"{check.name}, by {name}: {check.effect}"
-        for name, check in sensitivity_checks(report) if check.verdict == "concern"
+        for name, check in done if check.verdict == "concern"
     ]  # fmt: skip
-    if fragile:
-        points.append(
-            f"{_count(len(fragile), 'comparison is', 'comparisons are')} fragile: a small "
-            "violation of an assumption, or chance, could explain the difference (see Sensitivity)."
-        )
-    without = [found.name for found in report.variables if _main(found)["ci_low"].isna().all()]
-    if without:
-        points.append(
-            f"No confidence intervals by {', '.join(without)}: how much chance matters is unknown."
-        )
-    for found in report.variables:
-        frame = _main(found)
-        withheld = frame.loc[frame["estimate"].isna(), "group"].unique()
-        if len(withheld):
-            points.append(f"No estimate by {found.name} for {', '.join(withheld)}.")
-        points += [f"Left out by {found.name}: {group} ({reason})."
-                   for group, reason in found.left_out.items()]  # fmt: skip
     if raised:
-        verdict, heading = (
-            "concern",
-            (
-                f"Read with care: {len(raised)} of {len(done)} checks "
-                f"{'raises' if len(raised) == 1 else 'raise'} a concern"
-            ),
-        )
+        verb = "raises" if len(raised) == 1 else "raise"
+        heading = f"Read with care: {len(raised)} of {len(done)} checks {verb} a concern"
+        verdict = "concern"
     elif done:
         verdict, heading = "no concern", f"None of {len(done)} checks raises a concern"
     else:
         verdict, heading = "not judged", "No check of the assumptions was made"
-    return Trust(verdict, heading, tuple(points))
+    return Trust(verdict, heading, (*raised, *_limits(report)))
+
+
+def _limits(report: StudyReport) -> Iterator[str]:
+    """What else limits the answer: fragile comparisons, no intervals, groups left out."""
+    fragile = sum(check.verdict == "concern" for _, check in sensitivity_checks(report))
+    if fragile:
+        yield (
+            f"{_count(fragile, 'comparison is', 'comparisons are')} fragile: a small violation of "
+            "an assumption, or chance, could explain the difference (see Sensitivity)."
+        )
+    without = [found.name for found in report.variables if _main(found)["ci_low"].isna().all()]
+    if without:
+        yield f"No confidence intervals by {_listed(without)}: how much chance matters is unknown."
+    for found in report.variables:
+        withheld = _without_estimate(_main(found))
+        if withheld:
+            yield f"No estimate by {found.name} for {_listed(withheld)}."
+        for group, reason in found.left_out.items():
+            yield f"Left out by {found.name}: {group} ({reason})."
+
+
+def _without_estimate(frame: pd.DataFrame) -> list[str]:
+    """Groups that stand in no comparison with an estimate."""
+    known = frame[frame["estimate"].notna()]
+    seen = {*known["group"], *known["versus"]}
+    return [name for name in frame["group"].unique() if name not in seen]
 
 
 def assumption_checks(report: StudyReport) -> Iterator[tuple[str, CheckResult]]:
