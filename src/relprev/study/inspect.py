@@ -50,7 +50,7 @@ class Inspection:
 
 def inspect_study(study: Study) -> Inspection:
     """Read the data and build the cohorts; fit nothing."""
-    with study.source.open() as source:
+    with study.open_source() as source:
         require_columns(study, source)
         notes = [str(study.error(path, words)) for path, words in unknown_values(study, source)]
         codes = _codes(study, source)
