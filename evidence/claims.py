@@ -79,7 +79,7 @@ def off(methods: tuple[str, ...], share: float, **where: object) -> Callable:
                 f"{METHODS[method].label} {found['mean'].min():.2f} to {found['mean'].max():.2f}"
             )
             errors.append(found["mean"].sub(1).abs().max())
-        return "; ".join(texts), min(errors) > share
+        return "; ".join(texts), bool(min(errors) > share)
 
     return check
 
