@@ -65,9 +65,9 @@ def bias(
 ) -> None:
     """Bias on code vectors with a simulated condition, beside PURPLE's."""
     place = None if nhds is None else str(nhds)
-    jobs = [(name, number) for number in range(replicates) for name in bias_.scenarios(place)]
     command = f"bias {'--nhds PATH ' if nhds else ''}--replicates {replicates}"
     run = partial(bias_.replicate, nhds=place)
+    jobs = bias_.jobs(place, replicates)
     _show(bias_.summary(run_all(run, jobs, out, processes, command)))
 
 
