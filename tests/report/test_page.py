@@ -142,6 +142,8 @@ def test_report_without_findings_is_refused(race, tmp_path):
         write_report(study(), tmp_path)
     with pytest.raises(InvalidInputError, match="no estimates by race"):
         write_report(study(replace(race, estimates={})), tmp_path)
+    with pytest.raises(InvalidInputError, match="two group variables of one name"):
+        write_report(study(race, race), tmp_path)
 
 
 def test_variables_whose_names_look_alike_get_files_of_their_own(race, tmp_path):

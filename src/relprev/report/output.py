@@ -16,16 +16,15 @@ from relprev.files import written_whole
 from relprev.report import words
 from relprev.report.content import StudyReport
 from relprev.report.figures import off_screen, plot_forest
-from relprev.report.graphics import FIGURE_FORMATS, figure_bytes
-from relprev.report.hiding import hide_small_counts
-from relprev.report.layout import (
-    Layout,
+from relprev.report.frames import (
     attrition_frame,
     checks_frame,
     estimates_frame,
-    lay_out,
     symptoms_frame,
 )
+from relprev.report.graphics import FIGURE_FORMATS, figure_bytes
+from relprev.report.hiding import hide_small_counts
+from relprev.report.layout import Layout, lay_out
 from relprev.report.page import manifest_text, render_layout, render_table
 
 RECORDED_PACKAGES = ("relprev", "numpy", "scipy", "numba", "scikit-learn")
