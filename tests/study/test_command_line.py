@@ -46,6 +46,16 @@ def test_init_without_a_terminal_needs_a_source(tmp_path):
     assert not (tmp_path / "s.toml").exists()
 
 
+def test_init_asks_on_a_terminal(tmp_path, monkeypatch):
+    monkeypatch.setattr("relprev.cli.study._on_terminal", lambda: True)
+    arguments = ["init", "--out", str(tmp_path / "study.toml")]
+    result = runner.invoke(app, arguments, input="neds\nendometriosis\n")
+    assert result.exit_code == 0, result.output
+    assert "Kind of data (mimic-iv, neds" in result.output
+    study = Study.from_toml(tmp_path / "study.toml")
+    assert (study.source.kind, study.cohort.condition.name) == ("neds", "endometriosis")
+
+
 def test_check_shows_steps_groups_and_codes_with_small_counts_hidden(tmp_path):
     file = write_tables(tmp_path)
     visits = pd.read_csv(tmp_path / "visits.csv")

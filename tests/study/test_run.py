@@ -62,7 +62,7 @@ def test_a_run_writes_everything_and_leaves_nothing_behind(finished):
     assert debiased.loc["North", "observed_ratio"] < debiased.loc["North", "estimate"]
     manifest = json.loads((out / "manifest.json").read_text())
     assert manifest["study"]["source"]["visits"] == "visits.csv"
-    assert manifest["data"]["files"]["codes.csv"] > 0
+    assert {item["name"] for item in manifest["data"]["files"]} == {"visits.csv", "codes.csv"}
     assert "ward: debiased" in manifest["seconds"]
     log = (out / "run.log").read_text()
     assert "cohort: finished in" in log

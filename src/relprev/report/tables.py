@@ -14,7 +14,7 @@ from rich.table import Table
 from relprev.display import HEADINGS, cell, heading, with_interval
 from relprev.estimates import readable, versus_words
 
-TEXT_COLUMNS = {HEADINGS["group"], HEADINGS["versus"]}
+TEXT_COLUMNS = {HEADINGS["group"], HEADINGS["versus"], "Step"}
 NUMBER = "number"
 TEXT = "text"
 
@@ -135,10 +135,14 @@ def _escaped(text: str) -> str:
     return frame.to_latex().split("\n")[1].removesuffix(r" \\")
 
 
-def render_text(frame: pd.DataFrame, title: str, width: int = 110) -> str:
+def render_text(frame: pd.DataFrame, title: str) -> str:
     """Plain-text table of the columns a reader needs; hidden or missing values as a dash."""
+    return print_table(readable(frame), title)
+
+
+def print_table(texts: pd.DataFrame, title: str | None = None, width: int = 110) -> str:
+    """Plain-text table of texts; columns that are words by their heading stand on the left."""
     table = Table(title=title, title_justify="left", title_style="bold")
-    texts = readable(frame)
     for name in texts:
         text = name in TEXT_COLUMNS
         widest = 0 if text else max(map(len, texts[name]), default=0)  # numbers are not broken

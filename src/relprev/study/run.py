@@ -31,6 +31,7 @@ from relprev.study.inspect import groups_table
 from relprev.study.options import CheckName, Method
 from relprev.study.result import StudyResult
 from relprev.study.simulated import SimulatedSource
+from relprev.study.source import source_words
 from relprev.study.store import (
     Outcome,
     Store,
@@ -41,7 +42,14 @@ from relprev.study.store import (
     timed,
 )
 from relprev.study.study import Study
-from relprev.study.variable import NEEDS, Variable, check_outcome, check_results, with_options
+from relprev.study.variable import (
+    NEEDS,
+    Variable,
+    check_outcome,
+    check_results,
+    sampling_words,
+    with_options,
+)
 
 LOG = "run.log"
 KEYS = ["group", "versus"]
@@ -64,7 +72,7 @@ def run_study(
             _write(report, work / FINISHED, log)
         require_replaceable(target, study.name, force)
         put_in_place(work / FINISHED, target, study.name)
-        shutil.rmtree(work, ignore_errors=True)
+    shutil.rmtree(work, ignore_errors=True)
     return StudyResult(report, target)
 
 
@@ -127,7 +135,8 @@ class _Run:
         unseen = uuid.uuid4().hex if source.is_database else ""  # read a database every time
         return digest(
             code_digest(), source.kind, source.arguments, self.study.described()["cohort"],
-            files_digest(source.files()), unseen,
+            asdict(self.study.inference), self.study.estimate.versus,
+            self.study.estimate.reference, files_digest(source.files()), unseen,
         )  # fmt: skip
 
     def _build(self) -> Outcome:
@@ -137,10 +146,13 @@ class _Run:
             require_columns(study, source)
             simulated = isinstance(source, SimulatedSource)
             built = build_cohorts(study.cohort, source, keep_ids=simulated)
-            values: dict[str, Any] = {"source": source.name, "details": dict(source.details)}
+            values: dict[str, Any] = {
+                "source": source_words(source), "details": dict(source.details),
+            }  # fmt: skip
             tables = {}
             for position, (name, item) in enumerate(built.items()):
                 cohort = replace(item.cohort, ids=None)
+                values["sampling"] = sampling_words(with_options(cohort, study.inference))
                 mark = cohort_digest(cohort)
                 cohort.save(self.store.path(f"cohort-{mark}.npz"))
                 values[name] = {"digest": mark, "left_out": dict(item.left_out)}
@@ -212,13 +224,14 @@ class _Run:
         return StudyReport(
             title=report.title or f"Relative prevalence of {words}",
             condition=words,
-            population=report.population or f"visits{f' with {rules}' if rules else ''}",
+            population=report.population or f"visits{f' where {rules}' if rules else ''}",
             source=source,
             variables=variables,
             manifest=self._manifest(),
             warnings=tuple(dict.fromkeys(said)),
             hide_small_counts=report.hide_small_counts,
             level=study.estimate.level,
+            sampling=self.outcomes["cohort"].values["sampling"],
         )
 
     def _manifest(self) -> dict[str, Any]:
@@ -229,7 +242,7 @@ class _Run:
             "versions": versions(),
             "study": self.study.described(),
             "data": {
-                "files": {file.name: file.stat().st_size for file in files},
+                "files": [{"name": file.name, "bytes": file.stat().st_size} for file in files],
                 "details": cohort["details"],
                 "cohorts": {name: cohort[name]["digest"] for name in names},
             },
