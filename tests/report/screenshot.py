@@ -50,7 +50,7 @@ def main(report: str, picture: str) -> None:
         page = browser.new_page(viewport=VIEW, color_scheme="light")
         page.goto(Path(report).resolve().as_uri())
         taken = Image.open(io.BytesIO(page.screenshot()))
-    taken.convert("RGB").quantize(64, dither=Image.Dither.NONE).save(picture, optimize=True)
+    taken.convert("RGB").quantize(256, dither=Image.Dither.NONE).save(picture, optimize=True)
 
 
 if __name__ == "__main__":

@@ -289,6 +289,12 @@ def test_decomposition_multiplies_out(folder):
     )
 
 
+def test_decomposition_that_is_only_nearly_exact_says_so(page):
+    """PURPLE's diagnosis rates are those of its fit."""
+    assert "By marital status the product is the ratio that the fitted model predicts" in page.words
+    assert "By race the product" not in page.words
+
+
 # -- structure -----------------------------------------------------------------------------
 
 

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
 from relprev.checks.result import CheckResult
-from relprev.display import cell
+from relprev.display import MISSING, cell
 from relprev.errors import InvalidInputError
 from relprev.estimates import versus_words
 from relprev.report import texts, words
@@ -53,9 +54,18 @@ class ReportFigure:
     ax: Axes
 
     @cached_property
-    def svg(self) -> str:
+    def svg(self) -> bytes:
+        """For a file."""
+        return figure_bytes(self.ax, "svg")
+
+    @property
+    def inline(self) -> str:
         """To stand in a page."""
-        return inline_svg(figure_bytes(self.ax, "svg"), self.name, self.title, self.description)
+        return inline_svg(self.svg, self.name, self.title, self.description)
+
+    def as_bytes(self, kind: str) -> bytes:
+        """As "svg", "png" or "pdf"."""
+        return self.svg if kind == "svg" else figure_bytes(self.ax, kind)
 
 
 @dataclass(frozen=True)
@@ -106,6 +116,20 @@ class VariablePart:
     attrition: ReportTable
     symptoms: ReportTable
     weights: ReportFigure | None
+
+    @property
+    def size(self) -> str:
+        """Visits and patients analysed, in words."""
+        last = self.steps[-1] if self.steps else Step("", MISSING, "", "")
+        people = f" by {last.patients} patients" if last.patients else ""
+        return "" if last.visits == MISSING else f"{last.visits} visits{people}"
+
+    @property
+    def multiplies_out(self) -> bool:
+        """Whether the decomposition is exact; PURPLE's is that of its fit."""
+        frame = self.decomposition.frame
+        gap = np.log(frame["diagnosis_ratio"] * frame["estimate"] / frame["observed_ratio"])
+        return not bool((np.abs(gap) > 0.005).any())
 
     @property
     def figures(self) -> Iterator[ReportFigure]:

@@ -97,7 +97,7 @@ def _files(layout: Layout) -> dict[str, bytes]:
     }
     for figure in layout.figures:
         for kind in FIGURE_FORMATS:
-            files[f"figures/{figure.name}.{kind}"] = figure_bytes(figure.ax, kind)
+            files[f"figures/{figure.name}.{kind}"] = figure.as_bytes(kind)
     for table in layout.tables:
         files[f"tables/{table.name}.html"] = render_table(table).encode()
         files[f"tables/{table.name}.tex"] = table.to_latex()
