@@ -129,7 +129,7 @@ def first_row(file: Path, delimiter: str = ",") -> list[str]:
                 return next(csv.reader(packed, delimiter=delimiter), [])
         with file.open(encoding="utf-8-sig", errors="replace") as lines:
             return next(csv.reader(lines, delimiter=delimiter), [])
-    except (EOFError, OSError) as error:
+    except (EOFError, OSError, zlib.error, csv.Error) as error:
         raise InvalidInputError(
             f"{file.name} cannot be read ({type(error).__name__}): it is damaged or cut short; "
             "download or copy it again"
