@@ -115,13 +115,15 @@ def test_packed_files_read_the_same(tmp_path):
 
 def test_missing_codes_become_missing(tmp_path):
     rows = [row(KEY_ED=1, AGE=-99, FEMALE=-9, RACE=-8, PAY1=-6, ZIPINC_QRTL=-5, PL_NCHS=-99),
-            row(KEY_ED=2, DISCWT="-99.9999999", NEDS_STRATUM=-9999, AGE="", RACE="")]  # fmt: skip
+            row(KEY_ED=2, DISCWT="-99.9999999", NEDS_STRATUM=-9999, AGE="", RACE=""),
+            row(KEY_ED=3, AGE=".", RACE=" ", PAY1=" 2")]  # fmt: skip
     source = read_neds(make(tmp_path / "NEDS_2019_Core.csv", rows), cache=tmp_path)
     assert source.query("""
         SELECT age, sex, race, payer, income_quartile, urbanicity, weight, stratum
         FROM visits ORDER BY visit
     """) == [(None, None, None, None, None, None, 4.5, 2019_20001),
-             (None, "F", None, "Medicare", 1, 1, None, None)]  # fmt: skip
+             (None, "F", None, "Medicare", 1, 1, None, None),
+             (None, "F", None, "Medicaid", 1, 1, 4.5, 2019_20001)]  # fmt: skip
 
 
 def test_visits_without_a_weight_are_counted_and_left_out(tmp_path):
