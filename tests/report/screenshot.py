@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-VIEW = {"width": 1100, "height": 1420}
+VIEW = {"width": 1100, "height": 1480}
 
 
 def find_chromium() -> str | None:

@@ -252,8 +252,19 @@ def test_every_estimate_travels_with_its_interval_or_says_that_there_is_none(pag
 
 
 def test_groups_without_estimate_are_named(page):
-    assert "Left out by race: Other (fewer than 11 visits)" in page.words
+    assert "No estimate by race for Other: fewer than 11 visits." in page.words
     assert "No estimate by region for east." in page.words
+
+
+def test_group_left_out_is_named_once(withheld):
+    found = replace(withheld, left_out={"east": "too few patients are diagnosed"})
+    words = Page(render_page(study(found))).words
+    assert words.count("No estimate by region for") == 1
+
+
+def test_columns_without_content_are_not_shown(race):
+    bare = replace(race, symptoms=race.symptoms.assign(description=""))
+    assert "Description" not in render_page(study(bare))
 
 
 def test_interval_that_includes_one_is_called_so(race):

@@ -32,6 +32,7 @@ INTERVALS = {
     "observed_ratio": ("observed_ci_low", "observed_ci_high"),
     "diagnosis_ratio": ("diagnosis_ci_low", "diagnosis_ci_high"),
 }
+SHOWN_SYMPTOMS = 15  # in the figure
 CHECK_INTERVALS = ("drift", "debiased", "predictive_value")
 CHECK_COLUMNS = {  # what people read of a check's table; its CSV file holds all
     "agreement": ("group", "versus", "purple", "debiased", "ratio", "p_value"),
@@ -220,7 +221,10 @@ def _variable(report: StudyReport, found: VariableFindings, slug: str) -> Variab
         steps=tuple(_step(row) for row in attrition.to_dict("records")),
         attrition=ReportTable(f"attrition-{slug}", f"Attrition by {found.name}", attrition),
         symptoms=ReportTable(
-            f"symptoms-{slug}", f"Features that carry the estimate by {found.name}", found.symptoms
+            f"symptoms-{slug}",
+            f"Features that carry the estimate by {found.name}",
+            found.symptoms,
+            tuple(str(name) for name in found.symptoms if not _blank(found.symptoms[name])),
         ),
         weights=_weights(found, slug),
     )
@@ -272,9 +276,13 @@ def _weights(found: VariableFindings, slug: str) -> ReportFigure | None:
         return None
     return ReportFigure(
         f"symptoms-{slug}", f"Features that carry the estimate by {found.name}",
-        "Bars of the features' weights. The table that follows holds the same numbers.",
-        off_screen(plot_symptoms(found.symptoms)),
+        "Bars of the strongest features' weights. The table that follows holds the numbers.",
+        off_screen(plot_symptoms(found.symptoms.head(SHOWN_SYMPTOMS))),
     )  # fmt: skip
+
+
+def _blank(column: pd.Series) -> bool:
+    return bool((column.isna() | (column.astype(str) == "")).all())
 
 
 def _check(report: StudyReport, variable: str, check: CheckResult, name: str) -> CheckPart:

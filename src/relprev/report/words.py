@@ -145,11 +145,11 @@ def _limits(report: StudyReport) -> Iterator[str]:
     if without:
         yield f"No confidence intervals by {_listed(without)}: how much chance matters is unknown."
     for found in report.variables:
-        withheld = _without_estimate(_main(found))
+        withheld = [g for g in _without_estimate(_main(found)) if g not in found.left_out]
         if withheld:
             yield f"No estimate by {found.name} for {_listed(withheld)}."
         for group, reason in found.left_out.items():
-            yield f"Left out by {found.name}: {group} ({reason})."
+            yield f"No estimate by {found.name} for {group}: {reason}."
 
 
 def _without_estimate(frame: pd.DataFrame) -> list[str]:
