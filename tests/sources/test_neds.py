@@ -283,3 +283,12 @@ def test_a_layout_file_serves_other_years(tmp_path):
         read_neds(file, cache=tmp_path / "cache")
     source = read_neds(file, layout=layout, cache=tmp_path / "cache")
     assert source.query("SELECT year FROM visits") == [(2021,)]
+
+
+@pytest.mark.parametrize("text", ["", "name\nAGE\n", "position,name\none,AGE\n",
+                                  "position,name\n1,AGE\n2,age\n", "position,name\n1\n"])  # fmt: skip
+def test_a_layout_file_out_of_form_is_refused(tmp_path, text):
+    layout = tmp_path / "layout.csv"
+    layout.write_text(text)
+    with pytest.raises(InvalidInputError, match=r"layout\.csv must be a CSV file with the columns"):
+        read_layout("Core", 2021, layout)
