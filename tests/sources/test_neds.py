@@ -285,8 +285,16 @@ def test_a_layout_file_serves_other_years(tmp_path):
     assert source.query("SELECT year FROM visits") == [(2021,)]
 
 
-@pytest.mark.parametrize("text", ["", "name\nAGE\n", "position,name\none,AGE\n",
-                                  "position,name\n1,AGE\n2,age\n", "position,name\n1\n"])  # fmt: skip
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "name\nAGE\n",
+        "position,name\none,AGE\n",
+        "position,name\n1,AGE\n2,age\n",
+        "position,name\n1\n",
+    ],
+)
 def test_a_layout_file_out_of_form_is_refused(tmp_path, text):
     layout = tmp_path / "layout.csv"
     layout.write_text(text)
