@@ -37,7 +37,8 @@ def coverage(
     jobs = [(name, number) for number in range(replicates) for name in scenario]
     command = f"coverage --replicates {replicates}"
     table = run_all(coverage_.replicate, jobs, out, processes, command)
-    _show(coverage_.summary(table), coverage_.rejections(table))
+    truths = coverage_.true_ratios(out.with_name("truth.csv"))
+    _show(coverage_.summary(table, truths), coverage_.rejections(table))
 
 
 @app.command()

@@ -33,8 +33,11 @@ from relprev.groups import group_counts, group_sums
 from relprev.inference.design import SamplingDesign
 from relprev.inference.estimable import domain_rows, estimable
 from relprev.inference.folds import make_folds
+from relprev.inference.lasso import L1_STRENGTHS
 from relprev.inference.moments import GroupMoments, group_moments
 from relprev.inference.nuisance import (
+    LassoPropensity,
+    Learner,
     PurpleRisk,
     RidgePropensity,
     bounded,
@@ -50,19 +53,22 @@ from relprev.model.path import Lambdas, grid
 from relprev.model.screening import screen
 from relprev.progress import Advance, progress
 
+DEFAULT_STRENGTHS = {"ridge": STRENGTHS, "l1": L1_STRENGTHS}
+
 
 class DebiasedPURPLE(BaseEstimator):
     """Relative prevalence by the doubly robust score, with confidence intervals.
 
     Parameters
     ----------
-    propensity : "ridge" or scikit-learn classifier
-        Model of the group given x. ``"ridge"``: multinomial logistic regression.
+    propensity : "ridge", "l1" or scikit-learn classifier
+        Model of the group given x. ``"ridge"``: multinomial logistic regression; ``"l1"``:
+        logistic regressions with an L1 penalty, for groups that differ in few features.
     m : "purple", None or scikit-learn classifier
         Model of the diagnosis given x. ``"purple"``: the logistic PURPLE model; None: none
         (the case-only estimator); a classifier is fitted to s given x.
-    strengths : sequence of float
-        Ridge strengths to choose from by out-of-fold log-loss.
+    strengths : sequence of float, optional
+        Ridge strengths or L1 penalties to choose from by out-of-fold log-loss.
     lambdas : "paper", "log", float or sequence of float
         PURPLE penalties to choose from by out-of-fold deviance.
     folds : int
@@ -116,7 +122,7 @@ class DebiasedPURPLE(BaseEstimator):
         propensity: Any = "ridge",
         m: Any = "purple",
         *,
-        strengths: Sequence[float] = STRENGTHS,
+        strengths: Sequence[float] | None = None,
         lambdas: Lambdas = "paper",
         folds: int = 5,
         tuning_folds: int | None = None,
@@ -205,12 +211,12 @@ class DebiasedPURPLE(BaseEstimator):
             raise InvalidInputError(f"folds must be a whole number >= 2, got {self.folds!r}")
         for name in ("propensity", "m"):
             value = getattr(self, name)
-            known = {"propensity": ("ridge",), "m": ("purple",)}[name]
+            known = {"propensity": list(DEFAULT_STRENGTHS), "m": ["purple"]}[name]
             if isinstance(value, str) and value not in known:
-                raise InvalidInputError(
-                    f"{name} must be {known[0]!r} or a classifier, got {value!r}"
-                )
-        if any(not 0 <= value < np.inf for value in self.strengths) or not len(self.strengths):
+                words = " or ".join(map(repr, known))
+                raise InvalidInputError(f"{name} must be {words} or a classifier, got {value!r}")
+        given = [0.0] if self.strengths is None else list(self.strengths)
+        if not given or any(not 0 <= value < np.inf for value in given):
             raise InvalidInputError(f"strengths must be finite and not negative: {self.strengths}")
         if self.reference is not None and self.reference not in cohort.group_names:
             raise InvalidInputError(
@@ -221,7 +227,7 @@ class DebiasedPURPLE(BaseEstimator):
         problem = Problem.from_cohort(kept)
         folds = make_folds(kept, design, self.folds, self.random_state)
         n_patients = kept.n if kept.clusters is None else len(np.unique(kept.clusters))
-        steps = (len(self.strengths) + len(folds)) * isinstance(self.propensity, str)
+        steps = (len(self._strengths()) + len(folds)) * isinstance(self.propensity, str)
         steps += (len(grid(self.lambdas, problem)) + len(folds)) * isinstance(self.m, str)
         reference = int(np.argmax(problem.group_weight))
         if self.reference in kept.group_names:
@@ -254,12 +260,23 @@ class DebiasedPURPLE(BaseEstimator):
                     problem.omega, folds,
                 )
             )  # fmt: skip
+        learner: Learner = (
+            RidgePropensity(problem, n_patients) if self.propensity == "ridge"
+            else LassoPropensity(problem)
+        )  # fmt: skip
         found = cross_fit(
-            RidgePropensity(problem, n_patients), folds, self.strengths,
+            learner, folds, self._strengths(),
             tuning_folds=self.tuning_folds, advance=lambda step: advance(f"propensities, {step}"),
         )  # fmt: skip
         self.strength_, self.propensity_tuning_ = found.chosen, found.tuning
         return found.values
+
+    def _strengths(self) -> Sequence[float]:
+        if self.strengths is not None:
+            return self.strengths
+        return (
+            DEFAULT_STRENGTHS.get(self.propensity, ()) if isinstance(self.propensity, str) else ()
+        )
 
     def _risks(
         self, problem: Problem, data: ScoreData, folds: list[NDArray[np.int64]],

@@ -36,6 +36,7 @@ from sklearn.base import clone
 from relprev.design import Dense
 from relprev.design.base import FloatArray
 from relprev.errors import InvalidInputError
+from relprev.inference.lasso import Comparison, LassoModel, comparisons, fit_lasso
 from relprev.inference.propensity import PropensityModel, PropensityProblem, fit_propensity
 from relprev.model.likelihood import Parameters, Problem, evaluate
 from relprev.model.path import RIDGE_FLOOR, ridge
@@ -87,7 +88,7 @@ class RidgePropensity:
     n_units: int
 
     def scarce(self, rows: Rows) -> int:
-        return int(np.bincount(self.problem.g[rows], minlength=self.problem.n_groups).min())
+        return _smallest_group(self.problem, rows)
 
     def inputs(self, rows: Rows) -> PropensityProblem:
         part = self.problem.take(rows)
@@ -100,9 +101,38 @@ class RidgePropensity:
         return fit_propensity(train, strength, start)
 
     def judge(self, model: PropensityModel, rows: Rows) -> tuple[FloatArray, float]:
-        values = bounded(model.probabilities(self.problem.X.take(rows)))
-        chance = values[np.arange(len(rows)), self.problem.g[rows]]
-        return values, float(-(self.problem.omega[rows] @ np.log(chance)))
+        return _judged(model, self.problem, rows)
+
+
+@dataclass(frozen=True)
+class LassoPropensity:
+    """pi_g(x) by `relprev.inference.lasso`."""
+
+    most_rows: ClassVar[int] = 2**62
+    problem: Problem
+
+    def scarce(self, rows: Rows) -> int:
+        return _smallest_group(self.problem, rows)
+
+    def inputs(self, rows: Rows) -> list[Comparison]:
+        return comparisons(self.problem.take(rows))
+
+    def fit(self, train: list[Comparison], strength: float, start: LassoModel | None) -> LassoModel:
+        return fit_lasso(train, strength, start, ACCURACY)
+
+    def judge(self, model: LassoModel, rows: Rows) -> tuple[FloatArray, float]:
+        return _judged(model.propensity, self.problem, rows)
+
+
+def _smallest_group(problem: Problem, rows: Rows) -> int:
+    return int(np.bincount(problem.g[rows], minlength=problem.n_groups).min())
+
+
+def _judged(model: PropensityModel, problem: Problem, rows: Rows) -> tuple[FloatArray, float]:
+    """Propensities of the rows, and their log-loss."""
+    values = bounded(model.probabilities(problem.X.take(rows)))
+    chance = values[np.arange(len(rows)), problem.g[rows]]
+    return values, float(-(problem.omega[rows] @ np.log(chance)))
 
 
 @dataclass(frozen=True)
