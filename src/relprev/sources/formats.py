@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import csv
+import errno
 import gzip
 import shutil
 import tempfile
@@ -53,7 +54,7 @@ def _unpack(path: Path, folder: Path) -> Path:
             "password and give the path of the file to read"
         ) from None
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError) as error:
-        if isinstance(error, OSError) and error.errno is not None:
+        if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
             raise  # the disk, not the file
         raise InvalidInputError(
             f"{path.name} cannot be unpacked ({type(error).__name__}); it is damaged or cut "
