@@ -61,6 +61,8 @@ def test_demo_shows_the_wrong_way_ratio_and_writes_the_report(tmp_path):
     assert done.returncode == 0, done.stderr
     for heading in ("Recorded", "Diagnosis-rate", "Corrected", "Truth"):
         assert heading in done.stdout
+    row = next(line for line in done.stdout.splitlines() if "Group A" in line)
+    assert row.endswith("│")  # not cut off
     assert "Group A: records say 0." in done.stdout
     assert f"Report: {tmp_path / 'demo' / 'report.html'}" in done.stdout
     assert "Study" in done.stderr  # the progress bar

@@ -15,6 +15,7 @@ from relprev.display import HEADINGS, cell, heading, with_interval
 from relprev.estimates import readable, versus_words
 
 TEXT_COLUMNS = {HEADINGS["group"], HEADINGS["versus"], "Step"}
+NARROW, WIDE = 80, 140  # characters of a table on the terminal
 NUMBER = "number"
 TEXT = "text"
 
@@ -140,15 +141,15 @@ def render_text(frame: pd.DataFrame, title: str) -> str:
     return print_table(readable(frame), title)
 
 
-def print_table(texts: pd.DataFrame, title: str | None = None, width: int = 110) -> str:
-    """Plain-text table of texts; columns that are words by their heading stand on the left."""
+def print_table(texts: pd.DataFrame, title: str | None = None) -> str:
+    """Plain-text table of texts. Names of groups and steps may take several lines, numbers not."""
     table = Table(title=title, title_justify="left", title_style="bold")
     for name in texts:
         text = name in TEXT_COLUMNS
-        widest = 0 if text else max(map(len, texts[name]), default=0)  # numbers are not broken
-        table.add_column(str(name), justify="left" if text else "right", min_width=widest)
+        table.add_column(str(name), justify="left" if text else "right", no_wrap=not text)
     for row in texts.itertuples(index=False):
         table.add_row(*row)
-    console = Console(file=io.StringIO(), width=width, color_system=None)
+    natural = Console(width=10_000).measure(table).maximum
+    console = Console(file=io.StringIO(), width=min(max(natural, NARROW), WIDE), color_system=None)
     console.print(table, markup=False)
     return str(console.file.getvalue())  # type: ignore[attr-defined]
