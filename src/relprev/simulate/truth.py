@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from relprev.estimates import ratio
 from relprev.simulate import ed_visits
 
-POPULATION = 4_000_000
+POPULATION = 2_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +56,7 @@ class Truth:
 def population_truth(values: Sequence[str], n_visits: int, **settings: Any) -> Truth:
     """The truth of the groups of `relprev.simulate.ed_visits`, whose names in the files differ.
 
-    Taken from at least four million visits of the same world, the simulated ones first.
+    Taken from at least two million visits of the same world, the simulated ones first.
     """
     population = ed_visits(max(n_visits, POPULATION), **settings)
     groups = population.cohort.groups
