@@ -37,7 +37,8 @@ def coverage(
     jobs = [(name, number) for number in range(replicates) for name in scenario]
     command = f"coverage --replicates {replicates}"
     table = run_all(coverage_.replicate, jobs, out, processes, command)
-    _show(coverage_.summary(table), coverage_.rejections(table))
+    truths = coverage_.true_ratios(out.with_name("truth.csv"))
+    _show(coverage_.summary(table, truths), coverage_.rejections(table))
 
 
 @app.command()
@@ -65,9 +66,9 @@ def bias(
 ) -> None:
     """Bias on code vectors with a simulated condition, beside PURPLE's."""
     place = None if nhds is None else str(nhds)
-    jobs = [(name, number) for number in range(replicates) for name in bias_.scenarios(place)]
     command = f"bias {'--nhds PATH ' if nhds else ''}--replicates {replicates}"
     run = partial(bias_.replicate, nhds=place)
+    jobs = bias_.jobs(place, replicates)
     _show(bias_.summary(run_all(run, jobs, out, processes, command)))
 
 

@@ -19,10 +19,16 @@ from simulations.replicates import Job
 RATES_B = (0.1, 0.5, 0.9)
 
 
-def scenarios(nhds: str | None) -> list[str]:
-    """Data, setting and diagnosis rate of group b, as one name."""
+def jobs(nhds: str | None, replicates: int) -> list[Job]:
+    """All settings and diagnosis rates of group b; one kind of data after the other."""
     kinds = ["artificial"] if nhds is None else ["nhds-2010", "artificial"]
-    return [f"{kind}/{name}/{rate}" for kind in kinds for name in SETTINGS for rate in RATES_B]
+    cells = [f"{name}/{rate}" for name in SETTINGS for rate in RATES_B]
+    return [
+        (f"{kind}/{cell}", number)
+        for kind in kinds
+        for number in range(replicates)
+        for cell in cells
+    ]
 
 
 def replicate(job: Job, nhds: str | None) -> list[dict[str, Any]]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from relprev.checks import check_constant_ratio
-from relprev.estimates import contrasts
+from relprev.files import written_whole
 from relprev.inference import DebiasedPURPLE
 from relprev.inference.moments import group_moments
 from relprev.inference.result import infer
@@ -32,23 +33,34 @@ def replicate(job: Job) -> list[dict[str, Any]]:
         "doubly robust": fitted.relative_prevalence(versus),
         "case-only": infer(case_only, cohort.group_names, *counts, np.ones((2, 2)), versus),
     }
-    known = truth(scenario)
-    true_ratio = {
-        scenario.names[g]: known[g] / known[1] for g, _ in contrasts(scenario.names, versus)
-    }
     tests = {f"p_{by}": check_constant_ratio(fitted, by).p_value for by in ("trend", "quintiles")}
     rows = []
     for method, result in results.items():
-        table = result.to_frame()[COLUMNS].assign(truth=lambda t: t.group.map(true_ratio))
         head = {"scenario": job[0], "replicate": job[1], "method": method}
         head["n_diagnosed"] = int(cohort.diagnosed.sum())
         head |= tests if method == "doubly robust" else {}
-        rows += [head | row for row in table.to_dict("records")]
+        rows += [head | row for row in result.to_frame()[COLUMNS].to_dict("records")]
     return rows
 
 
-def summary(table: pd.DataFrame) -> pd.DataFrame:
+def true_ratios(path: Path) -> pd.DataFrame:
+    """Scenario, group and true ratio to group b, from the file or computed and kept there."""
+    if not path.is_file():
+        rows = []
+        for name, scenario in SCENARIOS.items():
+            means = truth(scenario)
+            rows += [
+                {"scenario": name, "group": group, "truth": mean / means[1]}
+                for group, mean in zip(scenario.names, means, strict=True)
+            ]
+        with written_whole(path) as temporary:
+            pd.DataFrame(rows).to_csv(temporary, index=False)
+    return pd.read_csv(path)
+
+
+def summary(table: pd.DataFrame, truths: pd.DataFrame) -> pd.DataFrame:
     """Coverage, bias and standard errors for every scenario, method and contrast."""
+    table = table.merge(truths, on=["scenario", "group"], how="left", validate="many_to_one")
     error = np.log(table.estimate / table.truth)
     table = table.assign(
         covered=(table.ci_low <= table.truth) & (table.truth <= table.ci_high), error=error

@@ -2,10 +2,160 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from relprev.files import written_whole
+from simulations import bias, coverage, power
 
 PAGE = Path(__file__).parent.parent / "docs" / "evidence" / "coverage.md"
+WORDS = {
+    "two_groups": "two groups",
+    "four_groups": "four groups",
+    "repeat_patients": "repeat patients, whose visits are alike",
+    "survey": "survey: 15 strata, 180 primary sampling units, unequal weights",
+    "few_cases": "about 200 diagnosed in all",
+    "interactions": "p(y\\|x) has interactions the model lacks",
+    "strong_shift": "symptoms differ strongly between groups",
+}
+CHECKS = {
+    "trend": "`check_constant_ratio`",
+    "quintiles": "the same, by fifths of risk",
+    "unconstrained": "`compare_unconstrained`",
+    "calibration": "`check_calibration`",
+}
 
 
 def write_page(results: Path, out: Path) -> None:
-    """Write the page."""
+    """Write the page from ``coverage.csv``, ``power.csv`` and ``bias.csv``."""
+    parts = [_INTRODUCTION, _coverage(results), _power(results), _bias(results)]
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with written_whole(out) as temporary:
+        temporary.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
+
+
+_INTRODUCTION = """\
+<!-- Written by `python -m simulations page`; do not edit. -->
+
+# Coverage, bias and the power of checks
+
+Simulated data have a truth to compare with. This page is written by `python -m simulations page`
+from the tables in `simulations/results`; each section names the command that made its table."""
+
+
+def _coverage(results: Path) -> str:
+    table = pd.read_csv(results / "coverage.csv")
+    rows = coverage.summary(table, coverage.true_ratios(results / "truth.csv"))
+    ours, cases = (rows[rows.method == name] for name in ("doubly robust", "case-only"))
+    body = [
+        [
+            WORDS[row.scenario] + (f", group {row.group}" if row.scenario == "four_groups" else ""),
+            f"{row.n_diagnosed:,.0f}", f"{row.truth:.2f}",
+            f"{row.coverage:.1%} ± {row.coverage_error:.1%}", f"{other.coverage:.1%}",
+            f"{row.mean_std_error:.3f}", f"{row.sd:.3f}",
+            f"{row.bias:+.4f} ± {row.sd / np.sqrt(row.replicates):.4f}",
+        ]
+        for row, other in zip(ours.itertuples(), cases.itertuples(), strict=True)
+    ]  # fmt: skip
+    head = ["scenario", "diagnosed", "true ratio", "covered", "covered, case-only",
+            "mean standard error", "SD of estimates", "bias of log ratio"]  # fmt: skip
+    size = coverage.rejections(table)
+    tested = [
+        [WORDS[row.scenario], f"{row.trend:.1%}", f"{row.quintiles:.1%}"]
+        for row in size.itertuples()
+    ]
+    count = int(ours.replicates.min())
+    return "\n\n".join(
+        [
+            "## Do 95% intervals hold the truth 95% of the time?",
+            f"{count:,} cohorts of each kind: 20,000 visits (4,000 in the one with few cases) with "
+            "30 symptoms, diagnosis rates between 20% and 50%. Standard errors, their spread and "
+            "the bias are those of the logarithm of the ratio, by `DebiasedPURPLE` as it is by "
+            "default; ± is what the number of replicates leaves uncertain. *Case-only* is "
+            "`DebiasedPURPLE(m=None)`.",
+            _table(head, body),
+            "The test of a constant ratio of diagnosis rates on the same cohorts, where the ratio "
+            "is constant: how often it rejects at the 5% level (± "
+            f"{np.sqrt(0.05 * 0.95 / count):.1%}).",
+            _table(["scenario", "trend in risk", "fifths of risk"], tested),
+            _made(results / "coverage.json"),
+        ]
+    )
+
+
+def _power(results: Path) -> str:
+    rows = power.summary(pd.read_csv(results / "power.csv"))
+    body = [
+        [
+            f"{row.drift:g}-fold" if row.drift > 1 else "none" + _patients(row.scenario),
+            f"{row.n_diagnosed:,.0f}", *(f"{getattr(row, check):.0%}" for check in CHECKS),
+        ]
+        for row in rows.itertuples()
+    ]  # fmt: skip
+    counts = [
+        f"{rows[f'replicates_{check}'].min():,.0f} for {words}"
+        for check, words in CHECKS.items()
+        if check != "quintiles"
+    ]
+    return "\n\n".join(
+        [
+            "## Do the checks notice when they should?",
+            "In one of two groups the diagnosis rate rises with risk, by the given factor between "
+            "the 5th and the 95th percentile of risk. The table holds the share of cohorts about "
+            "which a check raises concern, at the 5% level; in the rows without a drift there is "
+            "nothing to find. The last two checks are the paper's. Replicates of each row: "
+            + ", ".join(counts)
+            + ".",
+            _table(["drift", "diagnosed", *CHECKS.values()], body),
+            _made(results / "power.json"),
+        ]
+    )
+
+
+def _patients(scenario: str) -> str:
+    return ", repeat patients" if scenario.endswith("patients") else ""
+
+
+def _bias(results: Path) -> str:
+    rows = bias.summary(pd.read_csv(results / "bias.csv"))
+    body = [
+        [
+            *row.scenario.split("/"), f"{row.n_diagnosed:,.0f}", f"{row.truth:.2f}",
+            f"{row.recorded:.2f}", f"{row.purple:.3f} ± {row.purple_sd:.3f}",
+            f"{row.debiased:.3f} ± {row.debiased_sd:.3f}", f"{row.std_error:.3f}",
+        ]
+        for row in rows.itertuples()
+    ]  # fmt: skip
+    head = ["data", "condition", "rate in b", "diagnosed", "true ratio", "recorded ÷ true",
+            "PURPLE ÷ true", "DebiasedPURPLE ÷ true", "its standard error"]  # fmt: skip
+    return "\n\n".join(
+        [
+            "## Bias on real and artificial codes",
+            "Codes of real discharges (National Hospital Discharge Survey 2010, Black against "
+            "white patients) or of artificial visits, with a condition simulated from them in four "
+            "ways; the diagnosis rate is 0.5 in group a. "
+            f"Mean ± SD over {int(rows.draws.min())} draws of condition and diagnosis; the mean is "
+            "uncertain by its SD over the square root of that number.",
+            _table(head, body),
+            _made(results / "bias.json"),
+        ]
+    )
+
+
+def _made(note: Path) -> str:
+    made: dict[str, Any] = json.loads(note.read_text(encoding="utf-8"))
+    versions = ", ".join(f"{name} {number}" for name, number in made["versions"].items())
+    return (
+        f"Made on {made['date']} by `python -m simulations {made['command']}` "
+        f"with Python {made['python']}, {versions}."
+    )
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)

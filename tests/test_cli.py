@@ -61,11 +61,13 @@ def test_demo_shows_the_wrong_way_ratio_and_writes_the_report(tmp_path):
     assert done.returncode == 0, done.stderr
     for heading in ("Recorded", "Diagnosis-rate", "Corrected", "Truth"):
         assert heading in done.stdout
+    row = next(line for line in done.stdout.splitlines() if "Group A" in line)
+    assert row.endswith("│")  # not cut off
     assert "Group A: records say 0." in done.stdout
     assert f"Report: {tmp_path / 'demo' / 'report.html'}" in done.stdout
     assert "Study" in done.stderr  # the progress bar
     table = pd.read_csv(tmp_path / "demo" / "estimates.csv")
-    table = table[table["method"] == "debiased"].set_index("group")
+    table = table[table["method"] == "DebiasedPURPLE"].set_index("group")
     assert table.loc["Group A", "observed_ratio"] < 1 < table.loc["Group A", "truth"]
     assert abs(np.log(table["estimate"] / table["truth"])).max() < 0.15
     assert (tmp_path / "demo" / "report.html").stat().st_size > 50_000

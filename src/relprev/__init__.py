@@ -18,6 +18,7 @@ from relprev.cohort import Cohort, as_cohort
 from relprev.estimates import RelativePrevalence
 from relprev.inference import DebiasedPURPLE, anchor, bootstrap, plan
 from relprev.model import PURPLE, RepeatedSplits, repeated_splits
+from relprev.study import Study
 
 __version__ = "0.1.0"
 
@@ -27,6 +28,7 @@ __all__ = [
     "DebiasedPURPLE",
     "RelativePrevalence",
     "RepeatedSplits",
+    "Study",
     "anchor",
     "as_cohort",
     "baselines",

@@ -14,7 +14,7 @@ import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, cached_property
 from importlib import resources
 from pathlib import Path
 
@@ -215,7 +215,16 @@ class CodeSet:
         return _from_toml(path.stem, path.read_text(encoding="utf-8"))
 
     def __contains__(self, code: tuple[str, str]) -> bool:
-        return any(pattern.matches(*code) for pattern in self.patterns)
+        return code in self._codes or any(pattern.matches(*code) for pattern in self._broad)
+
+    @cached_property
+    def _codes(self) -> frozenset[tuple[str, str]]:
+        return frozenset((p.version, p.text) for p in self.patterns if p not in self._broad)
+
+    @cached_property
+    def _broad(self) -> tuple[CodePattern, ...]:
+        """Prefixes and regular expressions."""
+        return tuple(p for p in self.patterns if p.text.endswith("*") or _is_expression(p.text))
 
     def matching(self, codes: Iterable[tuple[str, str]]) -> set[tuple[str, str]]:
         """Those of the given (version, code) pairs that belong to the set."""

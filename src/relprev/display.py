@@ -18,7 +18,7 @@ HEADINGS = {
     "truth": "Truth",
     "n": "Visits",
     "n_diagnosed": "Diagnosed",
-    "p_value": "P\N{NON-BREAKING HYPHEN}value",
+    "p_value": "P value",
     "ci_low": "Interval from",
     "ci_high": "Interval to",
     "std_error": "Standard error (log)",

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
+from contextlib import contextmanager
 from functools import cache
 from typing import Any, TypeVar
 
@@ -72,10 +72,15 @@ def map_threads(function: Callable[[Any], T], items: Sequence[Any]) -> list[T]:
     return list(_shared_pool().map(function, items))
 
 
-def one_blas_thread() -> AbstractContextManager[Any]:
-    """Inside, linear algebra libraries use one thread: theirs would wait for the cores in ours."""
-    limit: AbstractContextManager[Any] = _libraries().limit(limits=1, user_api="blas")
-    return limit
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Inside, linear algebra libraries use one thread: theirs would fight ours for the cores.
+
+    Their products are small here, and threads that wait for each other on a busy machine
+    make them many times slower. Also a decorator.
+    """
+    with _libraries().limit(limits=1, user_api="blas"):
+        yield
 
 
 @cache

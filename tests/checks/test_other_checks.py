@@ -138,6 +138,15 @@ def test_unconstrained_is_better_when_groups_differ(different):
     assert found.statistic > 0.01
 
 
+def test_agreement_is_found_when_the_model_holds(steady):
+    cohort, _, fitted = steady
+    found = agreement(PURPLE(lambdas=1e-4).fit(cohort), fitted, "b")
+    assert found.verdict == "no concern"
+    assert found.p_value > 0.05
+    row = found.table.iloc[0]
+    assert row["z"] == pytest.approx(np.log(row["purple"] / row["debiased"]) / row["std_error"])
+
+
 def test_agreement_notices_a_shrunken_purple(steady):
     cohort, _, fitted = steady
     close = agreement(PURPLE(lambdas=1e-5).fit(cohort), fitted, "b")

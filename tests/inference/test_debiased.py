@@ -10,7 +10,8 @@ from sklearn.tree import DecisionTreeClassifier
 from relprev import as_cohort
 from relprev.errors import DataWarning, InvalidInputError, TooFewCasesError
 from relprev.estimates import COLUMNS
-from relprev.inference import DebiasedPURPLE
+from relprev.inference import DebiasedPURPLE, SamplingDesign
+from relprev.inference.folds import make_folds
 
 FAST = {"strengths": (3.0,), "lambdas": 1e-4, "folds": 3}
 
@@ -205,6 +206,24 @@ def test_survey_design_is_used_and_a_domain_keeps_it():
     assert domain.moments_.degrees_of_freedom == 50 - 6
     assert len(domain.design_.stratum) == 60
     assert domain.relative_prevalence().to_frame()["n"].sum() == inside.sum()
+
+
+def test_no_patient_is_split_over_folds():
+    data, _ = make(n=3000)
+    patients = np.random.default_rng(0).integers(0, 800, 3000)
+    cohort = as_cohort(**data, clusters=patients)
+    folds = make_folds(cohort, SamplingDesign.from_cohort(cohort), 5, 0)
+    seen = [set(patients[rows]) for rows in folds]
+    assert sum(map(len, folds)) == 3000
+    assert sum(map(len, seen)) == len(set(patients))
+
+
+def test_rows_without_weight_are_refused_with_a_remedy():
+    data, _ = make(n=1000)
+    weight = np.ones(1000)
+    weight[:10] = 0.0
+    with pytest.raises(InvalidInputError, match=r"sample_weight must be positive.*drop rows"):
+        DebiasedPURPLE(**FAST).fit(**data, sample_weight=weight)
 
 
 def test_no_psu_is_split_over_folds():

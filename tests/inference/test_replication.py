@@ -118,6 +118,33 @@ def test_replicates_are_continued_from_the_file(tmp_path):
     np.testing.assert_allclose(more.std_errors(), whole.std_errors())
 
 
+def test_the_number_of_processes_does_not_matter(tmp_path):
+    cohort = as_cohort(**survey())
+    out = tmp_path / "replicates.csv"
+    one = bootstrap(Observed(), cohort, "b", replicates=12)
+    bootstrap(Observed(), cohort, "b", replicates=5, out=out)
+    two = bootstrap(Observed(), cohort, "b", replicates=12, processes=2, out=out)
+    np.testing.assert_allclose(two.std_errors(), one.std_errors(), rtol=1e-12)
+    assert two.replicates["replicate"].tolist() == one.replicates["replicate"].tolist()
+
+
+def test_a_file_of_another_study_is_not_continued(tmp_path):
+    cohort, out = as_cohort(**survey()), tmp_path / "replicates.csv"
+    bootstrap(Observed(), cohort, "b", replicates=3, out=out)
+    for other, seed in ((cohort, 1), (as_cohort(**survey(seed=1)), 0)):
+        with pytest.raises(InvalidInputError, match=r"replicates\.csv holds replicates of other"):
+            bootstrap(Observed(), other, "b", replicates=5, random_state=seed, out=out)
+    (tmp_path / "other.csv").write_text("a,b\n1,2\n")
+    with pytest.raises(InvalidInputError, match="delete it"):
+        bootstrap(Observed(), cohort, "b", replicates=5, out=tmp_path / "other.csv")
+
+
+@pytest.mark.parametrize("processes", [0, 1.5])
+def test_number_of_processes_is_checked(processes):
+    with pytest.raises(InvalidInputError, match="processes"):
+        bootstrap(Observed(), as_cohort(**survey()), "b", processes=processes)
+
+
 def test_degenerate_replicates_are_counted():
     rng = np.random.default_rng(0)
     g = np.repeat([0, 1], [300, 40])

@@ -41,6 +41,16 @@ def test_interval_is_student_t_on_the_log_scale():
     assert np.log(row["estimate"] / row["ci_low"]) == pytest.approx(half)
 
 
+def test_p_value_is_the_level_at_which_the_interval_reaches_one():
+    same, other = result(df=12, error=1.0).to_frame().to_dict("records")
+    assert (same["estimate"], same["p_value"]) == pytest.approx((1.0, 1.0))
+    statistic = abs(np.log(other["estimate"])) / other["std_error"]
+    assert other["p_value"] == pytest.approx(2 * stats.t.sf(statistic, 12))
+    touching = result(df=12, error=1.0, level=1 - other["p_value"]).to_frame().iloc[1]
+    ends = np.log([touching["ci_low"], touching["ci_high"]])
+    assert np.abs(ends).min() == pytest.approx(0, abs=1e-9)
+
+
 def test_few_informative_cases_widen_the_interval():
     wide, narrow = result(information=10.0).to_frame(), result().to_frame()
     assert (wide["ci_high"] > narrow["ci_high"]).all()

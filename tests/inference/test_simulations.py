@@ -33,14 +33,17 @@ def test_every_scenario_draws_what_it_says(name):
     assert 150 < cohort.diagnosed.sum() < 3000
 
 
-def test_truth_is_the_ratio_of_mean_probabilities(monkeypatch):
+def test_truth_is_the_ratio_of_mean_probabilities(monkeypatch, tmp_path):
     monkeypatch.setattr(scenarios, "TRUTH_ROWS", 100_000)
-    scenarios.truth.cache_clear()
-    known = scenarios.truth(SMALL)
+    monkeypatch.setattr(scenarios, "TRUTH_DRAWS", 2)
+    monkeypatch.setattr(coverage, "SCENARIOS", {"small": SMALL})
+    found = coverage.true_ratios(tmp_path / "truth.csv")
     drawn = draw(SMALL, 3)
     means = [drawn.p[drawn.cohort.groups == k].mean() for k in (0, 1)]
-    scenarios.truth.cache_clear()
-    np.testing.assert_allclose(means, known, rtol=0.1)
+    assert found["group"].tolist() == ["a", "b"]
+    np.testing.assert_allclose(found["truth"], [means[0] / means[1], 1.0], rtol=0.1)
+    monkeypatch.setattr(coverage, "truth", None)  # kept in the file: not computed again
+    pd.testing.assert_frame_equal(coverage.true_ratios(tmp_path / "truth.csv"), found)
 
 
 def test_a_file_is_continued_not_run_again(tmp_path):
@@ -57,12 +60,13 @@ def test_a_file_is_continued_not_run_again(tmp_path):
 def test_summary_counts_covered_truths():
     rows = pd.DataFrame(
         {
-            "scenario": "x", "method": "m", "group": "a", "replicate": [0, 1], "truth": 1.0,
+            "scenario": "x", "method": "m", "group": "a", "replicate": [0, 1],
             "estimate": [1.0, 2.0], "ci_low": [0.9, 1.5], "ci_high": [1.1, 2.5],
             "std_error": 0.1, "n_diagnosed": 10, "p_trend": [0.01, 0.5], "p_quintiles": 0.5,
         }
     )  # fmt: skip
-    assert coverage.summary(rows)["coverage"].tolist() == [0.5]
+    truths = pd.DataFrame({"scenario": ["x"], "group": ["a"], "truth": [1.0]})
+    assert coverage.summary(rows, truths)["coverage"].tolist() == [0.5]
     assert coverage.rejections(rows)["trend"].tolist() == [0.5]
 
 

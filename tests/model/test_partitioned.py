@@ -133,7 +133,7 @@ def test_what_needs_memory_says_so(parts):
     with pytest.raises(InvalidInputError, match="in memory only"):
         PURPLE(1e-3, learner=LogisticRegression()).fit(parts)
     for name in ("propensity", "m"):
-        with pytest.raises(InvalidInputError, match=f"{name}: a classifier works on a cohort in"):
+        with pytest.raises(InvalidInputError, match=f"a classifier as {name} works on a cohort in"):
             DebiasedPURPLE(strengths=[10.0], lambdas=1e-3).set_params(
                 **{name: LogisticRegression()}
             ).fit(parts)

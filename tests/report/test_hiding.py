@@ -174,6 +174,20 @@ def test_row_of_a_hidden_group_keeps_only_what_does_not_count_people():
     assert "4" not in seen.effect
 
 
+def test_sentence_that_speaks_of_ratios_only_is_kept():
+    table = pd.DataFrame({
+        "group": ["a", "c"], "versus": "complement", "purple": 1.4, "debiased": 1.5, "ci_low": 1.2,
+        "ci_high": 1.9, "std_error": 0.1, "z": 0.7, "p_value": 0.5,
+    })  # fmt: skip
+    found = replace(
+        check("agreement", table, "Furthest apart for c: 1.40 and 1.50."), statistic=0.7
+    )
+    seen = shown(variable(groups=SMALL, checks=[found])).checks[0]
+    assert seen.effect == found.effect
+    assert np.isnan(seen.statistic)
+    assert seen.table.set_index("group").loc["c", ["std_error", "z", "p_value"]].isna().all()
+
+
 def test_features_of_few_people_keep_only_their_name():
     table = pd.DataFrame({
         "feature": ["S00", "S01", "S02", "S03"], "n": [100, 10, 50, 50],

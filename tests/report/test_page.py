@@ -14,8 +14,19 @@ from xml.etree import ElementTree
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib import pyplot as plt
 
-from relprev.report import plot_check, plot_forest, plot_symptoms, render_page, write_report
+from relprev.errors import InvalidInputError
+from relprev.report import (
+    plot_calibration,
+    plot_check,
+    plot_forest,
+    plot_overlap,
+    plot_sensitivity,
+    plot_symptoms,
+    render_page,
+    write_report,
+)
 from relprev.report.hiding import hide_small_counts
 from tests.report.conftest import LONG, SCRIPT
 from tests.report.studies import study
@@ -126,6 +137,15 @@ def test_nothing_is_written_if_the_page_cannot_be_made(race, tmp_path):
     assert not (tmp_path / "out").exists()
 
 
+def test_report_without_findings_is_refused(race, tmp_path):
+    with pytest.raises(InvalidInputError, match="no group variable"):
+        write_report(study(), tmp_path)
+    with pytest.raises(InvalidInputError, match="no estimates by race"):
+        write_report(study(replace(race, estimates={})), tmp_path)
+    with pytest.raises(InvalidInputError, match="two group variables of one name"):
+        write_report(study(race, race), tmp_path)
+
+
 def test_variables_whose_names_look_alike_get_files_of_their_own(race, tmp_path):
     names = ("race", "Race!", "日本")
     write_report(study(*(replace(race, name=name, checks=()) for name in names)), tmp_path)
@@ -232,9 +252,19 @@ def test_every_estimate_travels_with_its_interval_or_says_that_there_is_none(pag
 
 
 def test_groups_without_estimate_are_named(page):
-    assert "Left out by race: Other (fewer than 11 visits)" in page.words
-    assert "No estimate by region for" in page.words
-    assert "east" in page.words
+    assert "No estimate by race for Other: fewer than 11 visits." in page.words
+    assert "No estimate by region for east." in page.words
+
+
+def test_group_left_out_is_named_once(withheld):
+    found = replace(withheld, left_out={"east": "too few patients are diagnosed"})
+    words = Page(render_page(study(found))).words
+    assert words.count("No estimate by region for") == 1
+
+
+def test_columns_without_content_are_not_shown(race):
+    bare = replace(race, symptoms=race.symptoms.assign(description=""))
+    assert "Description" not in render_page(study(bare))
 
 
 def test_interval_that_includes_one_is_called_so(race):
@@ -258,11 +288,22 @@ def test_methods_hold_the_numbers_of_the_run(folder, race):
     assert max(len(line) for line in text.splitlines() if LONG not in line) <= 90
 
 
+def test_methods_say_what_standard_errors_allow_for(race):
+    words = Page(render_page(study(race, sampling="repeat visits of patients"))).words
+    assert "Standard errors allow for repeat visits of patients." in words
+
+
 def test_decomposition_multiplies_out(folder):
     table = pd.read_csv(folder / "tables" / "decomposition-race.csv")
     np.testing.assert_allclose(
         table["observed_ratio"], table["diagnosis_ratio"] * table["estimate"], rtol=1e-9
     )
+
+
+def test_decomposition_that_is_only_nearly_exact_says_so(page):
+    """PURPLE's diagnosis rates are those of its fit."""
+    assert "By marital status the product is the ratio that the fitted model predicts" in page.words
+    assert "By race the product" not in page.words
 
 
 # -- structure -----------------------------------------------------------------------------
@@ -302,6 +343,12 @@ def test_notebook_shows_the_page_in_a_frame(race):
 # -- figures -------------------------------------------------------------------------------
 
 
+@pytest.fixture(autouse=True)
+def closed_figures():
+    yield
+    plt.close("all")
+
+
 def test_forest_draws_both_methods_and_the_recorded_ratio(race):
     ax = plot_forest(race.estimates)
     labels = ax.get_legend_handles_labels()[1]
@@ -332,3 +379,45 @@ def test_dollar_signs_in_names_are_not_mathematics(awkward):
 def test_check_is_drawn_on_the_axes_given(race):
     ax = plot_check(race.checks[0])
     assert plot_check(race.checks[0], ax) is ax
+
+
+def test_named_plots_take_their_own_check_only(race):
+    checks = {check.kind: check for check in race.checks}
+    assert "diagnosed" in plot_calibration(checks["calibration"]).get_xlabel()
+    assert "mixing" in plot_overlap(checks["overlap"]).get_xlabel()
+    assert plot_sensitivity(checks["sensitivity"]).get_xscale() == "log"
+    with pytest.raises(InvalidInputError, match="kind 'overlap', expected 'calibration'"):
+        plot_calibration(checks["overlap"])
+
+
+def test_hidden_points_are_not_drawn(report):
+    """A picture must not show what the table hides."""
+    (check,) = (one for one in hide_small_counts(report).variables[0].checks
+                if one.kind == "calibration")  # fmt: skip
+    table = check.table
+    assert table["recorded"].isna().any()
+    drawn = np.concatenate([line.get_ydata() for line in plot_check(check).get_lines()])
+    seen = {round(float(value), 9) for value in drawn if np.isfinite(value)}
+    before = next(one for one in report.variables[0].checks if one.kind == "calibration").table
+    lost = before.loc[table["recorded"].isna() & (before["recorded"] > 0), "recorded"]
+    assert not seen & {round(value, 9) for value in lost}
+
+
+def test_writing_leaves_no_figure_open(race, tmp_path):
+    before = plt.get_fignums()
+    write_report(study(replace(race, checks=race.checks[:1])), tmp_path)
+    assert plt.get_fignums() == before
+
+
+def test_methods_are_drawn_in_the_first_ones_order(race):
+    both = race.estimates
+    mixed = {"one": both["DebiasedPURPLE"], "two": both["PURPLE"].iloc[::-1]}
+    lines = {line.get_label(): line for line in plot_forest(mixed).get_lines()}
+    np.testing.assert_array_equal(lines["two"].get_xdata(), both["PURPLE"]["estimate"])
+
+
+def test_group_without_estimate_is_named_in_the_forest(withheld):
+    texts = [text.get_text() for text in plot_forest(withheld.estimates).texts]
+    missing = withheld.estimates["DebiasedPURPLE"]["estimate"].isna().sum()
+    assert texts == ["no estimate"] * missing
+    assert missing > 0

@@ -4,7 +4,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from typer.testing import CliRunner
 
+from relprev.cli import app
+from relprev.estimates import RelativePrevalence
 from relprev.report import plot_forest, render_text, suppress, write_results
 
 
@@ -110,7 +113,22 @@ def test_forest_covers_every_value_and_labels_every_row(frame):
     assert low < 0.1
     assert high > 9.0
     assert ax.get_xscale() == "log"
-    assert next(label.get_text() for label in ax.get_yticklabels()) == "a vs everyone else"
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["a", "b", "c", "d"]
+    assert "versus everyone else" in ax.get_xlabel()
+
+
+def test_forest_of_pairs_names_both_groups(frame):
+    ax = plot_forest(frame.assign(versus=["b", "a", "a", "a"]))
+    assert [label.get_text() for label in ax.get_yticklabels()][:2] == ["a vs b", "b vs a"]
+
+
+def test_result_in_a_notebook_is_escaped_and_readable(frame):
+    frame = frame.assign(group="<b>", ci_low=1.0, ci_high=2.0, estimate=1.5)
+    html = RelativePrevalence(tuple(frame.to_dict("records")), "x")._repr_html_()
+    assert "&lt;b&gt;" in html
+    assert "1.50 (1.00 to 2.00)" in html
+    assert "Corrected ratio" in html
+    assert "everyone else" in html
 
 
 def test_files_are_the_same_bytes_every_time(frame, tmp_path):
@@ -138,3 +156,22 @@ def test_csv_keeps_numbers_in_full(frame, tmp_path):
     write_results(frame, tmp_path, {})
     back = pd.read_csv(Path(tmp_path) / "estimates.csv")
     np.testing.assert_array_equal(back["estimate"], frame["estimate"])
+
+
+def test_command_line_covers_a_reference_group_with_few_diagnosed(tmp_path):
+    """The others' recorded ratios against it would give its count away."""
+    rng = np.random.default_rng(0)
+    group = np.repeat(["a", "b", "c"], [2000, 1500, 500])
+    x = rng.random((4000, 5)) < 0.3
+    diagnosed = (rng.random(4000) < 0.3 * x[:, 0]).astype(int)
+    diagnosed[np.flatnonzero((group == "c") & (diagnosed == 1))[6:]] = 0
+    table = pd.DataFrame(x.astype(int), columns=[f"dx_{j}" for j in range(5)])
+    table.assign(s=diagnosed, g=group).to_csv(tmp_path / "visits.csv", index=False)
+    done = CliRunner().invoke(app, [
+        "estimate", str(tmp_path / "visits.csv"), "--diagnosed", "s", "--group", "g", "--features",
+        "dx_*", "--versus", "c", "--lambda", "0.001", "--quiet", "--out", str(tmp_path / "out"),
+    ])  # fmt: skip
+    assert done.exit_code == 0, done.output
+    written = pd.read_csv(tmp_path / "out" / "estimates.csv")
+    assert written["estimate"].notna().all()
+    assert written["observed_ratio"].isna().all()

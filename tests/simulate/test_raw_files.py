@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -8,24 +7,22 @@ from relprev.codes import code_set
 from relprev.errors import InvalidInputError
 from relprev.simulate import ed_visits
 from relprev.simulate.mimic import write_mimic
-from relprev.simulate.neds import icd10_like, write_neds
-from relprev.simulate.truth import truth_of
+from relprev.simulate.neds import RATES, icd10_like, write_neds
 from relprev.sources.neds import read_layout
 
 
-def test_truth_of_groups_by_hand():
-    simulation = ed_visits(500, n_codes=50, survey=True, seed=1)
-    values = np.where(np.arange(500) % 3 == 0, "x", "y")
-    rows = np.arange(500) < 400
-    truth = truth_of(simulation, values, rows)
-    p, w = simulation.condition_probability, simulation.cohort.weights
-    x, y = rows & (values == "x"), rows & (values == "y")
-    means = [np.average(p[group], weights=w[group]) for group in (x, y)]
-    assert truth.values == ("x", "y")
-    assert truth.condition == pytest.approx(means)
-    assert truth.relative_prevalence(["y", "x"]) == pytest.approx(
-        [means[1] / means[0], means[0] / means[1]]
+def test_the_truth_is_that_of_the_population(tmp_path, monkeypatch):
+    """For the driver the mean probability of the condition, for the other variables 1."""
+    monkeypatch.setattr("relprev.simulate.truth.POPULATION", 30_000)
+    written = write_neds(tmp_path / "NEDS_2019_Core.csv", 500, driver="PAY1", n_codes=60, seed=1)
+    rates = {"1": RATES["PAY1"][0], "2": RATES["PAY1"][1]}
+    population = ed_visits(30_000, n_codes=60, diagnosis_rates=rates, survey=True, seed=1)
+    p, first = population.condition_probability, population.cohort.groups == 0
+    ratio = p[first].mean() / p[~first].mean()
+    assert written.truth["PAY1"].relative_prevalence(["2", "1"]) == pytest.approx(
+        [1 / ratio, ratio]
     )
+    assert written.truth["RACE"].relative_prevalence(["1", "4", "2"]).tolist() == [1, 1, 1]
 
 
 def test_codes_are_distinct_and_never_labels():

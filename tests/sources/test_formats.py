@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import bz2
+import gzip
 import zipfile
 
 import pytest
@@ -78,3 +79,14 @@ def test_an_empty_file_is_refused(tmp_path):
     file.touch()
     with pytest.raises(InvalidInputError, match=r"a\.csv is empty"):
         load_table(connect(), file, "t")
+
+
+def test_a_packed_file_damaged_inside_is_refused(tmp_path):
+    """Bytes changed in the middle of the packed data: zlib's own error came through."""
+    file = tmp_path / "visits.csv.gz"
+    file.write_bytes(gzip.compress(b"visit,age\n" + b"1,30\n" * 500))
+    content = bytearray(file.read_bytes())
+    content[12:20] = b"\xff" * 8
+    file.write_bytes(bytes(content))
+    with pytest.raises(InvalidInputError, match=r"visits.csv.gz cannot be read .*damaged"):
+        first_row(file)

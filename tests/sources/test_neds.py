@@ -78,8 +78,9 @@ def test_pandas_finds_the_same_visits_and_codes(written, tmp_path):
 
 
 @pytest.mark.parametrize("driver", ["RACE", "PAY1"])
-def test_the_estimate_from_simulated_files_is_near_the_truth(driver, tmp_path):
+def test_the_estimate_from_simulated_files_is_near_the_truth(driver, tmp_path, monkeypatch):
     """The driver, whose observed ratio is far off, and a variable that does not matter."""
+    monkeypatch.setattr("relprev.simulate.truth.POPULATION", 300_000)  # quicker, and exact enough
     written = write_neds(tmp_path / "NEDS_2019_Core.csv", 80_000, driver=driver, n_codes=100,
                          prevalence=0.2, seed=5)  # fmt: skip
     source = read_neds(written.path, cache=tmp_path / "cache")
@@ -114,13 +115,15 @@ def test_packed_files_read_the_same(tmp_path):
 
 def test_missing_codes_become_missing(tmp_path):
     rows = [row(KEY_ED=1, AGE=-99, FEMALE=-9, RACE=-8, PAY1=-6, ZIPINC_QRTL=-5, PL_NCHS=-99),
-            row(KEY_ED=2, DISCWT="-99.9999999", NEDS_STRATUM=-9999, AGE="", RACE="")]  # fmt: skip
+            row(KEY_ED=2, DISCWT="-99.9999999", NEDS_STRATUM=-9999, AGE="", RACE=""),
+            row(KEY_ED=3, AGE=".", RACE=" ", PAY1=" 2")]  # fmt: skip
     source = read_neds(make(tmp_path / "NEDS_2019_Core.csv", rows), cache=tmp_path)
     assert source.query("""
         SELECT age, sex, race, payer, income_quartile, urbanicity, weight, stratum
         FROM visits ORDER BY visit
     """) == [(None, None, None, None, None, None, 4.5, 2019_20001),
-             (None, "F", None, "Medicare", 1, 1, None, None)]  # fmt: skip
+             (None, "F", None, "Medicare", 1, 1, None, None),
+             (None, "F", None, "Medicaid", 1, 1, 4.5, 2019_20001)]  # fmt: skip
 
 
 def test_visits_without_a_weight_are_counted_and_left_out(tmp_path):
@@ -280,3 +283,20 @@ def test_a_layout_file_serves_other_years(tmp_path):
         read_neds(file, cache=tmp_path / "cache")
     source = read_neds(file, layout=layout, cache=tmp_path / "cache")
     assert source.query("SELECT year FROM visits") == [(2021,)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "name\nAGE\n",
+        "position,name\none,AGE\n",
+        "position,name\n1,AGE\n2,age\n",
+        "position,name\n1\n",
+    ],
+)
+def test_a_layout_file_out_of_form_is_refused(tmp_path, text):
+    layout = tmp_path / "layout.csv"
+    layout.write_text(text)
+    with pytest.raises(InvalidInputError, match=r"layout\.csv must be a CSV file with the columns"):
+        read_layout("Core", 2021, layout)

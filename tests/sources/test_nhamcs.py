@@ -121,6 +121,7 @@ def test_sas_files(ending):
     """Six invented visits; written by ReadStat (command ``readstat``) and by pyreadstat."""
     pytest.importorskip("pyreadstat")
     source = read_nhamcs(FILES / f"nhamcs.{ending}")
+    assert source.attributes == ("race", "payer")
     assert source.query("SELECT age, sex, race, payer, weight, psu FROM visits LIMIT 2") == [
         (34, "F", "White, non-Hispanic", None, 4733.76, "2019:20119201:100013"),
         (52, "M", "Black, non-Hispanic", "Medicaid", 1200.5, "2019:20119201:100014"),

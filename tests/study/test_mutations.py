@@ -6,6 +6,7 @@ import shutil
 import warnings
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -31,6 +32,9 @@ def folder(tmp_path_factory):
     """Small tables of which everything valid can be estimated in a moment."""
     folder = tmp_path_factory.mktemp("mutations")
     write_tables(folder, visits=600)
+    visits = pd.read_csv(folder / "visits.csv")
+    visits.to_csv(folder / "visits.csv.gz", index=False)
+    visits.to_parquet(folder / "visits.parquet")
     (folder / "pain.toml").write_text(STUDY)
     return folder
 
@@ -109,7 +113,7 @@ def test_mutated_study_files_end_in_results_or_in_a_message(folder, text):
 @st.composite
 def damage(draw):
     """Name of a file and a function of its bytes; None removes it."""
-    name = draw(st.sampled_from(["visits.csv", "codes.csv"]))
+    name = draw(st.sampled_from(["visits.csv", "codes.csv", "visits.csv.gz", "visits.parquet"]))
     kind = draw(st.sampled_from(["cut", "flip", "empty", "gone", "folder", "bytes", "column",
                                  "line", "quote", "comma"]))  # fmt: skip
     share = draw(st.floats(0, 0.999))
@@ -137,6 +141,8 @@ def damage(draw):
 def test_damaged_inputs_end_in_results_or_in_a_message(folder, damage):
     name, kind, change = damage
     file = folder / name
+    if name != "codes.csv":
+        (folder / "pain.toml").write_text(STUDY.replace("visits.csv", name))
     content = file.read_bytes()
     damaged = change(content)
     file.unlink()
@@ -150,4 +156,5 @@ def test_damaged_inputs_end_in_results_or_in_a_message(folder, damage):
         if file.is_dir():
             file.rmdir()
         file.write_bytes(content)
+        (folder / "pain.toml").write_text(STUDY)
     assert message

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 from relprev.codes import CodeSet
 from relprev.cohort import CohortSpec
 from relprev.cohort.spec import GroupVariable, Include
-from relprev.errors import InvalidInputError
+from relprev.errors import InvalidInputError, TooFewCasesError
 from relprev.simulate import ed_visits
 from relprev.study import CheckOptions, EstimateOptions, InferenceOptions, SourceOptions, Study
 from relprev.study import run as run_module
@@ -55,14 +56,14 @@ def test_a_run_writes_everything_and_leaves_nothing_behind(finished):
     assert {file.name for file in out.iterdir()} >= FILES
     assert not (out.parent / "results.work").exists()
     table = pd.read_csv(out / "estimates.csv")
-    assert set(table["method"]) == {"debiased", "purple"}
-    debiased = table[table["method"] == "debiased"].set_index("group")
+    assert set(table["method"]) == {"DebiasedPURPLE", "PURPLE"}
+    debiased = table[table["method"] == "DebiasedPURPLE"].set_index("group")
     assert (debiased["ci_low"] < debiased["estimate"]).all()
     assert debiased.loc["North", "observed_ratio"] < debiased.loc["North", "estimate"]
     manifest = json.loads((out / "manifest.json").read_text())
     assert manifest["study"]["source"]["visits"] == "visits.csv"
-    assert manifest["data"]["files"]["codes.csv"] > 0
-    assert "debiased-0" in manifest["seconds"]
+    assert {item["name"] for item in manifest["data"]["files"]} == {"visits.csv", "codes.csv"}
+    assert "ward: debiased" in manifest["seconds"]
     log = (out / "run.log").read_text()
     assert "cohort: finished in" in log
     assert "results complete" in log
@@ -119,15 +120,14 @@ def test_changed_data_or_settings_are_not_taken_from_an_earlier_run(tables_study
         with pytest.raises(KeyboardInterrupt):
             study.run(out, verbose=False)
         lines = log.read_text().splitlines()
-        return [line.split()[3] for line in lines if "kept from an earlier run" in line]
+        return [re.search(r"(\w+): kept", line)[1] for line in lines if ": kept" in line]
 
-    assert kept_stages(study) == [
-        "cohort:", "debiased-0:", "purple-0:", "overlap-0:", "leakage-0:",
-    ]  # fmt: skip
-    assert kept_stages(replace(study, seed=2)) == ["cohort:"]
+    fitted = ["debiased", "purple", "overlap", "leakage"]
+    assert kept_stages(study) == ["cohort", *fitted]
+    assert kept_stages(replace(study, seed=2)) == ["cohort"]
     visits = tables_study.parent / "visits.csv"
     os.utime(visits, ns=(0, 0))  # same content: the cohort is read again, the rest is kept
-    assert kept_stages(study) == ["debiased-0:", "purple-0:", "overlap-0:", "leakage-0:"]
+    assert kept_stages(study) == fitted
     visits.write_text(visits.read_text().replace(",N,", ",S,", 1))
     assert kept_stages(study) == []
 
@@ -224,6 +224,19 @@ def test_checks_without_their_methods_are_named_not_dropped():
     assert any("overlap" in text for text in result.report.warnings)
 
 
+def test_a_check_the_data_are_too_thin_for_is_named_and_the_study_goes_on(monkeypatch):
+    from relprev import checks
+
+    def thin(*args, **options):
+        raise TooFewCasesError("every split needs a diagnosed patient")
+
+    monkeypatch.setattr(checks, "check_calibration", thin)
+    result = simulated(checks=CheckOptions(run=("calibration", "leakage"))).run(verbose=False)
+    assert [check.kind for check in result.report.variables[0].checks] == ["leakage"]
+    words = "group: the check calibration could not be made: every split needs"
+    assert any(text.startswith(words) for text in result.report.warnings)
+
+
 def test_contrasts_follow_versus_and_reference():
     estimate = EstimateOptions(("purple",), "reference", {"group": "Group D"})
     table = simulated(estimate=estimate).run(verbose=False).table("group")
@@ -261,6 +274,22 @@ def test_groups_withheld_by_the_estimator_are_named():
     assert set(thin) <= set(found.left_out)
     table = found.estimates["debiased"].set_index("group")
     assert table.loc[thin, "estimate"].isna().all()
+
+
+def test_a_method_the_data_are_too_thin_for_is_named_and_the_other_one_stays():
+    """PURPLE needs a diagnosed patient of every group in every part of a split."""
+    cohort = CohortSpec(
+        CodeSet.of("it", ["SIMULATED:CONDITION"]),
+        (GroupVariable("group"),),
+        (Include("age", maximum=13),),
+    )
+    source = {"visits": 8_000, "codes": 60, "prevalence": 0.2, "seed": 4}
+    study = simulated(cohort=cohort, source=SourceOptions("simulated", source))
+    with pytest.raises(InvalidInputError, match="group: no purple estimate: group 'Group"):
+        study.run(verbose=False)
+    report = replace(study, estimate=EstimateOptions()).run(verbose=False).report
+    assert list(report.variables[0].estimates) == ["debiased"]
+    assert any(text.startswith("group: no purple estimate") for text in report.warnings)
 
 
 def test_survey_designs_and_patients_are_used_unless_turned_off():

@@ -13,6 +13,7 @@ from relprev.cohort import read_table
 from relprev.inference import DebiasedPURPLE
 from relprev.model import PURPLE
 from relprev.report import render_text, suppress, write_results
+from relprev.study.inspect import groups_table
 
 NO_INTERVAL = "PURPLE as published gives no confidence interval; --method debiased does."
 INTERVAL = "Intervals are 95% confidence intervals, clustered by patient where one is given."
@@ -94,7 +95,7 @@ def estimate(
         else DebiasedPURPLE(**shared)
     )
     frame = estimator.fit(cohort).relative_prevalence(versus).to_frame()
-    frame = frame if show_small_cells else suppress(frame)
+    frame = frame if show_small_cells else suppress(frame, groups_table(cohort))
     typer.echo(render_text(frame, f"Relative prevalence by {group}, {cohort.n:,} visits"))
     if not show_small_cells:
         typer.echo("Counts of 1 to 10 people, and what would reveal them, are hidden (–).")

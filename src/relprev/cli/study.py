@@ -12,14 +12,14 @@ import pandas as pd
 import typer
 
 from relprev.cli.app import MISUSE, Out, Quiet, app, say_warning
-from relprev.cli.text import render_frame
 from relprev.codes import code_set_names
 from relprev.demo import VISITS, demo_study
-from relprev.display import with_interval
+from relprev.display import cell, heading, with_interval
 from relprev.errors import InvalidInputError
 from relprev.files import written_whole
 from relprev.report import StudyReport, VariableFindings, render_text
 from relprev.report.hiding import all_groups, hide_small_counts
+from relprev.report.tables import print_table
 from relprev.study import Study, StudyResult, study_schema
 from relprev.study.compare import compare_runs
 from relprev.study.inspect import inspect_study
@@ -46,7 +46,7 @@ def init(
 
     relprev init --source neds --condition ipv
     """
-    asks = sys.stdin.isatty()
+    asks = _on_terminal()
     if source is None and not asks:
         raise InvalidInputError(f"--source is missing; it is one of {', '.join(READERS)}")
     source = source or typer.prompt(f"Kind of data ({', '.join(READERS)})", DEFAULT_SOURCE)
@@ -76,8 +76,8 @@ def check(file: StudyFile) -> None:
     for variable in _hidden(study, seen.variables):
         steps = variable.attrition[["step", "visits", "patients"]]
         typer.echo(f"\n{variable.name}: {seen.words[variable.name]}")
-        typer.echo(render_frame(steps.dropna(axis="columns", how="all")))
-        typer.echo(render_frame(all_groups(variable)))
+        typer.echo(_text(steps.dropna(axis="columns", how="all")))
+        typer.echo(_text(all_groups(variable)))
     for note in seen.notes:
         say_warning(note)
     for problem in seen.problems:
@@ -136,7 +136,7 @@ def compare(
             "b_over_a": part["b_over_a"],
         })  # fmt: skip
         typer.echo(f"{variable}, {method}: corrected ratios")
-        typer.echo(render_frame(shown))
+        typer.echo(_text(shown))
     if out is not None:
         with written_whole(out) as temporary:
             table.to_csv(temporary, index=False)
@@ -174,6 +174,17 @@ def _hidden(study: Study, variables: tuple[VariableFindings, ...]) -> tuple[Vari
         "", "", "", "", variables, {}, hide_small_counts=study.report.hide_small_counts
     )
     return hide_small_counts(report).variables
+
+
+def _on_terminal() -> bool:
+    return sys.stdin.isatty()
+
+
+def _text(frame: pd.DataFrame) -> str:
+    """A whole frame as a table on the terminal."""
+    texts = {heading(str(name)): [cell(value, str(name)) for value in frame[name]]
+             for name in frame}  # fmt: skip
+    return print_table(pd.DataFrame(texts)).rstrip()
 
 
 def _say_result(result: StudyResult) -> None:

@@ -11,30 +11,22 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import os
-import signal
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from importlib.metadata import version
-from multiprocessing import active_children, get_context, parent_process
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import pandas as pd
 
 from relprev.experiments.experiment import Cell
 from relprev.files import written_whole
+from relprev.processes import in_processes
 from relprev.progress import progress
 
 PACKAGES = ("relprev", "numpy", "scipy", "scikit-learn")
 SOURCE = Path(__file__).parents[1]
 AFTER_CELLS = ("checks/", "cli/", "demo.py", "report/", "study/", "experiments/figures.py",
                "experiments/summary.py")  # fmt: skip
-THREAD_VARIABLES = (
-    "RELPREV_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS",
-)  # fmt: skip
 Work = Callable[[Cell], dict[str, Any]]
 
 
@@ -61,7 +53,7 @@ def run_cells(
     missing = [(cell, path) for cell, path in zip(cells, paths, strict=True) if not path.is_file()]
     with progress("Cells", len(missing), verbose) as advance:
         advance(f"{len(cells) - len(missing)} more kept from an earlier run")
-        for cell in _computed(missing, work, jobs):
+        for (cell, _), _ in in_processes(_finish, work, missing, jobs):
             advance(f"{cell.experiment}, {cell.method}")
     for unfinished in store.glob(".*.json"):  # of a killed run
         unfinished.unlink(missing_ok=True)
@@ -91,58 +83,8 @@ def provenance() -> dict[str, str]:
     return {**versions, "source_digest": digest.hexdigest()[:12]}
 
 
-def _computed(missing: Sequence[tuple[Cell, Path]], work: Work, jobs: int) -> Iterator[Cell]:
-    """Every cell as it is finished."""
-    if jobs == 1 or len(missing) <= 1:
-        for cell, path in missing:
-            _finish(work, cell, path)
-            yield cell
-        return
-    context = get_context("spawn")  # a fork would copy locks held by threads
-    others = set(active_children())
-    pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_live_with_parent)
-    with _one_thread_each(), pool:
-        futures = {pool.submit(_finish, work, cell, path): cell for cell, path in missing}
-        try:
-            for future in as_completed(futures):
-                future.result()
-                yield futures[future]
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            for worker in set(active_children()) - others:  # do not wait for cells under way
-                worker.terminate()
-            raise
-
-
-@contextmanager
-def _one_thread_each() -> Iterator[None]:
-    """Processes started inside use one thread: with one process a core, more only compete."""
-    before = {name: os.environ.get(name) for name in THREAD_VARIABLES}
-    os.environ.update(dict.fromkeys(THREAD_VARIABLES, "1"))
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
-
-
-def _live_with_parent() -> None:
-    """Leave Ctrl-C to the process that started this one, and end when that one is gone."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    parent = parent_process()
-    assert parent is not None
-
-    def watch() -> None:
-        parent.join()
-        os._exit(1)
-
-    Thread(target=watch, daemon=True).start()
-
-
-def _finish(work: Work, cell: Cell, path: Path) -> None:
+def _finish(work: Work, missing: tuple[Cell, Path]) -> None:
+    cell, path = missing
     row = {
         name: None if isinstance(value, float) and math.isnan(value) else value
         for name, value in work(cell).items()

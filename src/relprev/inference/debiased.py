@@ -33,8 +33,11 @@ from relprev.estimates import COMPLEMENT
 from relprev.inference.design import SamplingDesign
 from relprev.inference.estimable import domain_rows, estimable
 from relprev.inference.folds import make_folds
+from relprev.inference.lasso import L1_STRENGTHS
 from relprev.inference.moments import GroupMoments, group_moments
 from relprev.inference.nuisance import (
+    LassoPropensity,
+    Learner,
     PurpleRisk,
     RidgePropensity,
     bounded,
@@ -43,7 +46,7 @@ from relprev.inference.nuisance import (
     recalibrated,
     score_data,
 )
-from relprev.inference.propensity import STRENGTHS, PropensityModel
+from relprev.inference.propensity import STRENGTHS
 from relprev.inference.result import FEW_CASES, MIN_MIXING, InferredPrevalence, infer
 from relprev.inference.score import ScoreData, solve_score
 from relprev.model.likelihood import AnyProblem, Parameters, Problem, problem_of
@@ -51,19 +54,22 @@ from relprev.model.path import Lambdas, grid
 from relprev.model.screening import screen
 from relprev.progress import Advance, progress
 
+DEFAULT_STRENGTHS = {"ridge": STRENGTHS, "l1": L1_STRENGTHS}
+
 
 class DebiasedPURPLE(BaseEstimator):
     """Relative prevalence by the doubly robust score, with confidence intervals.
 
     Parameters
     ----------
-    propensity : "ridge" or scikit-learn classifier
-        Model of the group given x. ``"ridge"``: multinomial logistic regression.
+    propensity : "ridge", "l1" or scikit-learn classifier
+        Model of the group given x. ``"ridge"``: multinomial logistic regression; ``"l1"``:
+        logistic regressions with an L1 penalty, for groups that differ in few features.
     m : "purple", None or scikit-learn classifier
         Model of the diagnosis given x. ``"purple"``: the logistic PURPLE model; None: none
         (the case-only estimator); a classifier is fitted to s given x.
-    strengths : sequence of float
-        Ridge strengths to choose from by out-of-fold log-loss.
+    strengths : sequence of float, optional
+        Ridge strengths or L1 penalties to choose from by out-of-fold log-loss.
     lambdas : "paper", "log", float or sequence of float
         PURPLE penalties to choose from by out-of-fold deviance.
     folds : int
@@ -117,7 +123,7 @@ class DebiasedPURPLE(BaseEstimator):
         propensity: Any = "ridge",
         m: Any = "purple",
         *,
-        strengths: Sequence[float] = STRENGTHS,
+        strengths: Sequence[float] | None = None,
         lambdas: Lambdas = "paper",
         folds: int = 5,
         tuning_folds: int | None = None,
@@ -206,12 +212,12 @@ class DebiasedPURPLE(BaseEstimator):
             raise InvalidInputError(f"folds must be a whole number >= 2, got {self.folds!r}")
         for name in ("propensity", "m"):
             value = getattr(self, name)
-            known = {"propensity": ("ridge",), "m": ("purple",)}[name]
+            known = {"propensity": list(DEFAULT_STRENGTHS), "m": ["purple"]}[name]
             if isinstance(value, str) and value not in known:
-                raise InvalidInputError(
-                    f"{name} must be {known[0]!r} or a classifier, got {value!r}"
-                )
-        if any(not 0 <= value < np.inf for value in self.strengths) or not len(self.strengths):
+                words = " or ".join(map(repr, known))
+                raise InvalidInputError(f"{name} must be {words} or a classifier, got {value!r}")
+        given = [0.0] if self.strengths is None else list(self.strengths)
+        if not given or any(not 0 <= value < np.inf for value in given):
             raise InvalidInputError(f"strengths must be finite and not negative: {self.strengths}")
         if self.reference is not None and self.reference not in cohort.group_names:
             raise InvalidInputError(
@@ -221,7 +227,7 @@ class DebiasedPURPLE(BaseEstimator):
     def _estimate(self, kept: AnyCohort, design: SamplingDesign) -> None:
         problem = problem_of(kept)
         folds = make_folds(kept, design, self.folds, self.random_state)
-        steps = (len(self.strengths) + len(folds)) * isinstance(self.propensity, str)
+        steps = (len(self._strengths()) + len(folds)) * isinstance(self.propensity, str)
         steps += (len(grid(self.lambdas, problem)) + len(folds)) * isinstance(self.m, str)
         reference = int(np.argmax(problem.group_weight))
         if self.reference in kept.group_names:
@@ -260,25 +266,36 @@ class DebiasedPURPLE(BaseEstimator):
     def _propensities(
         self, problem: AnyProblem, n_patients: int, folds: list[NDArray[np.int64]],
         advance: Advance,
-    ) -> list[PropensityModel] | FloatArray:  # fmt: skip
+    ) -> list[Any] | FloatArray:  # fmt: skip
         """A model for every fold, or a classifier's out-of-fold values."""
         self.strength_, self.propensity_tuning_ = float("nan"), None
         if not isinstance(self.propensity, str):
-            rows = _in_memory(problem, "propensity")
+            rows = _in_memory(problem, "a classifier as propensity")
             return bounded(
                 classifier_out_of_fold(
                     self.propensity, rows.X.to_scipy(), rows.g, rows.n_groups, rows.omega, folds
                 )
             )
+        learner: Learner = (
+            RidgePropensity(problem, n_patients) if self.propensity == "ridge"
+            else LassoPropensity(_in_memory(problem, "propensity='l1'"))
+        )  # fmt: skip
         found = cross_fit(
-            RidgePropensity(problem, n_patients), folds, self.strengths,
+            learner, folds, self._strengths(),
             tuning_folds=self.tuning_folds, advance=lambda step: advance(f"propensities, {step}"),
         )  # fmt: skip
         self.strength_, self.propensity_tuning_ = found.chosen, found.tuning
         return found.models
 
+    def _strengths(self) -> Sequence[float]:
+        if self.strengths is not None:
+            return self.strengths
+        return (
+            DEFAULT_STRENGTHS.get(self.propensity, ()) if isinstance(self.propensity, str) else ()
+        )
+
     def _risks(
-        self, problem: AnyProblem, propensity: list[PropensityModel] | FloatArray,
+        self, problem: AnyProblem, propensity: list[Any] | FloatArray,
         folds: list[NDArray[np.int64]], reference: int, advance: Advance,
     ) -> list[Parameters] | FloatArray | None:  # fmt: skip
         """A model for every fold, or a classifier's out-of-fold values."""
@@ -286,7 +303,7 @@ class DebiasedPURPLE(BaseEstimator):
         if self.m is None:
             return None
         if not isinstance(self.m, str):
-            rows = _in_memory(problem, "m")
+            rows = _in_memory(problem, "a classifier as m")
             diagnosed = classifier_out_of_fold(
                 self.m, rows.X.to_scipy(), rows.s, 2, rows.omega, folds
             )[:, 1]
@@ -316,7 +333,7 @@ class DebiasedPURPLE(BaseEstimator):
 def _in_memory(problem: AnyProblem, name: str) -> Problem:
     if not isinstance(problem, Problem):
         raise InvalidInputError(
-            f"{name}: a classifier works on a cohort in memory only; this one is kept in parts"
+            f"{name} works on a cohort in memory only; this one is kept in parts"
         )
     return problem
 

@@ -37,6 +37,7 @@ from sklearn.base import clone
 from relprev.design import Dense, Design
 from relprev.design.base import FloatArray
 from relprev.errors import InvalidInputError
+from relprev.inference.lasso import Comparison, LassoModel, comparisons, fit_lasso
 from relprev.inference.propensity import PropensityModel, PropensityProblem, fit_propensity
 from relprev.inference.score import AnyScores, PartitionedScores, ScoreData
 from relprev.model.likelihood import (
@@ -100,7 +101,7 @@ class RidgePropensity:
     n_units: int
 
     def scarce(self, rows: Rows) -> int:
-        return int(self.problem.counts(rows)[:-1].min())
+        return _smallest_group(self.problem, rows)
 
     def inputs(self, rows: Rows) -> PropensityProblem:
         units = max(1, round(self.n_units * len(rows) / self.problem.n_rows))
@@ -113,6 +114,42 @@ class RidgePropensity:
 
     def loss(self, model: PropensityModel, held_out: PropensityProblem) -> float:
         return held_out.loss(model)[0]
+
+
+@dataclass(frozen=True)
+class LassoProblem:
+    """Rows for `relprev.inference.lasso`."""
+
+    rows: Problem
+
+    @cached_property
+    def comparisons(self) -> list[Comparison]:
+        """Every group set against the largest."""
+        return comparisons(self.rows)
+
+
+@dataclass(frozen=True)
+class LassoPropensity:
+    """pi_g(x) by `relprev.inference.lasso`, in memory only."""
+
+    most_rows: ClassVar[int] = 2**62
+    problem: Problem
+
+    def scarce(self, rows: Rows) -> int:
+        return _smallest_group(self.problem, rows)
+
+    def inputs(self, rows: Rows) -> LassoProblem:
+        return LassoProblem(self.problem.take(rows))
+
+    def fit(self, train: LassoProblem, strength: float, start: LassoModel | None) -> LassoModel:
+        return fit_lasso(train.comparisons, strength, start, ACCURACY)
+
+    def loss(self, model: LassoModel, held_out: LassoProblem) -> float:
+        return PropensityProblem(held_out.rows, 1).loss(model.propensity)[0]
+
+
+def _smallest_group(problem: AnyProblem, rows: Rows) -> int:
+    return int(problem.counts(rows)[:-1].min())
 
 
 @dataclass(frozen=True)
@@ -236,7 +273,7 @@ def classifier_out_of_fold(
 
 
 def score_data(
-    problem: AnyProblem, folds: Sequence[Rows], propensity: list[PropensityModel] | FloatArray,
+    problem: AnyProblem, folds: Sequence[Rows], propensity: list[Any] | FloatArray,
     risk: list[Parameters] | FloatArray | None, reference: int,
 ) -> AnyScores:  # fmt: skip
     """Rows with their nuisances, by models of every fold or as given.

@@ -11,8 +11,9 @@ kappa is the mixing: 1 if symptoms say nothing about the group, 0 if they name i
 
     var(log rho) = (1 - kappa) / (kappa q (1 - q) N) * design effect
 
-for a rare diagnosis and propensities known well. If kappa = 1 the groups have the same
-symptoms and so, under the method's assumptions, the same prevalence: nothing is uncertain.
+for a rare diagnosis and propensities known well (with one visit in twenty diagnosed it is
+a few hundredths too wide). If kappa = 1 the groups have the same symptoms and so, under the
+method's assumptions, the same prevalence: nothing is uncertain.
 """
 
 from __future__ import annotations
@@ -29,25 +30,31 @@ from relprev.errors import InvalidInputError
 class Plan:
     """Expected precision of a relative prevalence.
 
-    ``std_error`` is that of log rho, ``factor`` the ratio of the interval's ends to the
-    estimate, ``effective_cases`` the informative ones among the diagnosed.
+    ``n_diagnosed`` holds the numbers expected in groups a and b, ``effective_cases`` the
+    informative ones among them, ``std_error`` is that of log rho, and ``factor`` the ratio
+    of the interval's ends to the estimate.
     """
 
+    n_diagnosed: tuple[float, float]
+    effective_cases: float
     std_error: float
     factor: float
-    effective_cases: float
 
     def __str__(self) -> str:
+        a, b = self.n_diagnosed
         return (
             f"expect the interval to reach from estimate / {self.factor:.2f} to estimate x "
-            f"{self.factor:.2f} ({self.effective_cases:.0f} effective informative cases)"
+            f"{self.factor:.2f} (diagnosed: {a:.0f} and {b:.0f}; effective informative cases: "
+            f"{self.effective_cases:.0f})"
         )
 
 
 def plan(
-    n_diagnosed: tuple[float, float],
+    n: float,
+    recorded_rates: tuple[float, float],
     mixing: float,
     *,
+    shares: tuple[float, float] = (0.5, 0.5),
     design_effect: float = 1.0,
     level: float = 0.95,
 ) -> Plan:
@@ -55,32 +62,51 @@ def plan(
 
     Parameters
     ----------
-    n_diagnosed : (in group a, in group b)
-        Expected numbers of diagnosed rows (visits times recorded rates).
+    n : float
+        Visits of both groups together.
+    recorded_rates : (in group a, in group b)
+        Share of the visits with a recorded diagnosis.
     mixing : float in (0, 1]
         How alike the groups' diagnosed are in symptoms; `relprev.checks.check_overlap`
         reports it for data at hand.
+    shares : (of group a, of group b)
+        Of the visits.
     design_effect : float
         Variance inflation by clusters and weights.
     level : float
+        Of the interval.
 
     Examples
     --------
-    >>> print(plan((200, 300), mixing=0.7))
-    expect the interval to reach from estimate / 1.13 to estimate x 1.13 (84 effective
-    informative cases)
+    >>> print(plan(100_000, (0.004, 0.005), mixing=0.7, shares=(0.4, 0.6)))
+    expect the interval to reach from estimate / 1.14 to estimate x 1.14 (diagnosed: 160 and
+    300; effective informative cases: 73)
     """
-    a, b = n_diagnosed
-    if min(a, b) <= 0:
-        raise InvalidInputError(f"n_diagnosed must hold two positive numbers, got {n_diagnosed}")
-    if not 0 < mixing <= 1:
-        raise InvalidInputError(f"mixing must be in (0, 1], got {mixing}")
-    if design_effect <= 0 or not 0 < level < 1:
-        raise InvalidInputError(
-            f"design_effect must be positive and level in (0, 1), got {design_effect} and {level}"
-        )
+    _check(n, recorded_rates, mixing, shares, design_effect, level)
+    a, b = (
+        n * share / sum(shares) * rate for share, rate in zip(shares, recorded_rates, strict=True)
+    )
     informative = a * b / (a + b)  # N q (1 - q)
     std_error = float(np.sqrt((1 - mixing) / (mixing * informative) * design_effect))
     effective = mixing * informative
     quantile = float(stats.t.ppf(0.5 + level / 2, max(effective, 1.0)))
-    return Plan(std_error, float(np.exp(quantile * std_error)), effective)
+    return Plan((a, b), effective, std_error, float(np.exp(quantile * std_error)))
+
+
+def _check(
+    n: float, recorded_rates: tuple[float, float], mixing: float, shares: tuple[float, float],
+    design_effect: float, level: float,
+) -> None:  # fmt: skip
+    for name, value, right, wanted in (
+        ("n", n, n > 0, "positive"),
+        ("recorded_rates", recorded_rates,
+         len(recorded_rates) == 2 and all(0 < rate < 1 for rate in recorded_rates),
+         "two numbers between 0 and 1"),
+        ("shares", shares, len(shares) == 2 and all(share > 0 for share in shares),
+         "two positive numbers"),
+        ("mixing", mixing, 0 < mixing <= 1, "in (0, 1]"),
+        ("design_effect", design_effect, design_effect > 0, "positive"),
+        ("level", level, 0 < level < 1, "between 0 and 1"),
+    ):  # fmt: skip
+        if not right:
+            raise InvalidInputError(f"{name} must be {wanted}, got {value}")

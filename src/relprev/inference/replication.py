@@ -13,6 +13,9 @@ so cross-fitting never sees the same patient in two folds.
 Replicate weights that come with the data have k_r by their kind: 1 / R for balanced
 repeated replication (BRR), 1 / (R (1 - fay)^2) for Fay's, (R - 1) / R for the jackknife
 that leaves out one PSU (JK1), or given ones (stratified jackknife).
+
+Replicates are independent, so they can be fitted in several processes: each draws from a
+seed of its own, and the results are the same for any number of processes.
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +40,7 @@ from relprev.estimates import COLUMNS, COMPLEMENT
 from relprev.files import written_whole
 from relprev.inference.design import SamplingDesign
 from relprev.inference.result import EXTRA_COLUMNS, InferredPrevalence, headline
+from relprev.processes import in_processes
 from relprev.progress import progress
 
 SAVE_EVERY = 10
@@ -111,6 +116,7 @@ def bootstrap(
     replicates: int = 200,
     lonely_psu: str = "fail",
     random_state: int = 0,
+    processes: int = 1,
     out: str | Path | None = None,
     verbose: bool = False,
 ) -> Replication:
@@ -129,6 +135,9 @@ def bootstrap(
         as it is in every replicate.
     random_state : int
         Replicate r draws from a stream of its own.
+    processes : int
+        Processes to fit in, each with a copy of the cohort. They start by importing the main
+        script, which must therefore guard what it does by ``if __name__ == "__main__":``.
     out : path, optional
         CSV file of the replicates; if it exists, those in it are not fitted again.
     verbose : bool
@@ -144,14 +153,11 @@ def bootstrap(
     """
     if replicates < 2:
         raise InvalidInputError(f"replicates must be at least 2, got {replicates}")
+    _check_processes(processes)
     design = SamplingDesign.from_cohort(cohort, lonely_psu)
     weight = np.ones(cohort.n) if cohort.weights is None else cohort.weights
-
-    def weights(number: int) -> FloatArray:
-        rng = np.random.default_rng(np.random.SeedSequence([random_state, number]))
-        return weight * rao_wu(design, rng)[design.psu]
-
-    base, table = _refit(estimator, cohort, versus, weights, replicates, out, verbose)
+    work = _Work(estimator, cohort, versus, partial(_resampled, design, weight, random_state))
+    base, table = _refit(work, replicates, processes, out, verbose)
     k = np.full(replicates, 1 / replicates)
     return Replication(base, table, k, design.degrees_of_freedom, True, "bootstrap")
 
@@ -166,6 +172,7 @@ def replicate_weights(
     fay: float = 0.0,
     coefficients: ArrayLike | None = None,
     degrees_of_freedom: int | None = None,
+    processes: int = 1,
     out: str | Path | None = None,
     verbose: bool = False,
 ) -> Replication:
@@ -173,7 +180,7 @@ def replicate_weights(
 
     Parameters
     ----------
-    estimator, cohort, versus, out, verbose
+    estimator, cohort, versus, processes, out, verbose
         As in `bootstrap`.
     weights : array of shape (n, R)
         Replicate weights; zero where a replicate leaves a row out.
@@ -193,9 +200,9 @@ def replicate_weights(
     if not np.isfinite(columns).all() or (columns < 0).any():
         raise InvalidInputError("weights must be finite and not negative")
     k = _coefficients(kind, columns.shape[1], fay, coefficients)
-    base, table = _refit(
-        estimator, cohort, versus, lambda r: columns[:, r], columns.shape[1], out, verbose
-    )
+    _check_processes(processes)
+    work = _Work(estimator, cohort, versus, partial(_column, columns))
+    base, table = _refit(work, columns.shape[1], processes, out, verbose)
     df = columns.shape[1] - 1 if degrees_of_freedom is None else degrees_of_freedom
     return Replication(base, table, k, df, False, "replicate weights")
 
@@ -226,44 +233,90 @@ def _coefficients(kind: str, count: int, fay: float, given: ArrayLike | None) ->
     return np.full(count, known[kind])
 
 
+def _check_processes(processes: int) -> None:
+    if not isinstance(processes, int | np.integer) or processes < 1:
+        raise InvalidInputError(f"processes must be a whole number >= 1, got {processes!r}")
+
+
+def _resampled(design: SamplingDesign, weight: FloatArray, seed: int, number: int) -> FloatArray:
+    rng = np.random.default_rng(np.random.SeedSequence([seed, number]))
+    return weight * rao_wu(design, rng)[design.psu]
+
+
+def _column(columns: FloatArray, number: int) -> FloatArray:
+    return columns[:, number]
+
+
+@dataclass(frozen=True)
+class _Work:
+    """What every replicate needs; ``weights`` gives those of a replicate."""
+
+    estimator: Any
+    cohort: Cohort
+    versus: str
+    weights: Weights
+
+
 def _refit(
-    estimator: Any, cohort: Cohort, versus: str, weights: Weights, count: int,
-    out: str | Path | None, verbose: bool,
-) -> tuple[pd.DataFrame, pd.DataFrame]:  # fmt: skip
+    work: _Work, count: int, processes: int, out: str | Path | None, verbose: bool
+) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The estimate, and one table of all replicates; continues a file if there is one."""
-    base = clone(estimator).fit(cohort).relative_prevalence(versus).to_frame()
+    base = clone(work.estimator).fit(work.cohort).relative_prevalence(work.versus).to_frame()
     path = None if out is None else Path(out)
-    rows: list[Any] = (
-        pd.read_csv(path).to_dict("records") if path is not None and path.is_file() else []
-    )
-    done = {row["replicate"] for row in rows}
-    with progress("Replicates", count - len(done), verbose) as advance:
-        for number in range(count):
-            if number in done:
-                continue
+    parts = [_kept(work, path, base)] if path is not None and path.is_file() else []
+    done = set(parts[0]["replicate"]) if parts else set()
+    todo = [number for number in range(count) if number not in done]
+    with progress("Replicates", len(todo), verbose) as advance:
+        for finished, (number, part) in enumerate(
+            in_processes(_one, (work, base), todo, processes), 1
+        ):
             advance(f"replicate {number + 1}")
-            rows += _one(estimator, cohort, versus, weights(number), number, base)
-            if path is not None and (number % SAVE_EVERY == 0 or number == count - 1):
+            parts.append(part)
+            if path is not None and (finished % SAVE_EVERY == 0 or finished == len(todo)):
                 with written_whole(path) as temporary:
-                    pd.DataFrame(rows, columns=KEYS).to_csv(temporary, index=False)
-    table = pd.DataFrame(rows, columns=KEYS)
+                    _ordered(parts).to_csv(temporary, index=False)
+    table = _ordered(parts)
     table = table[table["replicate"] < count]
     _warn_if_degenerate(table, count)
     return base, table
 
 
-def _one(
-    estimator: Any, cohort: Cohort, versus: str, weight: FloatArray, number: int, base: pd.DataFrame
-) -> list[dict[str, Any]]:
+def _ordered(parts: list[pd.DataFrame]) -> pd.DataFrame:
+    return pd.concat(parts).sort_values("replicate", kind="stable", ignore_index=True)
+
+
+def _kept(work: _Work, path: Path, base: pd.DataFrame) -> pd.DataFrame:
+    """Replicates of an earlier run; one is fitted again to see that it was the same study."""
+    kept = pd.read_csv(path)
+    wrong = list(kept.columns) != KEYS
+    if not wrong and len(kept):
+        number = int(kept["replicate"].iloc[0])
+        again = _one((work, base), number)
+        same = kept[kept["replicate"] == number]
+        wrong = len(same) != len(again) or not np.allclose(
+            same["estimate"], again["estimate"], rtol=1e-6, equal_nan=True
+        )
+    if wrong:
+        raise InvalidInputError(
+            f"{path} holds replicates of other data, settings or random_state; give another file "
+            "as out, or delete it"
+        )
+    return kept
+
+
+def _one(shared: tuple[_Work, pd.DataFrame], number: int) -> pd.DataFrame:
+    """A replicate's estimates; NaN if it could not be fitted."""
+    work, base = shared
+    weight = work.weights(number)
     rows = np.flatnonzero(weight > 0)
-    part = replace(cohort.take(rows), weights=weight[rows])
+    part = replace(work.cohort.take(rows), weights=weight[rows])
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DataWarning)  # thin groups are counted below
-            table = clone(estimator).fit(part).relative_prevalence(versus).to_frame()
+            warnings.simplefilter("ignore", DataWarning)  # thin groups are counted later
+            table = clone(work.estimator).fit(part).relative_prevalence(work.versus).to_frame()
     except TooFewCasesError:
         table = base.assign(estimate=np.nan, observed_ratio=np.nan)
-    return table.assign(replicate=number)[KEYS].to_dict("records")
+    return table.assign(replicate=number)[KEYS]
 
 
 def _warn_if_degenerate(table: pd.DataFrame, count: int) -> None:

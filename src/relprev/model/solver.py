@@ -33,6 +33,7 @@ from relprev.errors import ConvergenceWarning
 from relprev.model.descent import minimise
 from relprev.model.likelihood import AnyProblem, Evaluation, Parameters, evaluate
 from relprev.model.quadratic import Penalty, build
+from relprev.parallel import one_blas_thread
 
 INNER = 0.3  # accuracy of the quadratic step, as a share of the residual it starts from
 ROUNDOFF = 1e-14  # relative change of the objective that cannot be told from none
@@ -127,6 +128,7 @@ def kkt_residual(
     return float(max(on_w.max(initial=0.0), abs(evaluation.grad_b), on_theta.max(initial=0.0)))
 
 
+@one_blas_thread()
 def solve(
     problem: AnyProblem,
     penalty: Penalty,
@@ -197,7 +199,7 @@ def solve(
             f"{kkt:.1e} above the tolerance {options.tolerance:.1e} at l1 = {penalty.l1:g}; raise "
             "max_iterations or tolerance, or check for features on very different scales",
             ConvergenceWarning,
-            stacklevel=2,
+            stacklevel=3,  # the decorator is a frame
         )
     return Solution(at, now, penalty, certificate)
 

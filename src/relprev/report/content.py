@@ -71,6 +71,8 @@ class StudyReport:
         Hide counts of 1 to 10 people and what would reveal them.
     level : float
         Of the confidence intervals.
+    sampling : str
+        What the standard errors allow for, in words, such as ``"repeat visits of patients"``.
     """
 
     title: str
@@ -82,6 +84,7 @@ class StudyReport:
     warnings: tuple[str, ...] = ()
     hide_small_counts: bool = True
     level: float = 0.95
+    sampling: str = ""
 
     def _repr_html_(self) -> str:
         """The page in a frame of its own, for notebooks."""

@@ -11,9 +11,9 @@ import matplotlib as mpl
 import numpy as np
 import pandas as pd
 from cycler import cycler
+from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
-from matplotlib.figure import Figure
 from matplotlib.text import Text
 from matplotlib.ticker import (
     FixedLocator,
@@ -24,6 +24,7 @@ from matplotlib.ticker import (
 )
 
 from relprev.checks.result import CheckResult
+from relprev.errors import InvalidInputError
 from relprev.estimates import RelativePrevalence, versus_words
 
 # Colours of Okabe and Ito, told apart by all common forms of colour vision.
@@ -89,21 +90,20 @@ def plot_forest(
     >>> from relprev.simulate import gauss_synth
     >>> data = gauss_synth((0.5, 0.1), seed=1)
     >>> ax = plot_forest(PURPLE(lambdas=1e-4).fit(data.cohort).relative_prevalence("b"))
-    >>> ax.get_yticklabels()[0].get_text()
-    'a vs b'
+    >>> ax.get_yticklabels()[0].get_text(), ax.get_xlabel()
+    ('a', 'Relative prevalence versus b\\n(log scale; 1 = equally common)')
     """
     frames = _frames(estimates)
     first = next(iter(frames.values()))
     y = np.arange(len(first))[::-1].astype(float)
-    labels = [
-        _wrapped(f"{group} vs {versus_words(versus)}")
-        for group, versus in zip(first["group"], first["versus"], strict=True)
-    ]
+    labels, other = _row_labels(first)
     ax = _axes(ax, labels, 0.32 + 0.14 * len(frames), 1.1)
     ax.axvline(1.0, color=INK, alpha=0.45, linewidth=1, zorder=0)
     offsets = np.linspace(0.22, -0.22, len(frames) + 1)
     values = [_draw_method(ax, y + offsets[k], k, len(frames), name, frame)
               for k, (name, frame) in enumerate(frames.items())]  # fmt: skip
+    for place in y[first["estimate"].isna()]:
+        ax.annotate("no estimate", (1.0, place), (6, 0), textcoords="offset points", va="center")
     recorded = first["observed_ratio"].to_numpy(float)
     ax.plot(recorded, y + offsets[-1], "D", mfc="none", mec=RECORDED, ms=6, mew=1.6,
             label="Recorded")  # fmt: skip
@@ -115,11 +115,21 @@ def plot_forest(
     log_axis(ax, np.concatenate(values))
     ax.set_yticks(y, labels)
     ax.set_ylim(-0.6, len(first) - 0.4)
-    ax.set_xlabel("Relative prevalence (log scale; 1 = equally common)")
+    label = _wrapped(f"Relative prevalence{other}", 44)
+    ax.set_xlabel(f"{label}\n(log scale; 1 = equally common)")
     ax.spines["left"].set_visible(False)
     ax.tick_params(axis="y", length=0)
     _legend(ax)
     return ax
+
+
+def _row_labels(frame: pd.DataFrame) -> tuple[list[str], str]:
+    """Labels of the rows, and what all are compared with if it is the same for all."""
+    others = frame["versus"].map(versus_words)
+    if others.nunique() == 1:
+        return [_wrapped(group) for group in frame["group"]], f" versus {others.iloc[0]}"
+    pairs = zip(frame["group"], others, strict=True)
+    return [_wrapped(f"{group} vs {other}") for group, other in pairs], ""
 
 
 def _draw_method(
@@ -165,6 +175,29 @@ def plot_check(check: CheckResult, ax: Axes | None = None) -> Axes:
     if ax.get_legend() is not None:
         _legend(ax)
     return ax
+
+
+def plot_calibration(check: CheckResult, ax: Axes | None = None) -> Axes:
+    """Predicted and recorded shares of diagnosed, from `relprev.checks.check_calibration`."""
+    return _plot_kind("calibration", check, ax)
+
+
+def plot_overlap(check: CheckResult, ax: Axes | None = None) -> Axes:
+    """How far symptoms tell the groups apart, from `relprev.checks.check_overlap`."""
+    return _plot_kind("overlap", check, ax)
+
+
+def plot_sensitivity(check: CheckResult, ax: Axes | None = None) -> Axes:
+    """Ratios if an assumption were wrong, from `relprev.checks.sensitivity`."""
+    return _plot_kind("sensitivity", check, ax)
+
+
+def _plot_kind(kind: str, check: CheckResult, ax: Axes | None) -> Axes:
+    if check.kind != kind:
+        raise InvalidInputError(
+            f"check is of kind {check.kind!r}, expected {kind!r}; plot_check draws any check"
+        )
+    return plot_check(check, ax)
 
 
 def _names(axis: Axis) -> bool:
@@ -248,11 +281,14 @@ def log_axis(ax: Axes, values: np.ndarray) -> None:
 
 
 def _frames(estimates: Estimates) -> dict[str, pd.DataFrame]:
+    """Tables of every method, their rows in the first one's order."""
     named = estimates if isinstance(estimates, Mapping) else {"": estimates}
-    return {
+    frames = {
         name: one if isinstance(one, pd.DataFrame) else one.to_frame()
         for name, one in named.items()
     }
+    rows = next(iter(frames.values()))[["group", "versus"]]
+    return {name: rows.merge(frame, "left", ["group", "versus"]) for name, frame in frames.items()}
 
 
 def _axes(ax: Axes | None, labels: list[str], row_inches: float, margin: float) -> Axes:
@@ -260,7 +296,13 @@ def _axes(ax: Axes | None, labels: list[str], row_inches: float, margin: float) 
     if ax is not None:
         return ax
     size = (WIDTH, _height(labels, row_inches, margin))
-    return Figure(figsize=size, layout="constrained").subplots()
+    return plt.figure(figsize=size, layout="constrained").subplots()
+
+
+def off_screen(ax: Axes) -> Axes:
+    """The axes, on a figure that no notebook or window will show."""
+    plt.close(ax.figure)  # type: ignore[arg-type]
+    return ax
 
 
 def _height(labels: list[str], row_inches: float, margin: float) -> float:

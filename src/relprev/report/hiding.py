@@ -20,6 +20,7 @@ import pandas as pd
 from relprev.checks.result import CheckResult
 from relprev.report.content import StudyReport, VariableFindings
 from relprev.report.suppression import (
+    COUNTS,
     hidden_cells,
     hidden_groups,
     is_small,
@@ -122,7 +123,9 @@ def _hidden_check(check: CheckResult, groups: set[str]) -> CheckResult:
     said = [name for name in sorted(named) if name in check.effect]
     if not said:
         return replace(check, table=table)
-    nan, effect = float("nan"), f"About {', '.join(said)}: {HIDDEN_WORDS}."
+    nan, effect = float("nan"), check.effect
+    if set(COUNTS) & set(table):  # the sentence may speak of people
+        effect = f"About {', '.join(said)}: {HIDDEN_WORDS}."
     return replace(check, table=table, effect=effect, statistic=nan, interval=(nan, nan))
 
 

@@ -8,14 +8,18 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
 from relprev.checks.result import CheckResult
-from relprev.display import cell
-from relprev.report import words
+from relprev.display import MISSING, cell
+from relprev.errors import InvalidInputError
+from relprev.estimates import versus_words
+from relprev.report import texts, words
 from relprev.report.content import StudyReport, VariableFindings
-from relprev.report.figures import plot_check, plot_forest, plot_symptoms
+from relprev.report.figures import off_screen, plot_check, plot_forest, plot_symptoms
+from relprev.report.frames import variable_estimates, with_excluded
 from relprev.report.graphics import figure_bytes, inline_svg
 from relprev.report.tables import ReportTable
 
@@ -28,6 +32,7 @@ INTERVALS = {
     "observed_ratio": ("observed_ci_low", "observed_ci_high"),
     "diagnosis_ratio": ("diagnosis_ci_low", "diagnosis_ci_high"),
 }
+SHOWN_SYMPTOMS = 15  # in the figure
 CHECK_INTERVALS = ("drift", "debiased", "predictive_value")
 CHECK_COLUMNS = {  # what people read of a check's table; its CSV file holds all
     "agreement": ("group", "versus", "purple", "debiased", "ratio", "p_value"),
@@ -50,9 +55,18 @@ class ReportFigure:
     ax: Axes
 
     @cached_property
-    def svg(self) -> str:
+    def svg(self) -> bytes:
+        """For a file."""
+        return figure_bytes(self.ax, "svg")
+
+    @property
+    def inline(self) -> str:
         """To stand in a page."""
-        return inline_svg(figure_bytes(self.ax, "svg"), self.name, self.title, self.description)
+        return inline_svg(self.svg, self.name, self.title, self.description)
+
+    def as_bytes(self, kind: str) -> bytes:
+        """As "svg", "png" or "pdf"."""
+        return self.svg if kind == "svg" else figure_bytes(self.ax, kind)
 
 
 @dataclass(frozen=True)
@@ -105,6 +119,20 @@ class VariablePart:
     weights: ReportFigure | None
 
     @property
+    def size(self) -> str:
+        """Visits and patients analysed, in words."""
+        last = self.steps[-1] if self.steps else Step("", MISSING, "", "")
+        people = f" by {last.patients} patients" if last.patients else ""
+        return "" if last.visits == MISSING else f"{last.visits} visits{people}"
+
+    @property
+    def multiplies_out(self) -> bool:
+        """Whether the decomposition is exact; PURPLE's is that of its fit."""
+        frame = self.decomposition.frame
+        gap = np.log(frame["diagnosis_ratio"] * frame["estimate"] / frame["observed_ratio"])
+        return not bool((np.abs(gap) > 0.005).any())
+
+    @property
     def figures(self) -> Iterator[ReportFigure]:
         yield self.forest
         yield from (part.figure for part in self.checks + self.sensitivity)
@@ -137,17 +165,13 @@ class Layout:
 
     @property
     def overview(self) -> dict[str, list[CheckPart | None]]:
-        """Every check's part of every variable."""
-        names = dict.fromkeys(
-            part.check.name for variable in self.variables for part in variable.checks
-        )
-        return {
-            name: [
-                next((part for part in variable.checks if part.check.name == name), None)
-                for variable in self.variables
-            ]
-            for name in names
-        }
+        """Of every check, its part of every variable."""
+        found = [
+            {part.name.removeprefix(f"check-{variable.slug}-"): part for part in variable.checks}
+            for variable in self.variables
+        ]
+        kinds = dict.fromkeys(kind for parts in found for kind in parts)
+        return {kind: [parts.get(kind) for parts in found] for kind in kinds}
 
     @property
     def tests(self) -> int:
@@ -158,79 +182,34 @@ class Layout:
 
 def lay_out(report: StudyReport) -> Layout:
     """Tables, figures and words of a report whose small counts are already hidden."""
-    slugs = _slugs([found.name for found in report.variables])
+    if not report.variables:
+        raise InvalidInputError("the report has no group variable; expected at least one")
+    names = [found.name for found in report.variables]
+    if len(set(names)) < len(names):
+        raise InvalidInputError(f"the report has two group variables of one name: {names}")
+    for found in report.variables:
+        if not any(len(frame) for frame in found.estimates.values()):
+            raise InvalidInputError(f"the report has no estimates by {found.name}")
+    slugs = _slugs(names)
     parts = tuple(
         _variable(report, found, slug) for found, slug in zip(report.variables, slugs, strict=True)
     )
     return Layout(report, parts, words.trust(report), words.methods_text(report))
 
 
-def estimates_frame(report: StudyReport) -> pd.DataFrame:
-    """All estimates: variable, method and the columns of the results."""
-    return _stacked([
-        frame.assign(variable=found.name, method=method)
-        for found in report.variables for method, frame in found.estimates.items()
-    ], "variable", "method")  # fmt: skip
-
-
-def checks_frame(report: StudyReport) -> pd.DataFrame:
-    """One row a check."""
-    columns = ["variable", "check", "verdict", "statistic", "p_value", "interval_low",
-               "interval_high", "effect"]  # fmt: skip
-    rows = [
-        (found.name, check.name, check.verdict, check.statistic, check.p_value, *check.interval,
-         check.effect)
-        for found in report.variables for check in found.checks
-    ]  # fmt: skip
-    return pd.DataFrame(rows, columns=columns)
-
-
-def attrition_frame(report: StudyReport) -> pd.DataFrame:
-    """Every step of every variable."""
-    return _stacked([
-        _with_excluded(found.attrition).assign(variable=found.name) for found in report.variables
-    ], "variable")  # fmt: skip
-
-
-def symptoms_frame(report: StudyReport) -> pd.DataFrame:
-    """The features that carry the estimates of every variable."""
-    return _stacked([found.symptoms.assign(variable=found.name) for found in report.variables],
-                    "variable")  # fmt: skip
-
-
-def _stacked(frames: list[pd.DataFrame], *first: str) -> pd.DataFrame:
-    whole = pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=list(first))
-    return whole[[*first, *(name for name in whole if name not in first)]]
-
-
 def _variable(report: StudyReport, found: VariableFindings, slug: str) -> VariablePart:
-    stacked = estimates_frame(
-        StudyReport("", "", "", "", (found,), {})
-    ).drop(columns="variable")  # fmt: skip
-    contrast = stacked.groupby(["group", "versus"], sort=False).ngroup()
-    stacked = stacked.loc[contrast.sort_values(kind="stable").index]  # methods side by side
-    intervals = {k: v for k, v in INTERVALS.items() if set(v) <= set(stacked)}
-    several = len(found.estimates) > 1
-    main = stacked[stacked["method"] == next(iter(found.estimates))]
     checks = [check for check in found.checks if check.kind != "sensitivity"]
     bands = [check for check in found.checks if check.kind == "sensitivity"]
-    attrition = _with_excluded(found.attrition)
+    estimates, decomposition = _estimate_tables(report, found, slug)
+    attrition = with_excluded(found.attrition)
     return VariablePart(
         name=found.name,
         slug=slug,
         found=found,
         answer=words.answer(report, found),
         forest=_forest(found, slug),
-        estimates=ReportTable(
-            f"estimates-{slug}", f"Relative prevalence of {report.condition} by {found.name}",
-            stacked, tuple(name for name in ESTIMATES if several or name != "method"),
-            {"estimate": INTERVALS["estimate"]}, report.level,
-        ),
-        decomposition=ReportTable(
-            f"decomposition-{slug}",
-            f"Recorded ratio = diagnosis-rate ratio × corrected ratio, by {found.name}",
-            main, DECOMPOSITION, intervals, report.level,
-        ),
+        estimates=estimates,
+        decomposition=decomposition,
         checks=tuple(
             _check(report, found.name, check, f"check-{slug}-{kind}")
             for check, kind in zip(checks, _slugs([c.kind for c in checks]), strict=True)
@@ -242,18 +221,53 @@ def _variable(report: StudyReport, found: VariableFindings, slug: str) -> Variab
         steps=tuple(_step(row) for row in attrition.to_dict("records")),
         attrition=ReportTable(f"attrition-{slug}", f"Attrition by {found.name}", attrition),
         symptoms=ReportTable(
-            f"symptoms-{slug}", f"Features that carry the estimate by {found.name}", found.symptoms
+            f"symptoms-{slug}",
+            f"Features that carry the estimate by {found.name}",
+            found.symptoms,
+            tuple(str(name) for name in found.symptoms if not _blank(found.symptoms[name])),
         ),
         weights=_weights(found, slug),
-    )  # fmt: skip
+    )
+
+
+def _estimate_tables(
+    report: StudyReport, found: VariableFindings, slug: str
+) -> tuple[ReportTable, ReportTable]:
+    """All methods' estimates, and the main method's decomposition."""
+    frame = variable_estimates(found)
+    contrast = frame.groupby(["group", "versus"], sort=False).ngroup()
+    frame = frame.loc[contrast.sort_values(kind="stable").index]  # methods side by side
+    others = frame["versus"].unique()
+    against = f", versus {versus_words(others[0])}" if len(others) == 1 else ""
+    same = {name for name in ("versus", "method") if frame[name].nunique() == 1}
+    intervals = {name: ends for name, ends in INTERVALS.items() if set(ends) <= set(frame)}
+    return (
+        ReportTable(
+            f"estimates-{slug}",
+            f"Relative prevalence of {report.condition} by {found.name}{against}",
+            frame,
+            tuple(name for name in ESTIMATES if name not in same),
+            {"estimate": INTERVALS["estimate"]},
+            report.level,
+        ),
+        ReportTable(
+            f"decomposition-{slug}",
+            f"Recorded ratio = diagnosis-rate ratio × corrected ratio, by {found.name}{against}",
+            frame[frame["method"] == frame["method"].iloc[0]],
+            tuple(name for name in DECOMPOSITION if name not in same),
+            intervals,
+            report.level,
+        ),
+    )
 
 
 def _forest(found: VariableFindings, slug: str) -> ReportFigure:
+    estimates = {words.method_name(name): frame for name, frame in found.estimates.items()}
     return ReportFigure(
         f"forest-{slug}", f"Relative prevalence by {found.name}",
         "Forest plot on a logarithmic axis: corrected ratios with their intervals, and recorded "
         "ratios beside them. The table that follows holds the same numbers.",
-        plot_forest(found.estimates),
+        off_screen(plot_forest(estimates)),
     )  # fmt: skip
 
 
@@ -262,9 +276,13 @@ def _weights(found: VariableFindings, slug: str) -> ReportFigure | None:
         return None
     return ReportFigure(
         f"symptoms-{slug}", f"Features that carry the estimate by {found.name}",
-        "Bars of the features' weights. The table that follows holds the same numbers.",
-        plot_symptoms(found.symptoms),
+        "Bars of the strongest features' weights. The table that follows holds the numbers.",
+        off_screen(plot_symptoms(found.symptoms.head(SHOWN_SYMPTOMS))),
     )  # fmt: skip
+
+
+def _blank(column: pd.Series) -> bool:
+    return bool((column.isna() | (column.astype(str) == "")).all())
 
 
 def _check(report: StudyReport, variable: str, check: CheckResult, name: str) -> CheckPart:
@@ -276,17 +294,10 @@ def _check(report: StudyReport, variable: str, check: CheckResult, name: str) ->
     return CheckPart(
         check,
         name,
-        words.EXPLAINED.get(check.kind, ""),
-        ReportFigure(name, title, description, plot_check(check)),
+        texts.EXPLAINED.get(check.kind, ""),
+        ReportFigure(name, title, description, off_screen(plot_check(check))),
         ReportTable(name, title, check.table, columns, intervals, report.level),
     )
-
-
-def _with_excluded(attrition: pd.DataFrame) -> pd.DataFrame:
-    """Steps with the visits each excluded, where both levels are shown."""
-    visits = attrition["visits"].astype("Int64")
-    shown = attrition[["step", "visits", "patients"]]
-    return shown.assign(excluded_visits=visits.shift() - visits)
 
 
 def _step(row: dict[Hashable, Any]) -> Step:

@@ -15,17 +15,16 @@ import pandas as pd
 from relprev.files import written_whole
 from relprev.report import words
 from relprev.report.content import StudyReport
-from relprev.report.figures import plot_forest
-from relprev.report.graphics import FIGURE_FORMATS, figure_bytes
-from relprev.report.hiding import hide_small_counts
-from relprev.report.layout import (
-    Layout,
+from relprev.report.figures import off_screen, plot_forest
+from relprev.report.frames import (
     attrition_frame,
     checks_frame,
     estimates_frame,
-    lay_out,
     symptoms_frame,
 )
+from relprev.report.graphics import FIGURE_FORMATS, figure_bytes
+from relprev.report.hiding import hide_small_counts
+from relprev.report.layout import Layout, lay_out
 from relprev.report.page import manifest_text, render_layout, render_table
 
 RECORDED_PACKAGES = ("relprev", "numpy", "scipy", "numba", "scikit-learn")
@@ -77,7 +76,7 @@ def write_results(
     truth : Series, optional
         Known values, for simulated data.
     """
-    ax = plot_forest(frame, truth)
+    ax = off_screen(plot_forest(frame, truth))
     files = {"estimates.csv": _csv(frame)}
     files |= {f"forest.{kind}": figure_bytes(ax, kind) for kind in FIGURE_FORMATS}
     files["run.json"] = (json.dumps({**run, "versions": versions()}, indent=2) + "\n").encode()
@@ -98,7 +97,7 @@ def _files(layout: Layout) -> dict[str, bytes]:
     }
     for figure in layout.figures:
         for kind in FIGURE_FORMATS:
-            files[f"figures/{figure.name}.{kind}"] = figure_bytes(figure.ax, kind)
+            files[f"figures/{figure.name}.{kind}"] = figure.as_bytes(kind)
     for table in layout.tables:
         files[f"tables/{table.name}.html"] = render_table(table).encode()
         files[f"tables/{table.name}.tex"] = table.to_latex()

@@ -15,7 +15,7 @@ from importlib import resources
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from relprev.report import words
+from relprev.report import texts, words
 from relprev.report.content import StudyReport
 from relprev.report.hiding import hide_small_counts
 from relprev.report.layout import Layout, lay_out
@@ -59,18 +59,21 @@ def render_layout(layout: Layout) -> str:
         css=css,
         js=js,
         question=words.question(layout.report),
-        assumptions=words.ASSUMPTIONS,
-        suppressed=words.SUPPRESSED,
-        glossary=words.GLOSSARY,
+        assumptions=texts.ASSUMPTIONS,
+        suppressed=texts.SUPPRESSED,
+        glossary=texts.GLOSSARY,
         has_sensitivity=any(part.sensitivity for part in layout.variables),
         manifest=manifest_text(layout),
     )  # fmt: skip
 
 
 def render_table(table: ReportTable) -> str:
-    """One table as HTML, to put into another page."""
+    """One table as HTML, to look at or to put into another page."""
     parts = _templates().get_template("parts.html").module
-    return str(parts.table(table)).strip() + "\n"  # type: ignore[attr-defined]
+    head = (
+        f'<!doctype html>\n<meta charset="utf-8">\n<title>{Markup.escape(table.caption)}</title>\n'
+    )
+    return head + str(parts.table(table)).strip() + "\n"  # type: ignore[attr-defined]
 
 
 def manifest_text(layout: Layout) -> str:

@@ -14,7 +14,8 @@ from rich.table import Table
 from relprev.display import HEADINGS, cell, heading, with_interval
 from relprev.estimates import readable, versus_words
 
-TEXT_COLUMNS = {HEADINGS["group"], HEADINGS["versus"]}
+TEXT_COLUMNS = {HEADINGS["group"], HEADINGS["versus"], "Step"}
+NARROW, WIDE = 80, 140  # characters of a table on the terminal
 NUMBER = "number"
 TEXT = "text"
 
@@ -104,8 +105,9 @@ class ReportTable:
     def to_latex(self) -> bytes:
         """For a paper; needs the booktabs package."""
         text = self.texts().to_latex(
-            index=False, escape=True, caption=_escaped(self.caption), label=f"tab:{self.name}"
-        )
+            index=False, escape=True, caption=_escaped(self.caption), label=f"tab:{self.name}",
+            column_format="".join("r" if one.kind == NUMBER else "l" for one in self.headings),
+        )  # fmt: skip
         return text.encode()
 
     def _heading(self, name: str) -> str:
@@ -134,14 +136,20 @@ def _escaped(text: str) -> str:
     return frame.to_latex().split("\n")[1].removesuffix(r" \\")
 
 
-def render_text(frame: pd.DataFrame, title: str, width: int = 110) -> str:
+def render_text(frame: pd.DataFrame, title: str) -> str:
     """Plain-text table of the columns a reader needs; hidden or missing values as a dash."""
+    return print_table(readable(frame), title)
+
+
+def print_table(texts: pd.DataFrame, title: str | None = None) -> str:
+    """Plain-text table of texts. Names of groups and steps may take several lines, numbers not."""
     table = Table(title=title, title_justify="left", title_style="bold")
-    texts = readable(frame)
     for name in texts:
-        table.add_column(str(name), justify="left" if name in TEXT_COLUMNS else "right")
+        text = name in TEXT_COLUMNS
+        table.add_column(str(name), justify="left" if text else "right", no_wrap=not text)
     for row in texts.itertuples(index=False):
         table.add_row(*row)
-    console = Console(file=io.StringIO(), width=width, color_system=None)
+    natural = Console(width=10_000).measure(table).maximum
+    console = Console(file=io.StringIO(), width=min(max(natural, NARROW), WIDE), color_system=None)
     console.print(table, markup=False)
     return str(console.file.getvalue())  # type: ignore[attr-defined]

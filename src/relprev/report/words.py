@@ -1,4 +1,4 @@
-"""What a report says in words: answers, trust, methods, explanations."""
+"""What a report says of its findings: answers, trust, methods."""
 
 from __future__ import annotations
 
@@ -14,104 +14,9 @@ from relprev.checks.result import CheckResult
 from relprev.display import cell, with_interval
 from relprev.estimates import versus_words
 from relprev.report.content import StudyReport, VariableFindings
+from relprev.report.texts import ASSUMPTIONS, METHOD_NAMES, METHODS, REFERENCES, SUPPRESSED
 
 SHOWN_ANSWERS = 6
-ASSUMPTIONS = (
-    "Nobody is diagnosed wrongly: whoever has the recorded diagnosis has the condition.",
-    "Within a group, diagnosis is random among cases: it may depend on the group, not on symptoms.",
-    "The same symptoms mean the same risk in every group.",
-)
-SUPPRESSED = (
-    "Counts of 1 to 10 people, and what would reveal them, are hidden and shown as a dash (–)."
-)
-METHODS = {
-    "DebiasedPURPLE": (
-        "DebiasedPURPLE estimates the ratio of diagnosis rates from the diagnosed by a doubly "
-        "robust score, with group propensities and risk fitted out of fold, and divides the "
-        "recorded ratio by it; standard errors come from the influence function"
-    ),
-    "PURPLE": (
-        "PURPLE fits p(diagnosed | symptoms, group) = p(condition | symptoms) × diagnosis rate of "
-        "the group by L1-penalised maximum likelihood and compares the groups' mean "
-        "p(condition | symptoms); it gives no interval"
-    ),
-}
-REFERENCES = {
-    "PURPLE": (
-        "Shanmugam D, Hou K, Pierson E. Quantifying disparities in intimate partner violence: a "
-        "machine learning method to correct for underreporting."
-    ),
-    "DebiasedPURPLE": (
-        "Chernozhukov V, Chetverikov D, Demirer M, Duflo E, Hansen C, Newey W, Robins J. "
-        "Double/debiased machine learning for treatment and structural parameters. The "
-        "Econometrics Journal 2018;21:C1-C68."
-    ),
-    "unconstrained": (
-        "Nadeau C, Bengio Y. Inference for the generalization error. Machine Learning "
-        "2003;52:239-281."
-    ),
-    "holm": (
-        "Holm S. A simple sequentially rejective multiple test procedure. Scandinavian Journal of "
-        "Statistics 1979;6:65-70."
-    ),
-}
-EXPLAINED = {
-    "constant_ratio": (
-        "Asks whether the ratio of two groups' diagnosis rates is the same for cases of low and of "
-        "high risk, as the method assumes. A factor of 1 means no change."
-    ),
-    "calibration": (
-        "Compares predicted and recorded shares of diagnosed patients, in fifths of every group by "
-        "predicted risk, among patients the model has not seen. Points on the diagonal are right."
-    ),
-    "unconstrained": (
-        "Asks whether a model that gives every group its own meaning of symptoms predicts held-out "
-        "diagnoses better. If it does, the same symptoms do not mean the same risk in every group."
-    ),
-    "overlap": (
-        "Asks whether the groups share symptoms, so that their diagnosed patients can be compared. "
-        "Mixing is 1 if symptoms say nothing about the group and 0 if they give it away."
-    ),
-    "leakage": (
-        "Looks for features that all but imply the diagnosis and so may record it under another "
-        "name. Such features should be removed."
-    ),
-    "agreement": (
-        "Compares the two estimators. If they differ by more than chance allows, the penalty or "
-        "the assumed shape of the risk moves PURPLE's answer."
-    ),
-    "sensitivity": (
-        "Shows what the ratio would be if an assumption were wrong to a given degree, and how "
-        "wrong it must be for the interval to reach 1. p(y|x) is the chance of having the "
-        "condition given the symptoms."
-    ),
-}
-GLOSSARY = {
-    "Relative prevalence (corrected ratio)": (
-        "How many times as common the condition is in one group as in another, recorded or not. "
-        "Only ratios can be estimated, never how common the condition is in itself."
-    ),
-    "Recorded ratio": "The same ratio for recorded diagnoses, without any correction.",
-    "Diagnosis-rate ratio": (
-        "How many times as likely a case is to be diagnosed in one group as in another. Recorded "
-        "ratio = diagnosis-rate ratio × corrected ratio."
-    ),
-    "Confidence interval (CI)": (
-        "A range made by a procedure that covers the true ratio in the stated share of studies, if "
-        "the assumptions hold. It says nothing about the assumptions being wrong."
-    ),
-    "Everyone else": "All other groups of the variable together.",
-    "p(y|x)": "The chance of having the condition given the symptoms.",
-    "Informative cases": (
-        "How many diagnosed patients the diagnosis-rate ratio effectively rests on; patients whose "
-        "symptoms occur in one group only tell nothing."
-    ),
-    "Tipping point": "How wrong an assumption must be for the interval to reach 1.",
-    "Concern": (
-        "A check found more than chance or a stated limit allows. No concern does not prove that "
-        "an assumption holds."
-    ),
-}
 
 
 @dataclass(frozen=True)
@@ -128,13 +33,24 @@ def question(report: StudyReport) -> str:
     return f"How much more common is {report.condition} in one group than in another?"
 
 
+def method_name(name: str) -> str:
+    """An estimator's name as people read it."""
+    return METHOD_NAMES.get(name, name)
+
+
 @dataclass(frozen=True)
 class Answer:
     """The largest difference in a sentence, the other comparisons in short, how many in all."""
 
     sentence: str
+    estimate: str
     others: tuple[str, ...]
     count: int
+
+    @property
+    def pieces(self) -> tuple[str, str, str]:
+        """The sentence, cut around its estimate."""
+        return self.sentence.partition(self.estimate) if self.estimate else (self.sentence, "", "")
 
 
 def answer(report: StudyReport, found: VariableFindings) -> Answer:
@@ -144,6 +60,7 @@ def answer(report: StudyReport, found: VariableFindings) -> Answer:
     others = [row for row in rows if row is not first and not _reverses(row, first)]
     return Answer(
         sentence(report, first),
+        "" if pd.isna(first["estimate"]) else f"{cell(first['estimate'])} times",
         tuple(short(row) for row in others[:SHOWN_ANSWERS]),
         len(rows) if len(others) > SHOWN_ANSWERS else 0,
     )
@@ -167,7 +84,7 @@ def short(row: Mapping[Any, Any]) -> str:
     if pd.isna(row["estimate"]):
         return _withheld(row)
     value = with_interval(row["estimate"], row["ci_low"], row["ci_high"])
-    recorded = "hidden" if pd.isna(row["observed_ratio"]) else cell(row["observed_ratio"])
+    recorded = "not shown" if pd.isna(row["observed_ratio"]) else cell(row["observed_ratio"])
     return f"{name}: {value}; recorded {recorded}"
 
 
@@ -190,7 +107,7 @@ def sentence(report: StudyReport, row: Mapping[Any, Any]) -> str:
         f"{row['group']} as among {other}; "
     )
     if pd.isna(row["observed_ratio"]):
-        words += "the recorded ratio is hidden because counts are small."
+        words += "the recorded ratio is not shown because counts are small."
     else:
         words += f"recorded rates alone would say {cell(row['observed_ratio'])}."
     if not pd.isna(row["ci_low"]) and row["ci_low"] <= 1 <= row["ci_high"]:
@@ -201,42 +118,45 @@ def sentence(report: StudyReport, row: Mapping[Any, Any]) -> str:
 def trust(report: StudyReport) -> Trust:
     """A verdict on trust from the checks, and what limits it."""
     done = list(assumption_checks(report))
-    raised = [(name, check) for name, check in done if check.verdict == "concern"]
-    points = [f"{check.name}, by {name}: {check.effect}" for name, check in raised]
-    fragile = [
+    raised = [
         f"{check.name}, by {name}: {check.effect}"
-        for name, check in sensitivity_checks(report) if check.verdict == "concern"
+        for name, check in done if check.verdict == "concern"
     ]  # fmt: skip
-    if fragile:
-        points.append(
-            f"{_count(len(fragile), 'comparison is', 'comparisons are')} fragile: a small "
-            "violation of an assumption, or chance, could explain the difference (see Sensitivity)."
-        )
-    without = [found.name for found in report.variables if _main(found)["ci_low"].isna().all()]
-    if without:
-        points.append(
-            f"No confidence intervals by {', '.join(without)}: how much chance matters is unknown."
-        )
-    for found in report.variables:
-        frame = _main(found)
-        withheld = frame.loc[frame["estimate"].isna(), "group"].unique()
-        if len(withheld):
-            points.append(f"No estimate by {found.name} for {', '.join(withheld)}.")
-        points += [f"Left out by {found.name}: {group} ({reason})."
-                   for group, reason in found.left_out.items()]  # fmt: skip
     if raised:
-        verdict, heading = (
-            "concern",
-            (
-                f"Read with care: {len(raised)} of {len(done)} checks "
-                f"{'raises' if len(raised) == 1 else 'raise'} a concern"
-            ),
-        )
+        verb = "raises" if len(raised) == 1 else "raise"
+        heading = f"Read with care: {len(raised)} of {len(done)} checks {verb} a concern"
+        verdict = "concern"
     elif done:
         verdict, heading = "no concern", f"None of {len(done)} checks raises a concern"
     else:
         verdict, heading = "not judged", "No check of the assumptions was made"
-    return Trust(verdict, heading, tuple(points))
+    return Trust(verdict, heading, (*raised, *_limits(report)))
+
+
+def _limits(report: StudyReport) -> Iterator[str]:
+    """What else limits the answer: fragile comparisons, no intervals, groups left out."""
+    fragile = sum(check.verdict == "concern" for _, check in sensitivity_checks(report))
+    if fragile:
+        yield (
+            f"{_count(fragile, 'comparison is', 'comparisons are')} fragile: a small violation of "
+            "an assumption, or chance, could explain the difference (see Sensitivity)."
+        )
+    without = [found.name for found in report.variables if _main(found)["ci_low"].isna().all()]
+    if without:
+        yield f"No confidence intervals by {_listed(without)}: how much chance matters is unknown."
+    for found in report.variables:
+        withheld = [g for g in _without_estimate(_main(found)) if g not in found.left_out]
+        if withheld:
+            yield f"No estimate by {found.name} for {_listed(withheld)}."
+        for group, reason in found.left_out.items():
+            yield f"No estimate by {found.name} for {group}: {reason}."
+
+
+def _without_estimate(frame: pd.DataFrame) -> list[str]:
+    """Groups that stand in no comparison with an estimate."""
+    known = frame[frame["estimate"].notna()]
+    seen = {*known["group"], *known["versus"]}
+    return [name for name in frame["group"].unique() if name not in seen]
 
 
 def assumption_checks(report: StudyReport) -> Iterator[tuple[str, CheckResult]]:
@@ -272,7 +192,8 @@ def references(report: StudyReport) -> list[str]:
     """Works to cite for this run."""
     kinds = {check.kind for _, check in assumption_checks(report)}
     wanted = ["PURPLE"]
-    if any("DebiasedPURPLE" in found.estimates for found in report.variables):
+    used = {method_name(name) for found in report.variables for name in found.estimates}
+    if "DebiasedPURPLE" in used:
         wanted.append("DebiasedPURPLE")
     if "unconstrained" in kinds:
         wanted.append("unconstrained")
@@ -298,9 +219,11 @@ def _aim(report: StudyReport) -> str:
 
 
 def _estimation(report: StudyReport, used: list[str]) -> str:
-    words = " ".join(f"{METHODS.get(name, name)}." for name in used)
+    words = " ".join(f"{METHODS.get(name, name)}." for name in map(method_name, used))
     if any(_main(found)["ci_low"].notna().any() for found in report.variables):
         words += f" Intervals are {report.level:.0%} confidence intervals on the log scale."
+        if report.sampling:
+            words += f" Standard errors allow for {report.sampling}."
     results = [
         f"{row['group']} versus {versus_words(row['versus'])} "
         f"{with_interval(row['estimate'], row['ci_low'], row['ci_high'])}"
@@ -335,7 +258,13 @@ def _software(report: StudyReport) -> str:
 
 def wrapped(text: str, width: int = 90) -> str:
     """Paragraphs broken into lines, for a text file."""
-    return "\n\n".join(textwrap.fill(part, width) for part in text.strip().split("\n\n")) + "\n"
+    return (
+        "\n\n".join(
+            textwrap.fill(part, width, break_on_hyphens=False)
+            for part in text.strip().split("\n\n")
+        )
+        + "\n"
+    )
 
 
 def _main(found: VariableFindings) -> pd.DataFrame:

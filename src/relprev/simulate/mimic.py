@@ -12,6 +12,7 @@ from __future__ import annotations
 import gzip
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from relprev.errors import InvalidInputError
 from relprev.files import written_whole
 from relprev.simulate import Simulation, ed_visits
 from relprev.simulate.neds import icd10_like
-from relprev.simulate.truth import Truth, truth_of
+from relprev.simulate.truth import Truth, population_truth
 
 RACES = {"WHITE": 0.35, "BLACK/AFRICAN AMERICAN": 0.15, "ASIAN": 0.2, "HISPANIC/LATINO": 0.3}
 INSURANCES = ("Medicare", "Medicaid", "Other")
@@ -38,14 +39,19 @@ LAYOUTS = ("1.0", "2.2")
 class WrittenMimic:
     """The folders, the truth for race, and how many visits each rule must leave out.
 
-    The truth is that of women of 18 and more whose race can be known from the files.
+    ``included`` counts the visits of women of 18 and more, ``settings`` are those of
+    `relprev.simulate.ed_visits`. The truth is worked out when it is first asked for.
     """
 
     hosp: Path
     ed: Path
-    truth: Truth
     excluded: Mapping[str, int]
     included: int
+    settings: Mapping[str, Any]
+
+    @cached_property
+    def truth(self) -> Truth:
+        return population_truth(tuple(RACES), **self.settings)
 
 
 def write_mimic(
@@ -73,8 +79,11 @@ def write_mimic(
     if layout not in LAYOUTS:
         raise InvalidInputError(f"layout must be one of {', '.join(LAYOUTS)}, got {layout!r}")
     rng = np.random.default_rng([seed, 2])
-    simulation = ed_visits(n_visits, n_codes=n_codes, prevalence=prevalence, seed=seed,
-                           diagnosis_rates=RACES)  # fmt: skip
+    settings: dict[str, Any] = {
+        "n_visits": n_visits, "n_codes": n_codes, "prevalence": prevalence, "seed": seed,
+        "diagnosis_rates": RACES,
+    }  # fmt: skip
+    simulation = ed_visits(**settings)
     patients = _patients(simulation, rng)
     visits = _visits(simulation, patients, rng)
     left_out = _left_out(visits, rng)
@@ -83,15 +92,12 @@ def write_mimic(
     codes = _codes(simulation, visits, left_out, rng)
     hosp, ed = Path(folder) / "mimic-iv", Path(folder) / "mimic-iv-ed"
     _write_tables(hosp, ed, layout, patients, stays, admissions, codes)
-    known = np.ones(n_visits, dtype=bool)
-    if layout == "1.0":  # stays have no race: it comes from some admission of the patient
-        known = np.isin(visits["subject_id"], admissions["subject_id"])
     included = (visits["gender"] == "F").to_numpy() & (visits["age"] >= 18).to_numpy()
     return WrittenMimic(
         hosp, ed,
-        truth=truth_of(simulation, visits["race"].to_numpy(dtype=str), included & known),
         excluded={str(reason): int(n) for reason, n in left_out["reason"].value_counts().items()},
         included=int(included.sum()),
+        settings=settings,
     )  # fmt: skip
 
 

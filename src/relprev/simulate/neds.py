@@ -2,16 +2,18 @@
 
 Visits come from `relprev.simulate.ed_visits`: its groups become one NEDS variable (the
 driver), on which both symptoms and diagnosis rates depend; the other group variables are
-drawn independently of everything, so their relative prevalences are 1 up to chance. Men,
+drawn independently of everything, so their relative prevalences are 1. Men,
 children, missing values and codes of the condition are added as the real files have
-them. The truth is that of the women of 18 and more with a known group.
+them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -22,7 +24,7 @@ from relprev.codes import code_set
 from relprev.errors import InvalidInputError
 from relprev.files import written_whole
 from relprev.simulate import Simulation, ed_visits
-from relprev.simulate.truth import Truth, truth_of
+from relprev.simulate.truth import Truth, no_difference, population_truth
 from relprev.sources.neds import read_layout
 
 CHUNK = 200_000
@@ -38,12 +40,23 @@ RATES = {
 class WrittenNeds:
     """The file, and the truth for every group variable (driver included).
 
-    ``included`` counts the visits of women of 18 and more.
+    ``included`` counts the visits of women of 18 and more, ``settings`` are those of
+    `relprev.simulate.ed_visits`. The truth is worked out when it is first asked for.
     """
 
     path: Path
-    truth: Mapping[str, Truth]
+    driver: str
     included: int
+    settings: Mapping[str, Any]
+
+    @cached_property
+    def truth(self) -> dict[str, Truth]:
+        driven = population_truth(tuple(self.settings["diagnosis_rates"]), **self.settings)
+        return {
+            name: driven if name == self.driver
+            else no_difference([str(k + 1) for k in range(count)], driven)
+            for name, count in VALUES.items()
+        }  # fmt: skip
 
 
 def icd10_like(count: int) -> list[str]:
@@ -83,10 +96,11 @@ def write_neds(
         raise InvalidInputError(f"driver must be one of {', '.join(RATES)}, got {driver!r}")
     rates = diagnosis_rates or RATES[driver]
     rng = np.random.default_rng([seed, 1])
-    simulation = ed_visits(
-        n_visits, n_codes=n_codes, prevalence=prevalence, survey=True, seed=seed,
-        diagnosis_rates={str(k + 1): rate for k, rate in enumerate(rates)},
-    )  # fmt: skip
+    settings: dict[str, Any] = {
+        "n_visits": n_visits, "n_codes": n_codes, "prevalence": prevalence, "survey": True,
+        "seed": seed, "diagnosis_rates": {str(k + 1): rate for k, rate in enumerate(rates)},
+    }  # fmt: skip
+    simulation = ed_visits(**settings)
     variables = _variables(simulation, driver, rng)
     path = Path(path)
     with written_whole(path) as temporary, pa.output_stream(str(temporary)) as stream:
@@ -96,7 +110,8 @@ def write_neds(
             rows = np.arange(start, min(start + CHUNK, n_visits))
             table = _table(simulation, variables, rows, codes, rng)
             pa.csv.write_csv(table, stream, options)
-    return _written(path, simulation, variables)
+    women = (variables["FEMALE"] == 1) & (variables["AGE"] >= 18)
+    return WrittenNeds(path, driver, int(women.sum()), settings)
 
 
 def _variables(
@@ -165,14 +180,3 @@ def _diagnoses(
     )
     taken = [all_codes.take(pa.array(column, mask=column < 0)) for column in numbers.T]
     return taken, lengths + diagnosed
-
-
-def _written(
-    path: Path, simulation: Simulation, variables: Mapping[str, NDArray[np.int16]]
-) -> WrittenNeds:
-    women = (variables["FEMALE"] == 1) & (variables["AGE"] >= 18)
-    truth = {
-        name: truth_of(simulation, variables[name], women & (variables[name] > 0))
-        for name in VALUES
-    }
-    return WrittenNeds(path, truth, int(women.sum()))

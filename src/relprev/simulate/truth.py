@@ -1,4 +1,9 @@
-"""The truth behind simulated files: mean p(y=1|x) of every value of a variable."""
+"""The truth behind simulated files: mean p(y=1|x) of every value of a variable.
+
+It is that of the population the visits are drawn from, as a survey's estimate is meant for,
+and not of the visits that happened to be drawn. Sex, age and missing values are drawn
+independently of symptoms, so it is the truth of women of 18 and more as well.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +16,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from relprev.estimates import ratio
-from relprev.simulate import Simulation
+from relprev.simulate import ed_visits
+
+POPULATION = 2_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,9 +30,9 @@ class Truth:
     values : tuple of str
         The variable's values as they stand in the files.
     condition : float array of shape (n values,)
-        Weighted mean of p(y=1|x) among the visits with the value.
+        Mean of p(y=1|x) among the visits with the value.
     weight : float array of shape (n values,)
-        Their total weight.
+        Their share of all visits, up to a constant.
     """
 
     values: tuple[str, ...]
@@ -46,11 +53,19 @@ class Truth:
         return np.array([ratio(condition, weight, k, None) for k in range(len(at))])
 
 
-def truth_of(simulation: Simulation, values: NDArray[Any], rows: NDArray[np.bool_]) -> Truth:
-    """The truth of a variable among the given visits (a mask of shape (n,))."""
-    weights = simulation.cohort.weights
-    weight = np.ones(int(rows.sum())) if weights is None else weights[rows]
-    numbers, names = pd.factorize(np.asarray(values)[rows].astype(str), sort=True)
-    total = np.bincount(numbers, weight).astype(np.float64)
-    mean = np.bincount(numbers, weight * simulation.condition_probability[rows]) / total
-    return Truth(tuple(str(name) for name in names), mean, total)
+def population_truth(values: Sequence[str], n_visits: int, **settings: Any) -> Truth:
+    """The truth of the groups of `relprev.simulate.ed_visits`, whose names in the files differ.
+
+    Taken from at least two million visits of the same world, the simulated ones first.
+    """
+    population = ed_visits(max(n_visits, POPULATION), **settings)
+    groups = population.cohort.groups
+    weight = np.bincount(groups, minlength=len(values)).astype(np.float64)
+    condition = np.bincount(groups, population.condition_probability, len(values)) / weight
+    return Truth(tuple(values), condition, weight)
+
+
+def no_difference(values: Sequence[str], truth: Truth) -> Truth:
+    """The truth of a variable drawn independently of everything: all values alike."""
+    overall = float(truth.weight @ truth.condition / truth.weight.sum())
+    return Truth(tuple(values), np.full(len(values), overall), np.ones(len(values)))

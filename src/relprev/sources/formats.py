@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import csv
+import errno
 import gzip
 import shutil
 import tempfile
@@ -53,7 +54,7 @@ def _unpack(path: Path, folder: Path) -> Path:
             "password and give the path of the file to read"
         ) from None
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError) as error:
-        if isinstance(error, OSError) and error.errno is not None:
+        if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
             raise  # the disk, not the file
         raise InvalidInputError(
             f"{path.name} cannot be unpacked ({type(error).__name__}); it is damaged or cut "
@@ -129,7 +130,7 @@ def first_row(file: Path, delimiter: str = ",") -> list[str]:
                 return next(csv.reader(packed, delimiter=delimiter), [])
         with file.open(encoding="utf-8-sig", errors="replace") as lines:
             return next(csv.reader(lines, delimiter=delimiter), [])
-    except (EOFError, OSError) as error:
+    except (EOFError, OSError, zlib.error, csv.Error) as error:
         raise InvalidInputError(
             f"{file.name} cannot be read ({type(error).__name__}): it is damaged or cut short; "
             "download or copy it again"

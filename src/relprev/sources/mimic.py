@@ -74,7 +74,7 @@ def read_mimic(hosp: str | Path, ed: str | Path, *, fill: str = "patient") -> So
     _make_visits(connection, race, fill)
     _make_codes(connection)
     details = {"fill": fill, "data": files}
-    return Source("mimic", connection, attrition=_attrition(connection), details=details)
+    return Source("mimic-iv", connection, attrition=_attrition(connection), details=details)
 
 
 def _load(

@@ -142,7 +142,7 @@ def read_layout(kind: str, year: int, layout: str | Path | None = None) -> tuple
     """
     folder = resources.files("relprev") / "data" / "neds"
     if layout is not None:
-        text = require_file(layout, "layout").read_text(encoding="utf-8")
+        text = require_file(layout, "layout").read_text(encoding="utf-8-sig", errors="replace")
     elif (file := folder / f"NEDS_{year}_{kind}.layout.csv").is_file():
         text = file.read_text(encoding="utf-8")
     else:
@@ -152,8 +152,17 @@ def read_layout(kind: str, year: int, layout: str | Path | None = None) -> tuple
             "its columns, in order, to a CSV file with the columns position and name and give "
             f"{'layout' if kind == 'Core' else 'hospital_layout'}="
         )
-    rows = sorted(csv.DictReader(text.splitlines()), key=lambda row: int(row["position"]))
-    return tuple(row["name"].upper() for row in rows)
+    try:
+        rows = sorted(csv.DictReader(text.splitlines()), key=lambda row: int(row["position"]))
+        names = tuple(row["name"].strip().upper() for row in rows)
+    except (KeyError, ValueError, TypeError, AttributeError):
+        names = ()
+    if not names or len(set(names)) < len(names):
+        raise InvalidInputError(
+            f"layout: {Path(str(layout)).name} must be a CSV file with the columns position (1, 2, "
+            "...) and name (each once), one row for each column of the data"
+        )
+    return names
 
 
 def _year_of(path: Path, year: int | None) -> int:

@@ -191,10 +191,10 @@ def expose_wide(
         Table (or table function) with the columns of ``visits`` and the lists.
     roles : mapping of list column to role
     version : str
-        SQL expression for the version.
+        Column of ``wide`` with the version, or an SQL literal.
     """
-    lists = ", ".join(roles)
-    connection.execute(f"CREATE VIEW visits AS SELECT * EXCLUDE ({lists}) FROM {wide}")
+    of_codes = ", ".join(set(roles) | {version} & set(column_names(connection, wide)))
+    connection.execute(f"CREATE VIEW visits AS SELECT * EXCLUDE ({of_codes}) FROM {wide}")
     parts = [
         f"SELECT visit, {version} AS version, unnest({column}) AS code, {quoted(role)} AS role "
         f"FROM {wide}"

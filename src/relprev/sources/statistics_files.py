@@ -75,10 +75,10 @@ def _stata(file: Path, choose: Choose) -> Iterator[pd.DataFrame]:
                     yield reader.read(nrows=ROWS, columns=columns)  # type: ignore[attr-defined]
                 except StopIteration:
                     return
-    except ValueError as error:
-        raise InvalidInputError(
-            f"{file.name} is not a readable Stata file ({type(error).__name__})"
-        ) from None
+    except OSError:
+        raise  # the disk, not the file
+    except Exception:  # a damaged file makes the reader fail in any way
+        raise InvalidInputError(_unreadable(file, "Stata")) from None
 
 
 def _sas(file: Path, choose: Choose) -> Iterator[pd.DataFrame]:
@@ -88,14 +88,22 @@ def _sas(file: Path, choose: Choose) -> Iterator[pd.DataFrame]:
         raise InvalidInputError(
             f"{file.name}: SAS files need the package pyreadstat: pip install relprev[sas]"
         ) from None
-    read: Any = pyreadstat.read_xport if file.suffix.lower() == ".xpt" else pyreadstat.read_sas7bdat
+    read: Any = pyreadstat.read_sas7bdat
+    options: dict[str, Any] = {"disable_datetime_conversion": True}
+    if file.suffix.lower() == ".xpt":
+        read = pyreadstat.read_xport
+        options["encoding"] = "LATIN1"  # a transport file does not say
     try:
-        columns = choose(read(file, metadataonly=True)[1].column_names)
+        columns = choose(read(file, metadataonly=True, **options)[1].column_names)
         for piece, _ in pyreadstat.read_file_in_chunks(
-            read, file, chunksize=ROWS, usecols=columns, disable_datetime_conversion=True
+            read, file, chunksize=ROWS, usecols=columns, **options
         ):
             yield piece[columns]
-    except pyreadstat.ReadstatError:
-        raise InvalidInputError(
-            f"{file.name} is not a readable SAS file, or is cut short; download or copy it again"
-        ) from None
+    except OSError:
+        raise
+    except Exception:
+        raise InvalidInputError(_unreadable(file, "SAS")) from None
+
+
+def _unreadable(file: Path, kind: str) -> str:
+    return f"{file.name} is not a readable {kind} file, or is cut short; download or copy it again"

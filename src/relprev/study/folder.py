@@ -35,7 +35,7 @@ def working_folder(out: Path | None) -> Iterator[Path]:
         with tempfile.TemporaryDirectory(prefix="relprev-") as name:
             yield Path(name)
         return
-    work = out.parent / f"{out.name}.work"
+    work = work_beside(out)
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         work.mkdir(mode=0o700, exist_ok=True)
@@ -55,20 +55,25 @@ def working_folder(out: Path | None) -> Iterator[Path]:
         lock.release()
 
 
+def work_beside(out: Path) -> Path:
+    """The working folder of a results folder."""
+    return out.parent / f"{out.name}.work"
+
+
 def require_replaceable(out: Path, study: str, force: bool) -> None:
     """Fail unless ``out`` is free, or holds only results that may be replaced."""
     if not out.exists():
         return
     if not out.is_dir():
         raise InvalidInputError(f"{out} is a file; choose another --out")
-    present = {file.relative_to(out).as_posix() for file in out.rglob("*") if not file.is_dir()}
-    if not present:
+    if not any(out.iterdir()):
         return
     listing = _listing(out)
     if listing is None:
         raise InvalidInputError(
             f"{out} holds files that relprev did not write; choose another --out"
         )
+    present = {file.relative_to(out).as_posix() for file in out.rglob("*") if not file.is_dir()}
     strange = sorted(present - set(listing["files"]) - {LISTING})
     if strange:
         raise InvalidInputError(

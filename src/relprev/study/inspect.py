@@ -50,7 +50,7 @@ class Inspection:
 
 def inspect_study(study: Study) -> Inspection:
     """Read the data and build the cohorts; fit nothing."""
-    with study.source.open() as source:
+    with study.open_source() as source:
         require_columns(study, source)
         notes = [str(study.error(path, words)) for path, words in unknown_values(study, source)]
         codes = _codes(study, source)
@@ -113,7 +113,7 @@ def _notes(name: str, item: BuiltCohort, cohort: Cohort) -> list[str]:
     notes = [f"{name}: {group} is left out, {why}" for group, why in item.left_out.items()]
     counts = groups_table(cohort)
     return notes + [
-        f"{name}: {group} has fewer than {MIN_PATIENTS} diagnosed visits: no estimate for it"
+        f"{name}: {group} has too few diagnosed visits for an estimate"
         for group in counts.loc[counts["n_diagnosed"] < MIN_PATIENTS, "group"]
     ]
 
@@ -123,7 +123,7 @@ def _problems(name: str, cohort: Cohort, study: Study) -> list[str]:
     found = []
     if (groups_table(cohort)["n_diagnosed"] >= MIN_PATIENTS).sum() < 2:
         found.append(
-            f"{name}: fewer than two groups have {MIN_PATIENTS} diagnosed visits or more; merge "
+            f"{name}: fewer than two groups have enough diagnosed visits for an estimate; merge "
             "groups or widen the condition"
         )
     try:

@@ -20,16 +20,18 @@ from typing import Any
 import pandas as pd
 
 from relprev.cohort import Cohort, build_cohorts
-from relprev.errors import RelprevError, RelprevWarning
+from relprev.errors import InvalidInputError, RelprevError, RelprevWarning
 from relprev.progress import Advance, progress
 from relprev.report import StudyReport, VariableFindings, write_report
 from relprev.report.output import versions
+from relprev.report.suppression import redact
 from relprev.study.data import require_columns
 from relprev.study.folder import FINISHED, put_in_place, require_replaceable, working_folder
 from relprev.study.inspect import groups_table
 from relprev.study.options import CheckName, Method
 from relprev.study.result import StudyResult
 from relprev.study.simulated import SimulatedSource
+from relprev.study.source import source_words
 from relprev.study.store import (
     Outcome,
     Store,
@@ -40,7 +42,14 @@ from relprev.study.store import (
     timed,
 )
 from relprev.study.study import Study
-from relprev.study.variable import NEEDS, Variable, check_results, with_options
+from relprev.study.variable import (
+    NEEDS,
+    Variable,
+    check_outcome,
+    check_results,
+    sampling_words,
+    with_options,
+)
 
 LOG = "run.log"
 KEYS = ["group", "versus"]
@@ -63,7 +72,7 @@ def run_study(
             _write(report, work / FINISHED, log)
         require_replaceable(target, study.name, force)
         put_in_place(work / FINISHED, target, study.name)
-        shutil.rmtree(work, ignore_errors=True)
+    shutil.rmtree(work, ignore_errors=True)
     return StudyResult(report, target)
 
 
@@ -102,18 +111,20 @@ class _Run:
 
     # -- stages ----------------------------------------------------------------------------
 
-    def _stage(self, name: str, key: str, make: Callable[[], Outcome]) -> Outcome:
+    def _stage(self, kind: str, key: str, make: Callable[[], Outcome], of: str = "") -> Outcome:
         """The outcome kept under the key, or made and kept now."""
-        found = self.store.find(name, key)
+        name = f"{of}: {kind.replace('_', ' ')}" if of else kind
+        found = self.store.find(kind, key)
         if found is None:
             self.log.info("%s: begun", name)
             said: list[str] = []
             with _recorded(said):
                 made = timed(make)
-            found = self.store.keep(name, key, replace(made, warnings=tuple(said)))
+            said += made.warnings
+            found = self.store.keep(kind, key, replace(made, warnings=tuple(said)))
             self.log.info("%s: finished in %.1f s", name, found.seconds)
             for text in found.warnings:
-                self.log.warning("%s: %s", name, text)
+                self.log.warning("%s: %s", name, redact(text))
         else:
             self.log.info("%s: kept from an earlier run", name)
         self.outcomes[name] = found
@@ -124,20 +135,24 @@ class _Run:
         unseen = uuid.uuid4().hex if source.is_database else ""  # read a database every time
         return digest(
             code_digest(), source.kind, source.arguments, self.study.described()["cohort"],
-            files_digest(source.files()), unseen,
+            asdict(self.study.inference), self.study.estimate.versus,
+            self.study.estimate.reference, files_digest(source.files()), unseen,
         )  # fmt: skip
 
     def _build(self) -> Outcome:
         """Cohorts of all group variables, saved one by one."""
         study = self.study
-        with study.source.open() as source:
+        with study.open_source() as source:
             require_columns(study, source)
             simulated = isinstance(source, SimulatedSource)
             built = build_cohorts(study.cohort, source, keep_ids=simulated)
-            values: dict[str, Any] = {"source": source.name, "details": dict(source.details)}
+            values: dict[str, Any] = {
+                "source": source_words(source), "details": dict(source.details),
+            }  # fmt: skip
             tables = {}
             for position, (name, item) in enumerate(built.items()):
                 cohort = replace(item.cohort, ids=None)
+                values["sampling"] = sampling_words(with_options(cohort, study.inference))
                 mark = cohort_digest(cohort)
                 cohort.save(self.store.path(f"cohort-{mark}.npz"))
                 values[name] = {"digest": mark, "left_out": dict(item.left_out)}
@@ -159,24 +174,28 @@ class _Run:
         estimates: dict[str, pd.DataFrame] = {}
         symptoms, left_out = _no_symptoms(), dict(about["left_out"])
         truth = cohort_stage.tables.get(f"truth{position}")
+        failed: list[str] = []
         for method in study.estimate.methods:
             advance(f"{name}: {method}")
-            found = self._stage(
-                f"{method}-{position}", key, partial(variable.estimate, method)
-            )  # fmt: skip
+            found = self._stage(method, key, partial(variable.estimate, method), name)
+            if "estimates" not in found.tables:
+                failed += found.warnings
+                continue
             table = found.tables["estimates"]
             if truth is not None:
                 table = table.merge(truth.rename(columns={"estimate": "truth"}), "left", KEYS)
             estimates[method] = table
             symptoms = found.tables.get("symptoms", symptoms)
             left_out |= found.values.get("left_out", {})
+        if not estimates:
+            path = ("groups", position, "column")
+            raise study.error(path, "; ".join(failed) + "; or take this variable out")
         results = []
         for check in self._checks():
             advance(f"{name}: {check.replace('_', ' ')}")
             stage = self._stage(
-                f"{check}-{position}", digest(key, study.checks.max_visits),
-                partial(variable.check, check),
-            )  # fmt: skip
+                check, digest(key, study.checks.max_visits), partial(variable.check, check), name
+            )
             results += check_results(stage)
         return VariableFindings(
             name=name, estimates=estimates, symptoms=symptoms, left_out=left_out,
@@ -205,13 +224,14 @@ class _Run:
         return StudyReport(
             title=report.title or f"Relative prevalence of {words}",
             condition=words,
-            population=report.population or f"visits{f' with {rules}' if rules else ''}",
+            population=report.population or f"visits{f' where {rules}' if rules else ''}",
             source=source,
             variables=variables,
             manifest=self._manifest(),
             warnings=tuple(dict.fromkeys(said)),
             hide_small_counts=report.hide_small_counts,
             level=study.estimate.level,
+            sampling=self.outcomes["cohort"].values["sampling"],
         )
 
     def _manifest(self) -> dict[str, Any]:
@@ -222,7 +242,7 @@ class _Run:
             "versions": versions(),
             "study": self.study.described(),
             "data": {
-                "files": {file.name: file.stat().st_size for file in files},
+                "files": [{"name": file.name, "bytes": file.stat().st_size} for file in files],
                 "details": cohort["details"],
                 "cohorts": {name: cohort[name]["digest"] for name in names},
             },
@@ -243,10 +263,19 @@ class _Lazy:
         return Variable(self._study, self._name, cohort)
 
     def estimate(self, method: Method) -> Outcome:
-        return self._variable.estimate(method)
+        """The estimates; where the data are too thin for the method, a warning that says so."""
+        try:
+            return self._variable.estimate(method)
+        except InvalidInputError as error:
+            return Outcome(warnings=(f"{self._name}: no {method} estimate: {error}",))
 
     def check(self, name: CheckName) -> Outcome:
-        return self._variable.check(name)
+        """The check; where the data are too thin for it, a warning that says so."""
+        try:
+            return self._variable.check(name)
+        except InvalidInputError as error:
+            words = f"{self._name}: the check {name.replace('_', ' ')} could not be made: {error}"
+            return replace(check_outcome([]), warnings=(words,))
 
 
 def _no_symptoms() -> pd.DataFrame:

@@ -24,6 +24,11 @@ from relprev.tomlfile import SETTINGS
 
 Reader = Callable[..., Source]
 READERS = cast("dict[str, Reader]", SOURCES | {"simulated": read_simulated})
+WORDS = {
+    "mimic": "MIMIC-IV", "neds": "NEDS", "nhamcs": "NHAMCS", "nhds": "NHDS",
+    "omop": "OMOP database", "tables": "own tables", "simulated": "simulated visits",
+}  # fmt: skip
+SURVEYS = ("neds", "nhamcs", "nhds")
 OUTPUTS = {"cache"}  # paths that a reader writes to
 
 
@@ -80,6 +85,15 @@ class SourceOptions:
             name: _resolve(value, self.folder) if name in paths else value
             for name, value in self.arguments.items()
         }
+
+
+def source_words(source: Source) -> str:
+    """The source as a report names it, a survey with its years."""
+    words = WORDS.get(source.name, source.name)
+    if source.name not in SURVEYS:
+        return words
+    years = source.query("SELECT DISTINCT year FROM visits WHERE year IS NOT NULL ORDER BY year")
+    return f"{words} {', '.join(str(year) for (year,) in years)}".strip()
 
 
 def _resolve(value: Any, folder: Path) -> Any:

@@ -33,6 +33,7 @@ from pydantic import ConfigDict, Field, TypeAdapter
 from relprev.cohort import CohortSpec, cohort_spec
 from relprev.cohort.spec import Condition, Features, GroupVariable, Include, cohort_spec_names
 from relprev.errors import InvalidInputError
+from relprev.sources.source import Source
 from relprev.study.options import CheckOptions, EstimateOptions, InferenceOptions, ReportOptions
 from relprev.study.source import SourceOptions, SourceTable, source_options
 from relprev.tomlfile import SETTINGS, KeyPath, located, read_settings, suggestion
@@ -148,6 +149,13 @@ class Study:
         from relprev.study.run import run_study
 
         return run_study(self, out, force=force, verbose=verbose)
+
+    def open_source(self) -> Source:
+        """Read the data; what is wrong with them is an error that names the study file too."""
+        try:
+            return self.source.open()
+        except InvalidInputError as error:
+            raise self.error(("source",), str(error)) from None
 
     def error(self, path: KeyPath, message: str) -> InvalidInputError:
         """An error about one key of the study file."""

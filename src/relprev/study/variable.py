@@ -174,6 +174,13 @@ def with_options(cohort: Cohort, inference: InferenceOptions) -> Cohort:
     return cohort if inference.clusters else replace(cohort, clusters=None)
 
 
+def sampling_words(cohort: Cohort) -> str:
+    """What standard errors of the cohort allow for."""
+    if cohort.psus is not None:
+        return "the survey's strata and primary sampling units"
+    return "" if cohort.clusters is None else "repeat visits of patients"
+
+
 def sample_patients(cohort: Cohort, most: int, seed: int) -> Cohort:
     """About ``most`` visits of patients drawn at random, all of them if there are no more."""
     if cohort.n <= most:

@@ -1,0 +1,56 @@
+"""The findings as plain tables, one row a finding, as they are written to files."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from relprev.report import words
+from relprev.report.content import StudyReport, VariableFindings
+
+CHECK_COLUMNS = (
+    "variable", "check", "verdict", "statistic", "p_value", "interval_low", "interval_high",
+    "effect",
+)  # fmt: skip
+
+
+def estimates_frame(report: StudyReport) -> pd.DataFrame:
+    """All estimates: variable, method and the columns of the results."""
+    return _by_variable(report, [variable_estimates(found) for found in report.variables])
+
+
+def checks_frame(report: StudyReport) -> pd.DataFrame:
+    """One row a check."""
+    rows = [
+        (found.name, check.name, check.verdict, check.statistic, check.p_value, *check.interval,
+         check.effect)
+        for found in report.variables for check in found.checks
+    ]  # fmt: skip
+    return pd.DataFrame(rows, columns=list(CHECK_COLUMNS))
+
+
+def attrition_frame(report: StudyReport) -> pd.DataFrame:
+    """Every step of every variable."""
+    return _by_variable(report, [with_excluded(found.attrition) for found in report.variables])
+
+
+def symptoms_frame(report: StudyReport) -> pd.DataFrame:
+    """The features that carry the estimates of every variable."""
+    return _by_variable(report, [found.symptoms for found in report.variables])
+
+
+def variable_estimates(found: VariableFindings) -> pd.DataFrame:
+    """The estimates of one variable by all methods."""
+    frames = {words.method_name(name): frame for name, frame in found.estimates.items()}
+    return pd.concat(frames, names=["method"]).reset_index("method").reset_index(drop=True)
+
+
+def with_excluded(attrition: pd.DataFrame) -> pd.DataFrame:
+    """Steps with the visits each excluded, where both levels are shown."""
+    visits = attrition["visits"].astype("Int64")
+    shown = attrition[["step", "visits", "patients"]]
+    return shown.assign(excluded_visits=visits.shift() - visits)
+
+
+def _by_variable(report: StudyReport, frames: list[pd.DataFrame]) -> pd.DataFrame:
+    named = {found.name: frame for found, frame in zip(report.variables, frames, strict=True)}
+    return pd.concat(named, names=["variable"]).reset_index("variable").reset_index(drop=True)

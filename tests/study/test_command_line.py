@@ -1,0 +1,142 @@
+from __future__ import annotations
+
+import json
+import re
+
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from relprev.cli import app
+from relprev.errors import RelprevError
+from relprev.study import Study
+from relprev.study.compare import compare_runs
+from relprev.study.source import READERS
+from tests.study.conftest import TABLES, write_tables
+
+runner = CliRunner()
+
+
+def invoke(*arguments):
+    return runner.invoke(app, [str(item) for item in arguments])
+
+
+def refused(*arguments):
+    """The message of a refused command (``main`` prints it and exits with code 2)."""
+    result = invoke(*arguments)
+    assert isinstance(result.exception, RelprevError), result.output
+    return str(result.exception)
+
+
+@pytest.mark.parametrize("kind", READERS)
+def test_init_writes_a_study_that_can_be_read(tmp_path, kind):
+    file = tmp_path / "study.toml"
+    result = invoke("init", "--source", kind, "--condition", "endometriosis", "--out", file)
+    assert result.exit_code == 0
+    study = Study.from_toml(file)
+    assert study.source.kind == kind
+    assert study.cohort.condition.name in ("endometriosis", "simulated condition")
+    assert "exists already" in refused("init", "--source", kind, "--out", file)
+
+
+def test_init_without_a_terminal_needs_a_source(tmp_path):
+    assert "--source is missing" in refused("init", "--out", tmp_path / "s.toml")
+    message = refused("init", "--source", "nedz", "--out", tmp_path / "s.toml")
+    assert "did you mean 'neds'" in message
+    assert not (tmp_path / "s.toml").exists()
+
+
+def test_init_asks_on_a_terminal(tmp_path, monkeypatch):
+    monkeypatch.setattr("relprev.cli.study._on_terminal", lambda: True)
+    arguments = ["init", "--out", str(tmp_path / "study.toml")]
+    result = runner.invoke(app, arguments, input="neds\nendometriosis\n")
+    assert result.exit_code == 0, result.output
+    assert "Kind of data (mimic-iv, neds" in result.output
+    study = Study.from_toml(tmp_path / "study.toml")
+    assert (study.source.kind, study.cohort.condition.name) == ("neds", "endometriosis")
+
+
+def test_check_shows_steps_groups_and_codes_with_small_counts_hidden(tmp_path):
+    file = write_tables(tmp_path)
+    visits = pd.read_csv(tmp_path / "visits.csv")
+    codes = pd.read_csv(tmp_path / "codes.csv")
+    north = set(visits.loc[visits["ward"] == "N", "visit"])
+    sick = codes[codes["code"].eq("R52.1") & codes["visit"].isin(north)]
+    codes = codes.drop(sick.index[7:])  # 7 or fewer diagnosed are left in the north
+    codes.to_csv(tmp_path / "codes.csv", index=False)
+    result = invoke("check", file)
+    assert result.exit_code == 0, result.output
+    assert "Codes of the condition that occur: 1 of 1" in result.output
+    assert "age 18 or more" in result.output
+    row = next(line for line in result.output.splitlines() if "North" in line)
+    assert "–" in row
+    assert "Ready: relprev run" in result.output
+    file.write_text(TABLES + "[report]\nhide_small_counts = false\n")
+    row = next(line for line in invoke("check", file).output.splitlines() if "North" in line)
+    assert "–" not in row
+
+
+def test_check_names_misspelt_columns_and_values_with_their_lines(tmp_path):
+    file = write_tables(tmp_path)
+    file.write_text(TABLES.replace('column = "ward"', 'column = "wrd"'))
+    message = refused("check", file)
+    assert re.search(r"pain.toml, line 21: groups\[1\].column: .*did you mean 'ward'\?", message)
+    file.write_text(TABLES.replace('["N"]', '["N", "Nn"]'))
+    result = invoke("check", file)
+    assert result.exit_code == 0
+    assert re.search(r"line 23: groups\[1\].recode.North: no visit has 'Nn' in ward", result.stderr)
+
+
+def test_check_says_what_would_stop_the_study(tmp_path):
+    """Strata with one sampling unit: an error before anything is fitted, with the remedy."""
+    file = write_tables(tmp_path)
+    visits = pd.read_csv(tmp_path / "visits.csv")
+    visits.assign(stratum=visits["person"] % 7, psu=visits["person"] % 7).to_csv(
+        tmp_path / "visits.csv", index=False
+    )
+    file.write_text(TABLES.replace('age = "age"', 'age = "age"\nstratum = "stratum"\npsu = "psu"'))
+    result = invoke("check", file)
+    assert result.exit_code == 2
+    assert "single primary sampling unit" in result.stderr
+    assert "Ready" not in result.output
+
+
+def test_schema_is_json():
+    schema = json.loads(invoke("schema").output)
+    assert "estimate" in schema["properties"]
+
+
+def test_run_and_compare(tmp_path):
+    file = write_tables(tmp_path)
+    result = invoke("run", file, "--out", tmp_path / "a", "--quiet")
+    assert result.exit_code == 0, result.output
+    assert "Relative prevalence by ward (debiased)" in result.output
+    assert "checks of the assumptions" in result.output
+    assert f"Report: {tmp_path / 'a' / 'report.html'}" in result.output
+    file.write_text(TABLES.replace("seed = 1", "seed = 2"))
+    assert invoke("run", file, "--out", tmp_path / "b", "--quiet").exit_code == 0
+    result = invoke("compare", tmp_path / "a", tmp_path / "b", "--out", tmp_path / "both.csv")
+    assert result.exit_code == 0, result.output
+    assert "ward, DebiasedPURPLE" in result.output
+    both = pd.read_csv(tmp_path / "both.csv")
+    one = pd.read_csv(tmp_path / "a" / "estimates.csv")
+    assert both["estimate_a"].tolist() == one["estimate"].tolist()
+    assert both["b_over_a"].between(0.8, 1.25).all()
+
+
+def test_compare_keeps_contrasts_of_one_run_only(tmp_path):
+    frame = pd.DataFrame({"variable": "v", "method": "m", "group": ["a", "b"],
+                          "versus": "complement", "estimate": [1.0, 2.0]})  # fmt: skip
+    for name, part in (("one", frame), ("two", frame.iloc[1:])):
+        (tmp_path / name).mkdir()
+        part.to_csv(tmp_path / name / "estimates.csv", index=False)
+    both = compare_runs(tmp_path / "one", tmp_path / "two")
+    assert both["group"].tolist() == ["a", "b"]
+    assert both["estimate_b"].isna().tolist() == [True, False]
+    assert "has no estimates.csv" in refused("compare", tmp_path, tmp_path)
+    (tmp_path / "estimates.csv").write_text("a,b\n1,2\n")
+    assert "was it made by 'relprev run'" in refused("compare", tmp_path, tmp_path / "one")
+
+
+def test_a_missing_study_file_is_named(tmp_path):
+    assert "'relprev init' writes one" in refused("run", tmp_path / "none.toml")

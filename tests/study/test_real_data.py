@@ -1,0 +1,128 @@
+"""The shipped examples on real data, where there are any: NHAMCS, MIMIC-IV demo, OMOP, NHDS."""
+
+from __future__ import annotations
+
+import zipfile
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+
+from relprev.sources.omop import TABLES
+from relprev.study import Study
+from relprev.study.inspect import inspect_study
+from relprev.study.template import study_template
+
+HYPERTENSION = 'condition = {name = "hypertension", codes = ["ICD10:I10", "ICD9:401*"]}'
+SINUSITIS = 'condition = {name = "sinusitis", codes = ["SNOMED:444814009", "SNOMED:195662009"]}'
+
+
+def example(folder, kind, *changes):
+    """The example of a source with some of its lines replaced."""
+    text = study_template(kind)
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, str(new))
+    file = folder / f"{kind}.toml"
+    file.write_text(text)
+    return Study.from_toml(file)
+
+
+def test_nhamcs_uses_its_survey_design(real_data, tmp_path):
+    """Migraine by race and payer, 2018 and 2019; weights, strata and PSUs at work."""
+    study = example(
+        tmp_path,
+        "nhamcs",
+        ("ED2018-stata.zip", real_data("nhamcs-ed/ED2018-stata.zip")),
+        ("ED2019-stata.zip", real_data("nhamcs-ed/ED2019-stata.zip")),
+        ('condition = "ipv"', 'condition = {name = "migraine", codes = ["ICD10:G43*"]}'),
+        (
+            '"constant_ratio", "calibration", "unconstrained", "overlap", "leakage", "agreement",'
+            '\n  "sensitivity",',
+            '"constant_ratio", "overlap", "leakage", "agreement",',
+        ),
+    )
+    out = tmp_path / "results"
+    study.run(out, verbose=False)
+    table = pd.read_csv(out / "estimates.csv")
+    debiased = table[table["method"] == "DebiasedPURPLE"]
+    assert set(debiased["variable"]) == {"race", "payer"}
+    assert debiased["estimate"].notna().all()
+    # PSUs less strata, far fewer than visits
+    assert (debiased["degrees_of_freedom"] < 400).all()
+    assert (debiased["ci_low"] < debiased["estimate"]).all()
+    attrition = pd.read_csv(out / "attrition.csv")
+    assert attrition["visits"].iloc[0] == 20_291 + 19_481
+
+
+def test_the_ipv_example_of_nhamcs_is_inspected_as_it_is(real_data, tmp_path):
+    study = example(
+        tmp_path,
+        "nhamcs",
+        ("ED2018-stata.zip", real_data("nhamcs-ed/ED2018-stata.zip")),
+        ("ED2019-stata.zip", real_data("nhamcs-ed/ED2019-stata.zip")),
+    )
+    seen = inspect_study(study)
+    assert seen.codes["ICD10:T741"] == 1
+    assert "primary sampling units" in seen.words["race"]
+    assert not seen.problems
+
+
+def test_mimic_demo_runs_with_patients_as_clusters(real_data, tmp_path):
+    """100 patients: enough to run, the report says how little it is."""
+    study = example(
+        tmp_path,
+        "mimic-iv",
+        ('"mimic-iv-2.2"', f'"{real_data("mimic-iv-demo-2.2")}"'),
+        ('"mimic-iv-ed-2.2"', f'"{real_data("mimic-iv-ed-demo-2.2")}"'),
+        ('condition = "ipv"', HYPERTENSION),
+        ("min_count = 10", "min_count = 3"),
+        ('Medicaid = ["Medicaid"]', 'Other = ["Other", "Medicaid"]'),
+    )
+    study = replace(
+        study, cohort=replace(
+            study.cohort, groups=study.cohort.groups[:1]
+        )
+    )  # fmt: skip
+    out = tmp_path / "results"
+    result = study.run(out, verbose=False)
+    found = result.report.variables[0]
+    assert found.attrition["visits"].iloc[-1] < 230
+    assert np.isfinite(found.estimates["purple"]["estimate"]).all()
+    assert len(result.report.warnings)
+    report = (out / "report.html").read_text()
+    assert "Medicare" in report
+
+
+def test_omop_runs_on_synthetic_patients(real_data, tmp_path):
+    """27 persons, sex as the group: the smallest study that still runs to the end."""
+    with zipfile.ZipFile(real_data("omop-synthea27nj/Synthea27Nj_5.4.zip")) as archive:
+        for table in TABLES:
+            archive.extract(f"{table.upper()}.csv", tmp_path / "omop")
+    study = example(
+        tmp_path,
+        "omop",
+        ("# visit_concepts = [9203, 262]", "visit_concepts = [] #"),
+        ('condition = "ipv"', SINUSITIS),
+        ('[[include]]\ncolumn = "sex"\none_of = ["F"]\n', ""),
+        ("min_count = 10", "min_count = 2"),
+        ('[[groups]]\ncolumn = "race"\nminimum_size = 100', ""),
+        ('column = "ethnicity"\nminimum_size = 100', 'column = "sex"'),
+    )
+    assert sum(inspect_study(study).codes.values()) == 2
+    out = tmp_path / "results"
+    result = study.run(out, verbose=False)
+    assert set(result.table("sex")["group"]) == {"F", "M"}
+    assert (out / "report.html").is_file()
+
+
+def test_nhds_runs(real_data, tmp_path):
+    study = example(
+        tmp_path,
+        "nhds",
+        ('"NHDS10.PU.txt"', f'"{real_data("nhds-2010/NHDS10.PU.txt.bz2")}"'),
+        ('condition = "ipv"', 'condition = "endometriosis"'),
+    )
+    seen = inspect_study(study)
+    assert set(seen.variables[0].groups["group"]) == {"White", "Black"}
+    assert not seen.problems
