@@ -17,6 +17,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from relprev.cohort import Cohort, build_cohorts
@@ -148,6 +149,7 @@ class _Run:
             built = build_cohorts(study.cohort, source, keep_ids=simulated)
             values: dict[str, Any] = {
                 "source": source_words(source), "details": dict(source.details),
+                "descriptions": dict(source.descriptions), "variables": {},
             }  # fmt: skip
             tables = {}
             for position, (name, item) in enumerate(built.items()):
@@ -155,7 +157,7 @@ class _Run:
                 values["sampling"] = sampling_words(with_options(cohort, study.inference))
                 mark = cohort_digest(cohort)
                 cohort.save(self.store.path(f"cohort-{mark}.npz"))
-                values[name] = {"digest": mark, "left_out": dict(item.left_out)}
+                values["variables"][name] = {"digest": mark, "left_out": dict(item.left_out)}
                 tables[f"attrition{position}"] = item.attrition.to_frame()
                 tables[f"groups{position}"] = groups_table(cohort)
                 if isinstance(source, SimulatedSource):
@@ -165,7 +167,7 @@ class _Run:
 
     def _variable(self, position: int, name: str, advance: Advance) -> VariableFindings:
         study, cohort_stage = self.study, self.outcomes["cohort"]
-        about = cohort_stage.values[name]
+        about = cohort_stage.values["variables"][name]
         variable = _Lazy(study, name, self.store.path(f"cohort-{about['digest']}.npz"))
         key = digest(
             code_digest(), about["digest"], asdict(study.estimate), asdict(study.inference),
@@ -197,6 +199,8 @@ class _Run:
                 check, digest(key, study.checks.max_visits), partial(variable.check, check), name
             )
             results += check_results(stage)
+        words = symptoms["feature"].map(cohort_stage.values["descriptions"])
+        symptoms = symptoms.assign(description=words.fillna(symptoms["description"]).astype("str"))
         return VariableFindings(
             name=name, estimates=estimates, symptoms=symptoms, left_out=left_out,
             attrition=cohort_stage.tables[f"attrition{position}"], checks=tuple(results),
@@ -236,7 +240,6 @@ class _Run:
 
     def _manifest(self) -> dict[str, Any]:
         cohort = self.outcomes["cohort"].values
-        names = [group.name for group in self.study.cohort.groups]
         files = [file for file in self.study.source.files() if file.is_file()]
         return {
             "versions": versions(),
@@ -244,7 +247,7 @@ class _Run:
             "data": {
                 "files": [{"name": file.name, "bytes": file.stat().st_size} for file in files],
                 "details": cohort["details"],
-                "cohorts": {name: cohort[name]["digest"] for name in names},
+                "cohorts": {name: about["digest"] for name, about in cohort["variables"].items()},
             },
             "seed": self.study.seed,
             "seconds": {name: round(found.seconds, 2) for name, found in self.outcomes.items()},
@@ -273,7 +276,7 @@ class _Lazy:
         """The check; where the data are too thin for it, a warning that says so."""
         try:
             return self._variable.check(name)
-        except InvalidInputError as error:
+        except (InvalidInputError, np.linalg.LinAlgError) as error:
             words = f"{self._name}: the check {name.replace('_', ' ')} could not be made: {error}"
             return replace(check_outcome([]), warnings=(words,))
 
