@@ -199,8 +199,10 @@ class _Run:
                 check, digest(key, study.checks.max_visits), partial(variable.check, check), name
             )
             results += check_results(stage)
-        words = symptoms["feature"].map(cohort_stage.values["descriptions"])
-        symptoms = symptoms.assign(description=words.fillna(symptoms["description"]).astype("str"))
+        words = cohort_stage.values["descriptions"]
+        both = zip(symptoms["feature"], symptoms["description"], strict=True)
+        described = pd.array([words.get(name, known) for name, known in both], dtype="str")
+        symptoms = symptoms.assign(description=described)
         return VariableFindings(
             name=name, estimates=estimates, symptoms=symptoms, left_out=left_out,
             attrition=cohort_stage.tables[f"attrition{position}"], checks=tuple(results),
