@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 help:  ## Show this help
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 10
 
-demo: $(VENV)/.runtime  ## Estimate a known relative prevalence from simulated visits
+demo: $(VENV)/.runtime  ## A whole study on simulated visits whose truth is known; the report in demo-output
 	$(BIN)/relprev demo --out demo-output
 
 test: lint types unit docs  ## Lint, types, tests and documentation

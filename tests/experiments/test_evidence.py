@@ -9,7 +9,8 @@ import pytest
 from evidence import page, store
 from evidence.claims import CLAIMS, Claim
 
-from relprev.experiments import run
+from relprev.experiments import gauss, run
+from relprev.experiments.experiment import Cell, compute
 
 
 @pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: f"{claim.run}: {claim.words}")
@@ -35,6 +36,15 @@ def test_every_scenario_of_a_run_has_every_method(name: str) -> None:
         assert rows["n"].nunique() == 1 or rows["n_failed"].any(), method
     written = pd.read_csv(store.FOLDER / name / "table.csv")
     pd.testing.assert_frame_equal(written, stored.table.round(4), check_dtype=False)
+
+
+@pytest.mark.parametrize("method", ["purple", "debiased", "negative", "sar-em", "bbe", "dedpul"])
+def test_stored_results_are_what_the_code_gives(method: str) -> None:
+    results = store.load("gauss").results
+    row = results[(results["method"] == method) & (results["seed"] == 1)].iloc[0]
+    settings = {name: row[name] for name in ("variant", "separable", "rate_b")}
+    again = compute(Cell("gauss", settings, method, 1, 0), gauss.simulate)
+    assert again["ratio"] == pytest.approx(row["ratio"], rel=1e-3)
 
 
 def test_page_is_what_the_command_writes() -> None:

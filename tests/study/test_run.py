@@ -246,6 +246,18 @@ def test_contrasts_follow_versus_and_reference():
         simulated(estimate=wrong).run(verbose=False)
 
 
+def test_a_group_variable_may_have_any_name():
+    """Also one that the stages use themselves, or that could not name a file."""
+    variables = tuple(
+        GroupVariable("group", name=name) for name in ("source", "variables", "../a b/ü")
+    )
+    cohort = CohortSpec(CodeSet.of("it", ["SIMULATED:CONDITION"]), variables)
+    result = simulated(cohort=cohort).run(verbose=False)
+    tables = [result.table(variable.name) for variable in variables]
+    assert tables[0].equals(tables[1])
+    assert tables[0].equals(tables[2])
+
+
 def test_small_groups_are_left_out_with_a_reason():
     cohort = CohortSpec(
         CodeSet.of("it", ["SIMULATED:CONDITION"]), (GroupVariable("group", minimum_size=1500),)

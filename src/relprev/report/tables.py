@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from relprev.display import HEADINGS, cell, heading, with_interval
 from relprev.estimates import readable, versus_words
@@ -148,7 +149,7 @@ def print_table(texts: pd.DataFrame, title: str | None = None) -> str:
         text = name in TEXT_COLUMNS
         table.add_column(str(name), justify="left" if text else "right", no_wrap=not text)
     for row in texts.itertuples(index=False):
-        table.add_row(*row)
+        table.add_row(*map(Text, row))
     natural = Console(width=10_000).measure(table).maximum
     console = Console(file=io.StringIO(), width=min(max(natural, NARROW), WIDE), color_system=None)
     console.print(table, markup=False)
