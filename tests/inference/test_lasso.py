@@ -37,9 +37,7 @@ def test_two_groups_equal_scikit_learn():
 def test_without_penalty_the_comparisons_estimate_the_multinomial_model():
     problem = make(4, n=40_000)
     found = fit_lasso(comparisons(problem), 0.0, options=EXACT).propensity
-    joint = fit_propensity(
-        PropensityProblem(problem.X, problem.g, problem.omega, 4, len(problem.g)), 0.0
-    )
+    joint = fit_propensity(PropensityProblem(problem, len(problem.g)), 0.0)
     difference = found.probabilities(problem.X) - joint.probabilities(problem.X)
     assert np.abs(difference).mean() < 0.01
 
