@@ -1,6 +1,6 @@
 """Run benchmarks and write their results.
 
-python -m benchmarks                 all of them (about half an hour, 4 GiB)
+python -m benchmarks                 all of them (about an hour, 5 GiB of memory, 7 GB of disk)
 python -m benchmarks adam neds       some of them
 python -m benchmarks --quick         all of them at a tenth of the size
 python -m benchmarks --summary       print the tables of the results files

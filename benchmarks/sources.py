@@ -3,8 +3,8 @@
 These are timed one after the other in the same process: a bare DuckDB scan that counts the
 values of the columns relprev uses and does nothing with them; reading (digest of the file,
 conversion to the store, checks); building (women of 18 and more, the cohorts of all four
-group variables); reading again, when the store is there. Seconds of processor time are
-given beside the clock's: they say the same when the machine has other work to do.
+group variables). Seconds of processor time are given beside the clock's: they say the same
+when the machine has other work to do.
 
 Reading cannot come near a bare scan: it also brings the codes to one spelling, gathers them
 in lists and writes them, which costs twice as much as the scan. It does so once a file.
@@ -55,20 +55,16 @@ def _measure(visits: int, folder: Path) -> dict[str, Any]:
     stored, _ = _timed(lambda: _bare_scan_of_store(source))
     build, built = _timed(lambda: build_cohorts(cohort_spec("ipv-neds"), source))
     source.close()
-    again, source = _timed(lambda: read_neds(path, cache=folder / "cache"))
-    source.close()
     return {
         "visits": visits, "codes": CODES, "bytes": path.stat().st_size,
         "store_bytes": sum(file.stat().st_size for file in (folder / "cache").iterdir()),
         "women": max(item.cohort.n for item in built.values()),
         "ones": max(item.cohort.X.nnz for item in built.values()),
         **_columns("scan", scan), **_columns("read", read), **_columns("build", build),
-        **_columns("read_again", again), **_columns("store_scan", stored),
+        **_columns("store_scan", stored),
         "visits_per_second": visits / (read[0] + build[0]),
-        "visits_per_cpu_second": visits / (read[1] + build[1]),
         "over_scan": (read[0] + build[0]) / scan[0],
         "cpu_over_scan": (read[1] + build[1]) / scan[1],
-        "again_cpu_over_scan": (again[1] + build[1]) / scan[1],
         "peak_gib": peak_gib(),
     }  # fmt: skip
 

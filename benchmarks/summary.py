@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from math import log
+from statistics import median
 from typing import Any
 
 from benchmarks.measure import RESULTS
@@ -10,7 +12,9 @@ from benchmarks.measure import RESULTS
 
 def tables() -> str:
     """Accuracy and speed, with the machine they were measured on."""
-    return "\n\n".join([_accuracy(), _speed(), _national(), _machine()])
+    return "\n\n".join(
+        [_accuracy(), _speed(), _national(), _raw_files(), _known_truth(), _machine()]
+    )
 
 
 def _load(name: str) -> dict[str, Any]:
@@ -67,6 +71,38 @@ def _national() -> str:
     head = ["visits", "codes recorded", "one pass", "÷ scipy's two products",
             "path of six penalties", "in passes", "peak memory"]  # fmt: skip
     return "National size, 19,710 different codes, four groups, weights:\n\n" + _table(head, body)
+
+
+def _raw_files() -> str:
+    body = []
+    for row in _load("sources")["rows"]:
+        parts = {name: row[f"{name}_cpu_seconds"] for name in ("scan", "read", "build")}
+        body.append([
+            f"{row['visits']:,}", f"{row['bytes'] / 1e9:.1f} GB",
+            *(f"{spent:.0f} s" for spent in parts.values()),
+            f"{round(row['visits'] / (parts['read'] + parts['build']), -3):,.0f}",
+            f"{row['cpu_over_scan']:.1f}", f"{row['peak_gib']:.1f} GiB",
+        ])  # fmt: skip
+    head = ["visits", "file", "bare DuckDB scan", "reading, once a file", "four cohorts",
+            "visits a second", "÷ bare scan", "peak memory"]  # fmt: skip
+    return "Raw NEDS file to cohorts, in seconds of one core:\n\n" + _table(head, body)
+
+
+def _known_truth() -> str:
+    rows = _load("known_truth")["rows"]
+    body = []
+    for source in dict.fromkeys(row["source"] for row in rows):
+        found = [row for row in rows if row["source"] == source]
+        errors = [abs(log(row["estimate"] / row["truth"])) for row in found]
+        observed = [abs(log(row["observed_ratio"] / row["truth"])) for row in found]
+        body.append([
+            source, f"{found[0]['visits']:,}", str(len({row["seed"] for row in found})),
+            f"{sum(row['inside'] for row in found)} of {len(found)}",
+            f"{100 * median(errors):.1f}%", f"{100 * median(observed):.1f}%",
+        ])  # fmt: skip
+    head = ["simulated raw files", "visits each", "files", "95% intervals that hold the truth",
+            "median error", "median error of recorded ratios"]  # fmt: skip
+    return "Raw files to relative prevalences, every group variable:\n\n" + _table(head, body)
 
 
 def _machine() -> str:

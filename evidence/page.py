@@ -176,9 +176,9 @@ def _times(stored: Stored) -> str:
     total = seconds.sum() * FULL_GRID / 60
     rows.append(["all", f"{seconds.sum():.2f}", f"{total:.1f}"])
     return (
-        "CPU time on Gauss-Synth, one thread. The full grid has 10 scenarios, 20 data sets and "
-        f"5 splits of each: {total:.0f} minutes of CPU, {total / 2:.0f} on two cores. KM2 is held "
-        "to 300 rows a group, because its time grows with their cube.\n\n"
+        "CPU time of a fit on Gauss-Synth, one thread. At these times the full grid (10 scenarios, "
+        f"20 data sets, 5 splits of each) takes {total:.0f} minutes of CPU, {total / 2:.0f} on two "
+        "cores. KM2 is held to 300 rows a group, because its time grows with their cube.\n\n"
     ) + table(["method", "seconds a fit", "minutes for the full grid"], rows)
 
 

@@ -51,6 +51,7 @@ from the tables in `simulations/results`; each section names the command that ma
 def _coverage(results: Path) -> str:
     table = pd.read_csv(results / "coverage.csv")
     rows = coverage.summary(table, coverage.true_ratios(results / "truth.csv"))
+    rows = rows.sort_values("scenario", key=_order, kind="stable")
     ours, cases = (rows[rows.method == name] for name in ("doubly robust", "case-only"))
     body = [
         [
@@ -64,7 +65,7 @@ def _coverage(results: Path) -> str:
     ]  # fmt: skip
     head = ["scenario", "diagnosed", "true ratio", "covered", "covered, case-only",
             "mean standard error", "SD of estimates", "bias of log ratio"]  # fmt: skip
-    size = coverage.rejections(table)
+    size = coverage.rejections(table).sort_values("scenario", key=_order)
     tested = [
         [WORDS[row.scenario], f"{row.trend:.1%}", f"{row.quintiles:.1%}"]
         for row in size.itertuples()
@@ -86,6 +87,10 @@ def _coverage(results: Path) -> str:
             _made(results / "coverage.json"),
         ]
     )
+
+
+def _order(scenario: pd.Series) -> pd.Series:
+    return scenario.map(list(WORDS).index)
 
 
 def _power(results: Path) -> str:

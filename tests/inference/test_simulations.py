@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from simulations import bias, coverage, power, scenarios
-from simulations.replicates import run_all, seed_of
+from simulations.page import PAGE, write_page
+from simulations.replicates import RESULTS, run_all, seed_of
 from simulations.scenarios import DRIFTS, SCENARIOS, Scenario, draw
 
 SMALL = Scenario(n=3000, intercept=-2.0)
@@ -92,3 +93,33 @@ def test_bias_is_judged_by_the_number_diagnosed():
     found = bias.summary(rows)
     assert found["debiased"].tolist() == [1.025, 1.025]
     assert found["within"].tolist() == [True, False]
+
+
+def test_the_page_is_what_the_results_say(tmp_path):
+    write_page(RESULTS, tmp_path / "page.md")
+    assert PAGE.read_text() == (tmp_path / "page.md").read_text()
+
+
+def test_intervals_of_the_stored_results_cover():
+    table = pd.read_csv(RESULTS / "coverage.csv")
+    found = coverage.summary(table, coverage.true_ratios(RESULTS / "truth.csv"))
+    found = found[found["method"] == "doubly robust"]
+    assert set(found["scenario"]) == set(SCENARIOS)
+    assert found["replicates"].nunique() == 1
+    assert found["coverage"].between(0.935, 0.965).all()
+    small = (found["bias_in_sd"].abs() < 0.1) | (found["bias"].abs() < 0.005)
+    assert small.all()
+
+
+def test_the_stored_size_and_power_are_as_promised():
+    size = coverage.rejections(pd.read_csv(RESULTS / "coverage.csv")).set_index("scenario")
+    assert size.loc[["two_groups", "repeat_patients"], "trend"].between(0.04, 0.065).all()
+    found = power.summary(pd.read_csv(RESULTS / "power.csv")).set_index("scenario")
+    assert found.loc["drift_2", "trend"] >= 0.75
+    assert found.loc["drift_1.5", "trend"] < found.loc["drift_2", "trend"]
+    assert found.loc["drift_3", "trend"] > 0.9
+
+
+def test_the_stored_bias_is_small_in_every_cell():
+    found = bias.summary(pd.read_csv(RESULTS / "bias.csv"))
+    assert found["within"].all()

@@ -248,7 +248,9 @@ def test_first_screen_asks_answers_and_judges(page, race):
     assert "women aged 18 or more" in words
     assert re.search(r"is an estimated \d\.\d\d times \(95% CI \d", words)
     assert "recorded rates alone would say" in words
-    assert re.search(r"Read with care: \d+ of \d+ checks raises? a concern", words)
+    assert re.search(
+        r"Read with care: \d+ of \d+ checks of the assumptions raises? a concern", words
+    )
     assert words.index("an estimated") < words.index("Read with care") < words.index("Right of 1")
 
 

@@ -20,6 +20,7 @@ from relprev.files import written_whole
 from relprev.report import StudyReport, VariableFindings, render_text
 from relprev.report.hiding import all_groups, hide_small_counts
 from relprev.report.tables import print_table
+from relprev.report.words import trust
 from relprev.study import Study, StudyResult, study_schema
 from relprev.study.compare import compare_runs
 from relprev.study.inspect import inspect_study
@@ -203,16 +204,9 @@ def _say_result(result: StudyResult) -> None:
 
 
 def _verdict(report: StudyReport) -> str:
-    checks = [(variable.name, check) for variable in report.variables for check in variable.checks]
-    doubtful = [f"{name}: {check.name}" for name, check in checks if check.verdict == "concern"]
-    if not checks:
-        return "No checks were made."
-    if not doubtful:
-        return f"{len(checks)} checks of the assumptions, none raises concern."
-    return (
-        f"{len(doubtful)} of {len(checks)} checks of the assumptions raise concern; read them in "
-        f"the report before the numbers: {'; '.join(doubtful)}."
-    )
+    """The report's verdict on trust, with its reasons."""
+    found = trust(report)
+    return "\n".join([f"{found.heading}.", *(f"- {point}" for point in found.points)])
 
 
 def _with_intervals(part: pd.DataFrame, which: str) -> list[str]:

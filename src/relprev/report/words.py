@@ -124,10 +124,14 @@ def trust(report: StudyReport) -> Trust:
     ]  # fmt: skip
     if raised:
         verb = "raises" if len(raised) == 1 else "raise"
-        heading = f"Read with care: {len(raised)} of {len(done)} checks {verb} a concern"
         verdict = "concern"
+        heading = (
+            f"Read with care: {len(raised)} of {len(done)} checks of the assumptions {verb} a "
+            "concern"
+        )
     elif done:
-        verdict, heading = "no concern", f"None of {len(done)} checks raises a concern"
+        verdict = "no concern"
+        heading = f"None of {len(done)} checks of the assumptions raises a concern"
     else:
         verdict, heading = "not judged", "No check of the assumptions was made"
     return Trust(verdict, heading, (*raised, *_limits(report)))
