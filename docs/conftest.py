@@ -27,6 +27,13 @@ def run_console(example: Example) -> None:
         command, expected = line[2:], []
 
 
+def save_file(example: Example) -> None:
+    """A block that starts with ``# file: name`` is that file."""
+    first, _, rest = example.parsed.partition("\n")
+    if first.startswith("# file: "):
+        (example.namespace["folder"] / first.removeprefix("# file: ")).write_text(rest)
+
+
 def check(command: str, expected: list[str], folder: Path) -> None:
     path = f"{BIN}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
@@ -55,6 +62,7 @@ pytest_collect_file = Sybil(
     parsers=[
         PythonCodeBlockParser(doctest_optionflags=NORMALIZE_WHITESPACE | ELLIPSIS),
         CodeBlockParser(language="console", evaluator=run_console),
+        CodeBlockParser(language="toml", evaluator=save_file),
     ],
     patterns=["*.md"],
     setup=_folder,

@@ -110,7 +110,7 @@ class RidgePropensity:
     def fit(
         self, train: PropensityProblem, strength: float, start: PropensityModel | None
     ) -> PropensityModel:
-        many = len(train.g) > self.most_rows  # close to what so many rows can tell at all
+        many = train.problem.n_rows > self.most_rows  # close to what so many rows can tell at all
         return fit_propensity(train, strength, start, tolerance=3e-3 if many else 1e-3)
 
     def loss(self, model: PropensityModel, held_out: PropensityProblem) -> float:
