@@ -141,7 +141,7 @@ class SamplingDesign:
         ----------
         data : ScoreData or PartitionedScores
             The rows of this design, in its order.
-        columns : function of (part of the data, *shared)
+        columns : function of a part of the data and ``shared``
             Yields the q columns.
         """
         self._require_freedom()
