@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from relprev.cohort import BuiltCohort, Cohort, build_cohorts
+from relprev.design.convert import listed
 from relprev.errors import InvalidInputError
 from relprev.groups import group_counts
 from relprev.inference.design import SamplingDesign
@@ -54,9 +55,9 @@ def inspect_study(study: Study) -> Inspection:
         require_columns(study, source)
         notes = [str(study.error(path, words)) for path, words in unknown_values(study, source)]
         codes = _codes(study, source)
-        notes += [
-            f"condition: no visit has a code {pattern}" for pattern, n in codes.items() if not n
-        ]
+        absent = [str(pattern) for pattern, n in codes.items() if not n]
+        if absent:
+            notes.append(f"condition: no visit has {listed(absent)}")
         built = build_cohorts(study.cohort, source)
     variables, words, problems = [], {}, []
     for name, item in built.items():
