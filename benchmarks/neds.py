@@ -35,8 +35,7 @@ def _measure(visits: int) -> dict[str, Any]:
     simulate_seconds, cohort = seconds(lambda: national_cohort(visits))
     problem = Problem.from_cohort(cohort)
     start = null_parameters(problem)
-    z = np.empty(visits)
-    one_pass = best_seconds(lambda: evaluate(problem, start, z))
+    one_pass = best_seconds(lambda: evaluate(problem, start))
     path_seconds, path = seconds(lambda: fit_path(problem, PAPER_GRID))
     peak = peak_gib()  # before scipy's copy of the matrix
     w, r = path[-1].parameters.w, np.random.default_rng(0).random(visits)
