@@ -14,7 +14,7 @@ import importlib
 from benchmarks import summary
 from benchmarks.measure import write_results
 
-NAMES = ("accuracy", "adam", "l1_logistic", "neds", "debiased", "sources", "known_truth")
+NAMES = ("accuracy", "adam", "l1_logistic", "neds", "debiased", "sources", "known_truth", "study")
 
 
 def main() -> None:

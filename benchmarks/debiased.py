@@ -11,7 +11,7 @@ from time import process_time
 from typing import Any
 
 from benchmarks.measure import peak_gib, seconds
-from benchmarks.neds import SIZES, national_cohort
+from benchmarks.neds import by_size, national_cohort
 from relprev.inference import DebiasedPURPLE
 from relprev.model.likelihood import Problem
 from relprev.model.path import PAPER_GRID, fit_path
@@ -19,11 +19,7 @@ from relprev.model.path import PAPER_GRID, fit_path
 
 def run(quick: bool) -> list[dict[str, Any]]:
     """One row a number of visits, smallest first."""
-    rows = []
-    for visits in SIZES[:2] if quick else SIZES:
-        rows.append(_measure(visits))
-        print(rows[-1], flush=True)
-    return rows
+    return by_size(_measure, quick)
 
 
 def _measure(visits: int) -> dict[str, Any]:

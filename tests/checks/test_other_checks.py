@@ -19,6 +19,7 @@ from relprev.checks.held_out import rotations
 from relprev.checks.leakage import wilson
 from relprev.errors import InvalidInputError
 from relprev.inference import DebiasedPURPLE
+from relprev.simulate import ed_visits
 from tests.checks.conftest import FAST, make_cohort
 
 ONE = PURPLE(lambdas=[1e-4])
@@ -117,7 +118,19 @@ def test_calibration_fails_when_diagnosis_depends_on_risk_in_one_group():
     cohort, _ = make_cohort(n=20_000, drift=0.6)
     found = check_calibration(cohort, ONE)
     assert found.verdict == "concern"
-    assert found.table.set_index("group").loc["a", "slope"].iloc[0] > 1
+    slopes = found.table.drop_duplicates("group").set_index("group")["slope"]
+    assert slopes["a"] > 1
+    assert f"between {slopes.min():.2f} and {slopes.max():.2f}" in found.effect
+    assert slopes["a"] - slopes["b"] > 0.2
+
+
+def test_overfitting_shows_as_slopes_that_are_alike():
+    cohort = ed_visits(20_000, n_codes=300, prevalence=0.1, seed=4).cohort
+    found = check_calibration(cohort, PURPLE(0.0))
+    slopes = found.table.drop_duplicates("group")["slope"]
+    assert found.verdict == "concern"
+    assert slopes.max() < 0.9
+    assert np.ptp(slopes) < 0.3
 
 
 def test_small_groups_are_named_but_not_drawn():

@@ -9,6 +9,11 @@ all held-out rows of a group, is of a = 0 and b = 1 in
 by Wald's statistic with the score's variance under the sampling design: b < 1 means
 predictions are too extreme, a > 0 too low. A stratum's only PSU counts by its distance from
 the mean. P-values are adjusted by Holm's steps.
+
+A failure is not always one of the assumptions. With few cases for many features and a coarse
+grid of penalties PURPLE overfits, and b is below 1 by about the same in every group; under the
+assumptions it tends to 1 as cases grow. Slopes that differ between groups point to the
+assumptions. The words give both the worst group and the range.
 """
 
 from __future__ import annotations
@@ -72,12 +77,23 @@ def check_calibration(
         verdict="concern" if worst["p_value"] < 1 - level else "no concern",
         effect=(
             f"Least well calibrated in {worst['group']}: slope {worst['slope']:.2f} and intercept "
-            f"{worst['intercept']:.2f} (1 and 0 expected).{note}"
+            f"{worst['intercept']:.2f} (1 and 0 expected).{_range_of(tests['slope'])}{note}"
         ),
         table=table,
         draw=_draw,
         statistic=float(worst["statistic"]),
         p_value=float(worst["p_value"]),
+    )
+
+
+def _range_of(slopes: pd.Series) -> str:
+    """How far the groups' slopes are apart, and what that means."""
+    known = slopes.dropna()
+    if len(known) < 2:
+        return ""
+    return (
+        f" Slopes of the groups lie between {known.min():.2f} and {known.max():.2f}: alike but "
+        "away from 1, the model is too extreme or too flat; different, an assumption may fail."
     )
 
 

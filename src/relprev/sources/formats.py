@@ -22,6 +22,7 @@ from relprev.sources.fingerprint import Fingerprint, file_fingerprint
 from relprev.sources.source import column_names, execute, identifier, quoted, reading
 from relprev.sources.statistics_files import STATISTICS_FILES, load_statistics_file
 
+ENCRYPTED = 0x1  # of a zip member's flags
 DELIMITERS = {".csv": ",", ".csv.gz": ",", ".tsv": "\t", ".tsv.gz": "\t"}
 
 
@@ -48,10 +49,10 @@ def unpacked(path: Path) -> Iterator[Path]:
 def _unpack(path: Path, folder: Path) -> Path:
     try:
         return (_unpack_zip if path.suffix.lower() == ".zip" else _unpack_bz2)(path, folder)
-    except (RuntimeError, NotImplementedError):
+    except NotImplementedError:
         raise InvalidInputError(
-            f"{path.name} is encrypted or packed in a way not supported here; unpack it with its "
-            "password and give the path of the file to read"
+            f"{path.name} is packed in a way not supported here; unpack it and give the path of "
+            "the file to read"
         ) from None
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError) as error:
         if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
@@ -73,6 +74,11 @@ def _unpack_zip(path: Path, folder: Path) -> Path:
             raise InvalidInputError(
                 f"{path.name} holds {len(members)} files, expected one; unpack it and give the "
                 "path of the file to read"
+            )
+        if members[0].flag_bits & ENCRYPTED:
+            raise InvalidInputError(
+                f"{path.name} is encrypted; unpack it with its password and give the path of the "
+                "file to read"
             )
         target = folder / Path(members[0].filename).name
         with archive.open(members[0]) as packed, target.open("wb") as file:
