@@ -343,3 +343,11 @@ def test_group_missing_from_test_rows_becomes_nan_not_gone(visits):
     assert np.isnan(table.loc["Group D", "estimate"])
     assert np.isfinite(table.loc["Group A", "estimate"])
     assert isinstance(without_d, Cohort)
+
+
+@pytest.mark.parametrize("seed", [2, 3])
+def test_without_penalty_few_cases_and_many_codes_still_converge(seed):
+    cohort = ed_visits(20_000, n_codes=500, prevalence=0.06, seed=seed).cohort
+    fitted = PURPLE(0.0, n_starts=1).fit(cohort)  # a warning would fail the test
+    assert fitted.certificate_.converged
+    assert fitted.certificate_.ratio_change <= 1e-4

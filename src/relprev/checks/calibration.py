@@ -140,14 +140,7 @@ def _recalibration(
         return head | blank
     p = np.clip(predicted[rows], 1e-12, 1 - 1e-12)
     A = np.column_stack([np.ones(len(rows)), np.log(p / (1 - p))])
-    beta = np.array([0.0, 1.0])
-    for _ in range(25):
-        q = 0.5 * (1 + np.tanh(0.5 * (A @ beta)))
-        H = (A.T * (omega * q * (1 - q))) @ A
-        step = np.linalg.solve(H, A.T @ (omega * (s - q)))
-        beta = beta + step
-        if np.abs(step).max() < 1e-10:
-            break
+    beta, q, H = _logistic(A, s, omega)
     influence = np.linalg.solve(H, (A * (omega * (s - q))[:, None]).T)
     design = SamplingDesign.from_cohort(cohort, "adjust").take(rows)
     V = design.covariance(design.totals(influence))
@@ -156,6 +149,29 @@ def _recalibration(
     statistic = float(away @ np.linalg.solve(V, away)) * (df - 1) / (2 * df)
     found = {"intercept": beta[0], "slope": beta[1], "statistic": statistic}
     return head | found | {"p_value": float(stats.f.sf(statistic, 2, max(df - 1, 1)))}
+
+
+def _logistic(
+    A: FloatArray, s: FloatArray, omega: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Coefficients, fitted probabilities and curvature, by Newton's method with halved steps."""
+
+    def loss(at: FloatArray) -> float:
+        z = A @ at
+        return float(omega @ (np.logaddexp(0.0, z) - s * z))
+
+    beta = np.array([0.0, 1.0])
+    for _ in range(100):
+        q = 0.5 * (1 + np.tanh(0.5 * (A @ beta)))
+        H = (A.T * (omega * q * (1 - q))) @ A
+        step = np.linalg.solve(H, A.T @ (omega * (s - q)))
+        now = loss(beta)
+        while loss(beta + step) > now and np.abs(step).max() > 1e-10:
+            step = step / 2
+        beta = beta + step
+        if np.abs(step).max() < 1e-10:
+            break
+    return beta, q, H
 
 
 def _draw(ax: Axes, table: pd.DataFrame) -> None:

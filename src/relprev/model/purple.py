@@ -126,7 +126,7 @@ class PURPLE(BaseEstimator):
         learner: Any = None,
         n_starts: int = 2,
         tolerance: float = 1e-4,
-        max_iterations: int = 200,
+        max_iterations: int = 1000,
         em_iterations: int = 100,
         random_state: int = 0,
         verbose: bool = False,

@@ -60,7 +60,7 @@ class SolverOptions:
 
     tolerance: float = 1e-4
     ratio_tolerance: float = 1e-4
-    max_iterations: int = 200
+    max_iterations: int = 1000
     curvature_rows: int | None = None
     memory: int = 5
 
