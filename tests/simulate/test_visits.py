@@ -3,7 +3,7 @@ import pytest
 from scipy.special import expit
 
 from relprev.errors import InvalidInputError
-from relprev.simulate import ed_visits
+from relprev.simulate import ed_visit_parts, ed_visits
 from relprev.simulate import visits as module
 
 
@@ -83,6 +83,19 @@ def test_patients_of_different_blocks_are_different(monkeypatch):
     monkeypatch.setattr(module, "BLOCK_VISITS", 5_000)
     clusters = ed_visits(12_000, n_codes=100, seed=9).cohort.clusters
     assert not set(clusters[:5000]) & set(clusters[5000:])
+
+
+def test_parts_are_the_visits_of_the_whole(monkeypatch):
+    monkeypatch.setattr(module, "BLOCK_VISITS", 5_000)
+    options = {"n_codes": 100, "survey": True, "seed": 9}
+    whole = ed_visits(18_000, **options).cohort
+    parts = list(ed_visit_parts(18_000, rows=7_000, **options))
+    assert [part.n for part in parts] == [10_000, 8_000]
+    for name in ("diagnosed", "groups", "clusters", "psus", "weights"):
+        joined = np.concatenate([getattr(part, name) for part in parts])
+        np.testing.assert_array_equal(joined, getattr(whole, name))
+    indices = np.concatenate([part.X.indices for part in parts])
+    np.testing.assert_array_equal(indices, whole.X.indices)
 
 
 def test_survey_has_weights_constant_within_strata():

@@ -2,6 +2,6 @@
 
 from relprev.simulate.gauss import gauss_synth
 from relprev.simulate.simulation import Simulation
-from relprev.simulate.visits import ed_visits
+from relprev.simulate.visits import ed_visit_parts, ed_visits
 
-__all__ = ["Simulation", "ed_visits", "gauss_synth"]
+__all__ = ["Simulation", "ed_visit_parts", "ed_visits", "gauss_synth"]

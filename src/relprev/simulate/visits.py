@@ -12,12 +12,14 @@ with w non-zero on the codes of a few presentations ("suspicious" symptoms). The
 intercept b is set so that the condition has the prevalence asked for.
 
 Visits are made in blocks of patients, each with its own random stream, on all
-threads; memory stays near the size of the result.
+threads; memory stays near the size of the result. `ed_visit_parts` gives the same visits
+part by part, for cohorts larger than memory.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import inspect
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -119,6 +121,41 @@ def ed_visits(
     >>> ed_visits(20_000, n_codes=500, diagnosis_rates=two, seed=3).cohort
     <Cohort of 20,000 visits x 500 features, groups women, men, with clusters>
     """
+    return next(
+        _simulated(
+            n_visits, n_visits, n_codes, diagnosis_rates, group_shares, prevalence, shift,
+            codes_per_visit, visits_per_patient, survey, seed,
+        )
+    )  # fmt: skip
+
+
+def ed_visit_parts(n_visits: int, *, rows: int = 2_000_000, **options: Any) -> Iterator[Cohort]:
+    """The visits of ``ed_visits(n_visits, **options)``, one part after another.
+
+    Parameters
+    ----------
+    n_visits : int
+    rows : int
+        Visits of a part, rounded up to a multiple of 250,000.
+    options
+        As in `ed_visits`.
+
+    Examples
+    --------
+    >>> [part.n for part in ed_visit_parts(600_000, rows=250_000, n_codes=50)]
+    [250000, 250000, 100000]
+    """
+    given = inspect.signature(ed_visits).bind(n_visits, **options)
+    given.apply_defaults()
+    return (part.cohort for part in _simulated(rows, **given.arguments))
+
+
+def _simulated(
+    rows: int, n_visits: int, n_codes: int, diagnosis_rates: Mapping[str, float] | None,
+    group_shares: tuple[float, ...] | None, prevalence: float, shift: float,
+    codes_per_visit: float, visits_per_patient: float, survey: bool, seed: int,
+) -> Iterator[Simulation]:  # fmt: skip
+    """The visits in parts of so many rows, in whole blocks."""
     rates = dict(DEFAULT_RATES if diagnosis_rates is None else diagnosis_rates)
     shares = _shares(group_shares, len(rates))
     _check(n_visits, n_codes, rates, prevalence, codes_per_visit, visits_per_patient)
@@ -132,11 +169,16 @@ def ed_visits(
     intercept = _intercept(pilot.X.matvec(world.w), prevalence)
     sizes = np.full(len(block_seeds), BLOCK_VISITS)
     sizes[-1] = n_visits - BLOCK_VISITS * (len(sizes) - 1)
-    blocks = map_threads(
-        lambda job: _block(world, np.random.default_rng(job[0]), int(job[1]), intercept, c),
-        list(zip(block_seeds, sizes, strict=True)),
-    )
-    return _assemble(blocks, world, tuple(rates), c, survey)
+    jobs = list(zip(block_seeds, sizes, strict=True))
+    at_once, first_patient = -(-rows // BLOCK_VISITS), 0
+    for start in range(0, len(jobs), at_once):
+        blocks = map_threads(
+            lambda job: _block(world, np.random.default_rng(job[0]), int(job[1]), intercept, c),
+            jobs[start : start + at_once],
+        )
+        made = _assemble(blocks, world, tuple(rates), c, survey, first_patient)
+        first_patient += sum(_n_patients(block.codes) for block in blocks)
+        yield made
 
 
 def _check(
@@ -239,18 +281,19 @@ def _block(
     p = 1.0 / (1.0 + np.exp(-(intercept + z)))
     y = rng.random(n) < p
     s = y & (rng.random(n) < c[codes.group])
-    hospital = rng.integers(0, HOSPITALS, int(codes.patient[-1]) + 1, dtype=np.int32)[codes.patient]
+    hospital = rng.integers(0, HOSPITALS, _n_patients(codes), dtype=np.int32)[codes.patient]
     return _Block(codes, p, y.astype(np.uint8), s.astype(np.uint8), hospital)
 
 
 def _assemble(
-    blocks: list[_Block], world: _World, names: tuple[str, ...], c: FloatArray, survey: bool
-) -> Simulation:
+    blocks: list[_Block], world: _World, names: tuple[str, ...], c: FloatArray, survey: bool,
+    first_patient: int,
+) -> Simulation:  # fmt: skip
     def joined(field: str) -> NDArray[Any]:
         return np.concatenate([getattr(block, field) for block in blocks])
 
     parts = [block.codes for block in blocks]
-    first = np.cumsum([0] + [int(part.patient[-1]) + 1 for part in parts[:-1]])
+    first = np.cumsum([first_patient] + [_n_patients(part) for part in parts[:-1]])
     design = {}
     if survey:
         hospital = joined("hospital")
@@ -272,3 +315,7 @@ def _assemble(
         **design,
     )
     return Simulation(cohort, joined("p"), joined("y"), c)
+
+
+def _n_patients(codes: _Codes) -> int:
+    return int(codes.patient[-1]) + 1
