@@ -74,17 +74,19 @@ class RelativePrevalence:
     settings : dict
         What is needed to get the same numbers again.
 
+    Notes
+    -----
+    Contrasts and complements: :mod:`relprev.estimates`.
+
     Examples
     --------
-    >>> import numpy as np
-    >>> groups = GroupSummary(
-    ...     names=("a", "b"), weight=np.array([1.0, 3.0]),
-    ...     diagnosed_rate=np.array([0.02, 0.02]), condition=np.array([0.4, 0.2]),
-    ...     diagnosis_rate=np.array([0.05, 0.1]), n=np.array([100, 300]),
-    ...     n_diagnosed=np.array([2, 6]))
-    >>> relative_prevalence(groups, versus="b").to_frame()[["group", "versus", "estimate"]]
-      group versus  estimate
-    0     a      b       2.0
+    >>> from relprev import PURPLE
+    >>> from relprev.simulate import gauss_synth
+    >>> data = gauss_synth((0.5, 0.1), seed=1)
+    >>> result = PURPLE(lambdas=1e-4).fit(data.cohort).relative_prevalence(versus="b")
+    >>> result.to_frame()[["group", "versus", "estimate", "n_diagnosed"]].round(1)
+      group versus  estimate  n_diagnosed
+    0     a      b       0.4         1473
     """
 
     rows: tuple[dict[str, Any], ...]
@@ -92,7 +94,14 @@ class RelativePrevalence:
     settings: dict[str, Any] = field(default_factory=dict)
 
     def to_frame(self) -> pd.DataFrame:
-        """Table with one row a contrast; NaN where a value is not available."""
+        """Table with one row a contrast; NaN where a value is not available.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns group, versus, estimate, observed_ratio, diagnosis_ratio, n, n_diagnosed and
+            others that the estimator adds.
+        """
         return pd.DataFrame(list(self.rows), columns=list(COLUMNS))
 
     def __len__(self) -> int:

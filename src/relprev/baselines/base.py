@@ -27,12 +27,31 @@ from relprev.estimates import COMPLEMENT, RelativePrevalence, relative_prevalenc
 class Baseline(BaseEstimator, ABC):
     """What every baseline offers: ``fit`` and ``relative_prevalence``.
 
-    ``admits_weights`` is False for methods whose theory counts independent rows.
-
     Attributes
     ----------
+    admits_weights : bool
+        False for methods whose theory counts independent rows.
     groups_ : tuple of str
+        Group names.
     n_features_in_ : int
+        Number of features, as in scikit-learn.
+
+    Notes
+    -----
+    Ratios of the estimated prevalences: :mod:`relprev.estimates`.
+
+    Examples
+    --------
+    All baselines are used alike:
+
+    >>> from relprev.baselines import SAREM, Observed
+    >>> from relprev.simulate import gauss_synth
+    >>> cohort = gauss_synth((0.5, 0.3), seed=1).cohort  # the truth is 0.43
+    >>> for method in (Observed(), SAREM()):
+    ...     table = method.fit(cohort).relative_prevalence(versus="b").to_frame()
+    ...     print(type(method).__name__, table["estimate"].round(2).tolist())
+    Observed [0.7]
+    SAREM [0.44]
     """
 
     admits_weights: ClassVar[bool] = True
@@ -60,6 +79,11 @@ class Baseline(BaseEstimator, ABC):
             Refused by methods that count rows.
         clusters : array of shape (n,), optional
             Patient of every row; a patient's rows are never split.
+
+        Returns
+        -------
+        Baseline
+            Itself, fitted.
         """
 
     def relative_prevalence(self, versus: str = COMPLEMENT) -> RelativePrevalence:
@@ -69,6 +93,11 @@ class Baseline(BaseEstimator, ABC):
         ----------
         versus : str
             ``"complement"`` (everybody else), ``"pairwise"`` or a group's name.
+
+        Returns
+        -------
+        RelativePrevalence
+            One row a contrast.
         """
         check_is_fitted(self, "groups_")
         settings = self.get_params(deep=False)

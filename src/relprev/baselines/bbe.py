@@ -44,6 +44,15 @@ class BBE(GroupwiseBaseline):
     random_state : int
         Seed of the folds.
 
+    Notes
+    -----
+    Formula: :mod:`relprev.baselines.bbe`.
+
+    References
+    ----------
+    Garg, Wu, Smola, Balakrishnan and Lipton (2021), "Mixture proportion estimation and PU
+    learning: a modern approach".
+
     Examples
     --------
     >>> from relprev.simulate import gauss_synth

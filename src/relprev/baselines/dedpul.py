@@ -51,6 +51,14 @@ class DEDPUL(GroupwiseBaseline):
     random_state : int
         Seed of the folds.
 
+    Notes
+    -----
+    Formula: :mod:`relprev.baselines.dedpul`.
+
+    References
+    ----------
+    Ivanov (2020), "DEDPUL: difference-of-estimated-densities-based positive-unlabeled learning".
+
     Examples
     --------
     >>> from relprev.simulate import gauss_synth

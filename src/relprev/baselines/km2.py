@@ -58,6 +58,15 @@ class KM2(GroupwiseBaseline):
     random_state : int
         Seed of the draw.
 
+    Notes
+    -----
+    Formula: :mod:`relprev.baselines.km2`.
+
+    References
+    ----------
+    Ramaswamy, Scott and Tewari (2016), "Mixture proportion estimation via kernel embeddings of
+    distributions".
+
     Examples
     --------
     >>> from relprev.simulate import gauss_synth

@@ -29,6 +29,10 @@ class Negative(GroupwiseBaseline):
     random_state : int
         Seed of the folds.
 
+    Notes
+    -----
+    Formula: :mod:`relprev.baselines.negative`.
+
     Examples
     --------
     >>> from relprev.simulate import gauss_synth

@@ -15,15 +15,20 @@ from relprev.cohort import Cohort
 
 
 class Observed(GroupwiseBaseline):
-    """The recorded ratio.
+    """The recorded ratio, as if nobody went undiagnosed.
+
+    Notes
+    -----
+    Formula: :mod:`relprev.baselines.observed`.
 
     Examples
     --------
     >>> from relprev.simulate import gauss_synth
     >>> data = gauss_synth((0.5, 0.1), seed=1)
-    >>> table = Observed().fit(data.cohort).relative_prevalence(versus="b").to_frame()
-    >>> bool(table.loc[0, "estimate"] == table.loc[0, "observed_ratio"])
-    True
+    >>> found = Observed().fit(data.cohort).relative_prevalence(versus="b").to_frame()
+    >>> truth = data.relative_prevalence("b").to_frame()
+    >>> round(found["estimate"][0] / truth["estimate"][0], 1)  # off by 0.5 / 0.1
+    np.float64(5.0)
     """
 
     least_cases = 0

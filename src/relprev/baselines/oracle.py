@@ -27,6 +27,10 @@ class Oracle(Baseline):
     classifier : scikit-learn classifier, optional
         Default: logistic regression.
 
+    Notes
+    -----
+    Formula: :mod:`relprev.baselines.oracle`.
+
     Examples
     --------
     >>> from relprev.simulate import gauss_synth
@@ -51,7 +55,24 @@ class Oracle(Baseline):
         clusters: Any = None,
         condition: Any = None,
     ) -> Self:
-        """As in `Baseline.fit`, with ``condition`` the true y, 0 or 1, shape (n,)."""
+        """Fit to the true condition.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, frame, `Design` or `Cohort`, shape (n, p)
+            Symptoms. With a `Cohort`, give nothing else but ``condition``.
+        s, groups : arrays of shape (n,)
+            Recorded diagnosis, and group of every row.
+        sample_weight, clusters : arrays of shape (n,), optional
+            As in `Baseline.fit`.
+        condition : array of shape (n,)
+            The true y, 0 or 1.
+
+        Returns
+        -------
+        Oracle
+            Itself, fitted.
+        """
         cohort = as_cohort(X, s, groups=groups, sample_weight=sample_weight, clusters=clusters)
         if condition is None:
             raise InvalidInputError(

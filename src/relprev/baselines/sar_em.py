@@ -44,9 +44,18 @@ class SAREM(GroupwiseBaseline):
     classifier : scikit-learn classifier, optional
         Model of p(y=1|x). Default: logistic, fitted directly.
     compat : "published", optional
-        Reproduce the public code's diagnosis rate, see above. Logistic only.
+        Reproduce the public code's diagnosis rate (:mod:`relprev.baselines.sar_em`). Logistic only.
     max_iterations : int
         EM steps with a ``classifier``.
+
+    Notes
+    -----
+    Formula: :mod:`relprev.baselines.sar_em`.
+
+    References
+    ----------
+    Bekker, Robberechts and Davis (2019), "Beyond the selected completely at random assumption for
+    learning from positive and unlabeled data".
 
     Examples
     --------

@@ -53,6 +53,15 @@ class TIcE(GroupwiseBaseline):
     random_state : int
         Seed of the folds.
 
+    Notes
+    -----
+    Formula: :mod:`relprev.baselines.tice`.
+
+    References
+    ----------
+    Bekker and Davis (2018), "Estimating the class prior in positive and unlabeled data through
+    decision tree induction".
+
     Examples
     --------
     >>> from relprev.simulate import gauss_synth

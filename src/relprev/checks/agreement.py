@@ -38,6 +38,15 @@ def agreement(
         As in ``relative_prevalence``.
     level : float
 
+    Returns
+    -------
+    CheckResult
+        Of concern if the two differ by more than chance allows.
+
+    Notes
+    -----
+    Formula: :mod:`relprev.checks.agreement`.
+
     Examples
     --------
     >>> from relprev.simulate import gauss_synth

@@ -53,6 +53,15 @@ def check_calibration(
     random_state : int
         Seed of the splits.
 
+    Returns
+    -------
+    CheckResult
+        Of concern if some group's predictions are too extreme, too high or too low.
+
+    Notes
+    -----
+    Formula: :mod:`relprev.checks.calibration`.
+
     Examples
     --------
     >>> from relprev.simulate import gauss_synth

@@ -58,6 +58,15 @@ def check_constant_ratio(
     level : float
         Of the drift's interval; the test rejects below ``1 - level``.
 
+    Returns
+    -------
+    CheckResult
+        Of concern if the ratio drifts; ``interval`` is that of the drift.
+
+    Notes
+    -----
+    Formula: :mod:`relprev.checks.constant_ratio`.
+
     Examples
     --------
     >>> from relprev.inference import DebiasedPURPLE

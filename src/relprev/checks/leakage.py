@@ -38,6 +38,15 @@ def check_leakage(
     level : float
         Of the intervals.
 
+    Returns
+    -------
+    CheckResult
+        Of concern if some feature all but implies the diagnosis.
+
+    Notes
+    -----
+    Formula: :mod:`relprev.checks.leakage`.
+
     Examples
     --------
     >>> from relprev.simulate import ed_visits

@@ -34,6 +34,15 @@ def check_overlap(fitted: DebiasedPURPLE, cohort: Cohort) -> CheckResult:
     cohort : Cohort
         What it was fitted on.
 
+    Returns
+    -------
+    CheckResult
+        Of concern if there is little to compare in some group.
+
+    Notes
+    -----
+    Formula: :mod:`relprev.checks.overlap`.
+
     Examples
     --------
     >>> from relprev.simulate import gauss_synth

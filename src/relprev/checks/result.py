@@ -33,6 +33,18 @@ class CheckResult:
         NaN for a check that is not a test.
     interval : (low, high), optional
         Of the effect.
+
+    Examples
+    --------
+    >>> from relprev.checks import check_leakage
+    >>> from relprev.simulate import ed_visits
+    >>> found = check_leakage(ed_visits(20_000, n_codes=200, seed=0).cohort)
+    >>> found.kind, found.verdict
+    ('leakage', 'no concern')
+    >>> list(found.to_frame().columns[:3])
+    ['feature', 'n', 'n_diagnosed']
+    >>> found.plot().get_xlabel()
+    'share diagnosed among rows with the feature'
     """
 
     name: str
@@ -50,11 +62,28 @@ class CheckResult:
         return self.draw.__module__.rpartition(".")[2]
 
     def to_frame(self) -> pd.DataFrame:
-        """The numbers behind the verdict."""
+        """The numbers behind the verdict.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A copy of ``table``.
+        """
         return self.table.copy()
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the check; returns the matplotlib axes."""
+        """Draw the check.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw. Default: a new figure.
+
+        Returns
+        -------
+        matplotlib Axes
+            With the drawing.
+        """
         ax = plt.subplots(layout="constrained")[1] if ax is None else ax
         self.draw(ax, self.table)
         ax.set_title(f"{self.name}: {self.verdict}")

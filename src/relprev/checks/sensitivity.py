@@ -57,13 +57,25 @@ def sensitivity(
     level : float
         Of the interval.
 
+    Returns
+    -------
+    CheckResult
+        The ratio, its interval and every band as rows of ``table``; tipping points in words.
+
+    Notes
+    -----
+    Formula: :mod:`relprev.checks.sensitivity`.
+
     Examples
     --------
     >>> from relprev.simulate import gauss_synth
     >>> fitted = DebiasedPURPLE(m=None, strengths=[1.0]).fit(gauss_synth((0.5, 0.1)).cohort)
-    >>> found = sensitivity(fitted, "a", "b")
-    >>> found.table.loc[0, "assumption"]
-    'as estimated'
+    >>> found = sensitivity(fitted, "a", "b", alpha=[0.5, 2.0], gamma=[], false_positives=[])
+    >>> found.table[["assumption", "size", "estimate_low", "estimate_high"]].round(2)
+                    assumption  size  estimate_low  estimate_high
+    0             as estimated   NaN          0.44           0.44
+    1  p(y|x) differs by alpha   0.5          0.22           0.22
+    2  p(y|x) differs by alpha   2.0          0.88           0.88
     """
     _check(fitted, group, versus, alpha, gamma, false_positives)
     base = _row(fitted.moments_, group, versus, level)

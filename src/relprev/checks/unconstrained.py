@@ -49,6 +49,15 @@ def compare_unconstrained(
     random_state : int
         Seed of the splits.
 
+    Returns
+    -------
+    CheckResult
+        Of concern if the unconstrained model predicts better.
+
+    Notes
+    -----
+    Formula: :mod:`relprev.checks.unconstrained`.
+
     Examples
     --------
     >>> from relprev.simulate import gauss_synth

@@ -34,6 +34,7 @@ def anchor(
     Parameters
     ----------
     fitted : DebiasedPURPLE
+        Fitted estimator.
     group : str
         The group whose value is known.
     diagnosis_rate, prevalence : float
@@ -41,19 +42,26 @@ def anchor(
     interval : (low, high)
         Of the outside value, at the same level; (value, value) if it is exact.
     level : float
+        Of the intervals.
 
     Returns
     -------
     pandas.DataFrame
         One row a group: ``diagnosis_rate`` and ``prevalence``, each with ``_low`` and ``_high``.
 
+    Notes
+    -----
+    Formula: :mod:`relprev.inference.anchor`.
+
     Examples
     --------
     >>> from relprev.simulate import gauss_synth
     >>> fitted = DebiasedPURPLE(m=None, strengths=[1.0]).fit(gauss_synth((0.5, 0.1)).cohort)
     >>> table = anchor(fitted, "b", diagnosis_rate=0.1, interval=(0.09, 0.11))
-    >>> bool(abs(table.set_index("group").loc["a", "diagnosis_rate"] - 0.5) < 0.05)
-    True
+    >>> table[["group", "diagnosis_rate", "diagnosis_rate_low", "diagnosis_rate_high"]].round(2)
+      group  diagnosis_rate  diagnosis_rate_low  diagnosis_rate_high
+    0     a            0.49                0.43                 0.56
+    1     b            0.10                0.09                 0.11
     """
     value = _outside_value(diagnosis_rate, prevalence, interval)
     moments = fitted.moments_

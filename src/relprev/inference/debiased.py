@@ -89,33 +89,53 @@ class DebiasedPURPLE(BaseEstimator):
     Attributes
     ----------
     groups_ : tuple of str
+        Group names.
     reference_ : str
+        The reference group.
+    n_features_in_ : int
+        Number of features, as in scikit-learn.
     diagnosis_ratios_ : pandas.Series
         Diagnosis rate of every group over the reference group's; NaN where withheld.
     moments_ : GroupMoments
         Estimates and covariance behind every result.
+    design_ : SamplingDesign
+        Primary sampling units and strata of the rows used.
+    score_data_ : ScoreData or PartitionedScores
+        What the score was solved with.
     propensity_ : array of shape (rows, groups)
         Out-of-fold pi_g(x) of ``rows_``, columns as in ``moments_.names``.
     risk_ : array of shape (rows,)
         Out-of-fold m(x); zeros if ``m`` is None.
-    rows_ : integer array
+    rows_ : integer array of shape (rows,)
         Positions of the rows used (in the domain, in groups that can be estimated).
     strength_, lambda_ : float
         The strengths chosen; NaN where not used.
     risk_slope_ : float
         How much steeper the risk was made after the fit, because its penalty had flattened it.
     propensity_tuning_, risk_tuning_ : pandas.DataFrame or None
+        Strengths tried and their out-of-fold scores.
+
+    Notes
+    -----
+    The score: :mod:`relprev.inference.score`. From it to ratios and their standard errors:
+    :mod:`relprev.inference.moments`, :mod:`relprev.inference.design`. The two models fitted out of
+    fold: :mod:`relprev.inference.nuisance`.
 
     Examples
     --------
-    >>> from relprev.inference import DebiasedPURPLE
+    >>> from relprev import DebiasedPURPLE
     >>> from relprev.simulate import ed_visits
     >>> visits = ed_visits(20_000, n_codes=50, prevalence=0.2, seed=1)
-    >>> result = DebiasedPURPLE(lambdas=1e-4).fit(visits.cohort).relative_prevalence("Group B")
-    >>> table = result.to_frame()
-    >>> truth = visits.relative_prevalence("Group B").to_frame()["estimate"]
-    >>> bool(((table["ci_low"] < truth) & (truth < table["ci_high"])).all())
-    True
+    >>> fitted = DebiasedPURPLE(lambdas=1e-4).fit(visits.cohort)
+    >>> result = fitted.relative_prevalence("Group B")
+    >>> table = result.to_frame().set_index("group")
+    >>> table["truth"] = visits.relative_prevalence("Group B").to_frame()["estimate"].to_numpy()
+    >>> table[["observed_ratio", "estimate", "ci_low", "ci_high", "truth"]].round(2)
+             observed_ratio  estimate  ci_low  ci_high  truth
+    group
+    Group A            0.44      1.19    1.12     1.27   1.15
+    Group C            0.79      1.25    1.18     1.33   1.20
+    Group D            0.75      1.30    1.21     1.40   1.25
     """
 
     def __init__(
@@ -168,6 +188,11 @@ class DebiasedPURPLE(BaseEstimator):
             Weight, patient, stratum and primary sampling unit of every row.
         domain : boolean array of shape (n,), optional
             Rows to estimate on. The others still count as part of the survey design.
+
+        Returns
+        -------
+        DebiasedPURPLE
+            Itself, fitted.
         """
         cohort = any_cohort(
             X, s, groups=groups, sample_weight=sample_weight, clusters=clusters,
@@ -196,6 +221,11 @@ class DebiasedPURPLE(BaseEstimator):
             ``"complement"`` (everybody else), ``"pairwise"`` or a group's name.
         level : float
             Of the intervals.
+
+        Returns
+        -------
+        InferredPrevalence
+            One row a contrast, with standard errors and intervals.
         """
         check_is_fitted(self)
         return infer(
@@ -254,7 +284,20 @@ class DebiasedPURPLE(BaseEstimator):
         return self.scores_in_memory().risk
 
     def scores_in_memory(self) -> ScoreData:
-        """Rows and nuisances of the score, unless the cohort is kept in parts."""
+        """Rows and nuisances of the score, unless the cohort is kept in parts.
+
+        Returns
+        -------
+        ScoreData
+            Arrays of ``rows_``.
+
+        Examples
+        --------
+        >>> from relprev.simulate import gauss_synth
+        >>> cohort = gauss_synth((0.5, 0.1), n=(500, 1000), seed=1).cohort
+        >>> DebiasedPURPLE(m=None, strengths=[1.0]).fit(cohort).scores_in_memory().propensity.shape
+        (1500, 2)
+        """
         check_is_fitted(self)
         if not isinstance(self.score_data_, ScoreData):
             raise InvalidInputError(

@@ -61,14 +61,29 @@ class SamplingDesign:
         Stratum number of every PSU.
     lonely : "fail", "adjust" or "certainty"
 
+    Notes
+    -----
+    Formula: :mod:`relprev.inference.design`.
+
     Examples
     --------
+    Two strata of two primary sampling units, each with one row:
+
     >>> import numpy as np
     >>> design = SamplingDesign(np.array([0, 1, 2, 3]), np.array([0, 0, 1, 1]))
-    >>> design.degrees_of_freedom
-    2
-    >>> design.covariance(np.array([[1.0], [2.0], [5.0], [5.0]]))
+    >>> design.n_psus, design.n_strata, design.degrees_of_freedom
+    (4, 2, 2)
+    >>> totals = design.totals([np.array([1.0, 2.0, 5.0, 5.0])])
+    >>> design.covariance(totals)
     array([[1.]])
+
+    A domain keeps the units whose rows are left out:
+
+    >>> design.take(np.array([0, 1, 3])).n_psus
+    3
+    >>> from relprev.simulate import gauss_synth
+    >>> SamplingDesign.from_cohort(gauss_synth().cohort).degrees_of_freedom
+    29999
     """
 
     psu: NDArray[np.integer[Any]]
@@ -88,7 +103,20 @@ class SamplingDesign:
 
     @classmethod
     def from_cohort(cls, cohort: AnyCohort, lonely: str = "fail") -> SamplingDesign:
-        """Strata and PSUs of the cohort; where it has no PSUs, its patients or rows."""
+        """Strata and PSUs of the cohort; where it has no PSUs, its patients or rows.
+
+        Parameters
+        ----------
+        cohort : Cohort or PartitionedCohort
+            The data.
+        lonely : "fail", "adjust" or "certainty"
+            What to do with a stratum of one primary sampling unit.
+
+        Returns
+        -------
+        SamplingDesign
+            Of all rows of the cohort.
+        """
         known = (cohort.gathered(name) for name in ("psus", "clusters"))
         unit = next((values for values in known if values is not None), np.arange(cohort.n))
         strata = cohort.gathered("strata")
@@ -102,7 +130,18 @@ class SamplingDesign:
         return cls(psu, pairs // (number.max() + 1), lonely)
 
     def take(self, rows: NDArray[Any]) -> SamplingDesign:
-        """The design of a domain: rows left out, their PSUs kept."""
+        """The design of a domain: rows left out, their PSUs kept.
+
+        Parameters
+        ----------
+        rows : integer or boolean array of shape (m,) or (n,)
+            Rows to keep.
+
+        Returns
+        -------
+        SamplingDesign
+            Of those rows.
+        """
         return replace(self, psu=self.psu[rows])
 
     @property
@@ -121,18 +160,40 @@ class SamplingDesign:
         return self.n_psus - self.n_strata
 
     def totals(self, columns: Iterable[FloatArray]) -> FloatArray:
-        """Sums within PSUs of q columns of shape (n,), as (number of PSUs, q)."""
+        """Sums of columns within primary sampling units.
+
+        Parameters
+        ----------
+        columns : iterable of q arrays of shape (n,)
+            Weighted influence functions.
+
+        Returns
+        -------
+        array of shape (n_psus, q)
+            Totals.
+        """
         return _totals(self.psu, len(self.stratum), columns)
 
     def covariance(self, totals: FloatArray) -> FloatArray:
-        """V for the totals of q influence functions, shape (q, q)."""
+        """Covariance V of q estimates from the totals of their influence functions.
+
+        Parameters
+        ----------
+        totals : array of shape (n_psus, q)
+            From `totals`.
+
+        Returns
+        -------
+        array of shape (q, q)
+            V.
+        """
         self._require_freedom()
         return self._covariance(*_sums(totals, self.stratum, self._factor))
 
     def covariance_in_parts(
         self, data: InParts, columns: Callable[..., Iterable[FloatArray]], *shared: Any
     ) -> FloatArray:
-        """V of influence functions of rows that may be kept in parts, shape (q, q).
+        """Covariance V of q estimates whose rows may be kept in parts.
 
         A PSU whose rows all lie in one part is summed there. Those with rows in several
         parts are few; their totals are collected.
@@ -143,6 +204,13 @@ class SamplingDesign:
             The rows of this design, in its order.
         columns : function of a part of the data and ``shared``
             Yields the q columns.
+        *shared : object
+            Given to ``columns`` with every part.
+
+        Returns
+        -------
+        array of shape (q, q)
+            V.
         """
         self._require_freedom()
         pieces = self._pieces(data.sizes)

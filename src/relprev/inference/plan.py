@@ -30,9 +30,26 @@ from relprev.errors import InvalidInputError
 class Plan:
     """Expected precision of a relative prevalence.
 
-    ``n_diagnosed`` holds the numbers expected in groups a and b, ``effective_cases`` the
-    informative ones among them, ``std_error`` is that of log rho, and ``factor`` the ratio
-    of the interval's ends to the estimate.
+    Parameters
+    ----------
+    n_diagnosed : (in group a, in group b)
+        Diagnosed visits to expect.
+    effective_cases : float
+        The informative ones among them.
+    std_error : float
+        Of log rho.
+    factor : float
+        The interval reaches from estimate / factor to estimate x factor.
+
+    Notes
+    -----
+    See :mod:`relprev.inference.plan`.
+
+    Examples
+    --------
+    >>> found = plan(100_000, (0.004, 0.005), mixing=0.7)
+    >>> found.n_diagnosed, round(found.factor, 2)
+    ((200.0, 250.0), 1.13)
     """
 
     n_diagnosed: tuple[float, float]
@@ -75,6 +92,15 @@ def plan(
         Variance inflation by clusters and weights.
     level : float
         Of the interval.
+
+    Returns
+    -------
+    Plan
+        Cases and interval to expect; ``print`` it.
+
+    Notes
+    -----
+    Derived in :mod:`relprev.inference.plan`.
 
     Examples
     --------

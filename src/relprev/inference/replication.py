@@ -62,8 +62,25 @@ class Replication:
     coefficients : array of shape (R,)
         k_r.
     degrees_of_freedom : int
+        Of the intervals.
     centred : bool
         Whether deviations are from the replicates' mean (bootstrap) or the estimate.
+    method : str
+        Name of the estimator.
+
+    Notes
+    -----
+    Formula: :mod:`relprev.inference.replication`.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> base = pd.DataFrame({"group": ["a"], "versus": ["b"], "estimate": [2.0]})
+    >>> again = pd.DataFrame({"replicate": [0, 1, 2], "group": "a", "versus": "b",
+    ...                       "estimate": [1.8, 2.1, 2.2]})
+    >>> weights = np.full(3, 1 / 3)  # k_r = 1 / R
+    >>> round(Replication(base, again, weights, 2, True, "mine").std_errors()[0], 3)
+    np.float64(0.086)
     """
 
     base: pd.DataFrame
@@ -74,7 +91,18 @@ class Replication:
     method: str
 
     def std_errors(self, column: str = "estimate") -> FloatArray:
-        """Standard errors of the logarithm of a column, in the order of ``base``."""
+        """Standard errors of the logarithm of a column, in the order of ``base``.
+
+        Parameters
+        ----------
+        column : str
+            A ratio of ``base``: "estimate", "observed_ratio" or "diagnosis_ratio".
+
+        Returns
+        -------
+        array of shape (rows,)
+            Standard errors.
+        """
         wide = self._log(column)
         centre = np.nanmean(wide, axis=0) if self.centred else np.log(self.base[column].to_numpy())
         known = np.isfinite(wide)
@@ -83,7 +111,18 @@ class Replication:
         return np.sqrt(np.nansum(k * (wide - centre) ** 2, axis=0))
 
     def result(self, level: float = 0.95) -> InferredPrevalence:
-        """The table with these standard errors, intervals and p-values."""
+        """The table with these standard errors, intervals and p-values.
+
+        Parameters
+        ----------
+        level : float
+            Of the intervals.
+
+        Returns
+        -------
+        InferredPrevalence
+            As from `DebiasedPURPLE.relative_prevalence`.
+        """
         error, df = self.std_errors(), self.degrees_of_freedom
         quantile = float(stats.t.ppf(0.5 + level / 2, df))
         rows = []
@@ -142,14 +181,24 @@ def bootstrap(
         CSV file of the replicates; if it exists, those in it are not fitted again.
     verbose : bool
 
+    Returns
+    -------
+    Replication
+        The estimate and its replicates.
+
+    Notes
+    -----
+    Formula: :mod:`relprev.inference.replication`.
+
     Examples
     --------
     >>> from relprev import PURPLE
     >>> from relprev.simulate import gauss_synth
     >>> cohort = gauss_synth((0.5, 0.3), n=(1000, 2000), seed=0).cohort
     >>> found = bootstrap(PURPLE(lambdas=1e-3), cohort, "b", replicates=20)
-    >>> bool(0.01 < found.std_errors()[0] < 0.2)
-    True
+    >>> found.result().to_frame()[["group", "estimate", "ci_low", "ci_high"]].round(2)
+      group  estimate  ci_low  ci_high
+    0     a      0.42    0.39     0.45
     """
     if replicates < 2:
         raise InvalidInputError(f"replicates must be at least 2, got {replicates}")
@@ -180,17 +229,51 @@ def replicate_weights(
 
     Parameters
     ----------
-    estimator, cohort, versus, processes, out, verbose
-        As in `bootstrap`.
+    estimator : PURPLE, DebiasedPURPLE or another estimator
+        Cloned and fitted anew for every replicate.
+    cohort : Cohort
+        The data, with their full-sample weights.
     weights : array of shape (n, R)
         Replicate weights; zero where a replicate leaves a row out.
+    versus : str
+        As in ``relative_prevalence``.
     kind : "brr", "fay", "jk1" or "given"
+        How the weights were made; sets k_r.
     fay : float in [0, 1)
         Fay's coefficient, for ``kind="fay"``.
     coefficients : array of shape (R,)
         k_r, for ``kind="given"``.
     degrees_of_freedom : int, optional
         Default: R - 1.
+    processes : int
+        As in `bootstrap`.
+    out : path, optional
+        As in `bootstrap`.
+    verbose : bool
+        Show progress on standard error.
+
+    Returns
+    -------
+    Replication
+        The estimate and its replicates.
+
+    Notes
+    -----
+    Formula: :mod:`relprev.inference.replication`.
+
+    Examples
+    --------
+    The jackknife that leaves out one of ten blocks of visits:
+
+    >>> import numpy as np
+    >>> from relprev import PURPLE
+    >>> from relprev.simulate import gauss_synth
+    >>> cohort = gauss_synth((0.5, 0.3), n=(1000, 2000), seed=0).cohort
+    >>> block = np.arange(cohort.n) % 10
+    >>> weights = np.where(block[:, None] == np.arange(10), 0.0, 10 / 9)
+    >>> found = replicate_weights(PURPLE(lambdas=1e-3), cohort, weights, "b", kind="jk1")
+    >>> bool(0.02 < found.std_errors()[0] < 0.2)
+    True
     """
     columns = np.asarray(weights, dtype=float)
     if columns.ndim != 2 or len(columns) != cohort.n or columns.shape[1] < 2:

@@ -36,15 +36,53 @@ Counts = Sequence[int] | NDArray[np.integer[Any]]
 class InferredPrevalence(RelativePrevalence):
     """`RelativePrevalence` with standard errors, intervals and tests.
 
-    ``std_error`` is that of the logarithm of ``estimate``; ``p_value`` tests whether the
-    estimate differs from 1. ``correlation`` (rows, rows) is that of the log estimates.
+    Parameters
+    ----------
+    rows : tuple of dict
+        One for each contrast, with the columns of `to_frame`. ``std_error`` is that of the
+        logarithm of ``estimate``; ``p_value`` tests whether the estimate differs from 1.
+    method : str
+        Name of the estimator.
+    settings : dict
+        What is needed to get the same numbers again.
+    level : float
+        Of the intervals.
+    correlation : array of shape (rows, rows)
+        Of the log estimates.
+
+    Notes
+    -----
+    Intervals: :mod:`relprev.inference.result`.
+
+    Examples
+    --------
+    >>> from relprev import DebiasedPURPLE
+    >>> from relprev.simulate import ed_visits
+    >>> cohort = ed_visits(20_000, n_codes=50, prevalence=0.2, seed=1).cohort
+    >>> fitted = DebiasedPURPLE(m=None, strengths=[1.0]).fit(cohort)
+    >>> result = fitted.relative_prevalence("Group B")
+    >>> print(result.sentences[0].split(" (")[0])
+    The condition is estimated to be 1.24 times as common in Group A as in Group B
+
+    Three comparisons at once need wider intervals than each on its own:
+
+    >>> single, all_at_once = result.to_frame(), result.simultaneous()
+    >>> bool((all_at_once["ci_high"] > single["ci_high"]).all())
+    True
     """
 
     level: float = 0.95
     correlation: FloatArray = field(default_factory=lambda: np.empty((0, 0)), repr=False)
 
     def to_frame(self) -> pd.DataFrame:
-        """Table with one row a contrast; NaN where a value is withheld."""
+        """Table with one row a contrast; NaN where a value is withheld.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Those of `RelativePrevalence.to_frame`, with ci_low, ci_high, std_error (of the
+            logarithm) and p_value.
+        """
         return pd.DataFrame(list(self.rows), columns=[*COLUMNS, *EXTRA_COLUMNS])
 
     @property
@@ -64,6 +102,11 @@ class InferredPrevalence(RelativePrevalence):
             intervals by Bonferroni's, which need no joint distribution.
         seed : int
             Of the draws for ``"max-t"``.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns group, versus, estimate, ci_low, ci_high and p_value.
         """
         table = self.to_frame()
         known = np.flatnonzero(table["std_error"].notna().to_numpy())

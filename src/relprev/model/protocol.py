@@ -33,6 +33,10 @@ class RepeatedSplits:
     seeds : tuple of int
         Seed of every split.
 
+    Notes
+    -----
+    See :mod:`relprev.model.protocol`.
+
     Examples
     --------
     >>> splits = pd.DataFrame({
@@ -47,7 +51,14 @@ class RepeatedSplits:
     seeds: tuple[int, ...]
 
     def to_frame(self) -> pd.DataFrame:
-        """One row a contrast: mean and standard deviation over the splits."""
+        """One row a contrast: mean and standard deviation over the splits.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns group, versus, estimate (the mean), sd, observed_ratio, diagnosis_ratio and
+            n_splits.
+        """
         by = self.splits.groupby(["group", "versus"], sort=False, observed=True)
         return by.agg(
             estimate=("estimate", "mean"),
@@ -76,26 +87,42 @@ def repeated_splits(
 
     Parameters
     ----------
-    X, s, groups, sample_weight, clusters
-        As in `PURPLE.fit`; ``X`` may be a `Cohort`. Weights enter the fit and the estimate.
+    X : array, sparse matrix, frame, `Design` or `Cohort`, shape (n, p)
+        Symptoms. With a cohort, give no other data.
+    s, groups : arrays of shape (n,)
+        Recorded diagnosis, and group of every row.
+    sample_weight, clusters : arrays of shape (n,), optional
+        As in `PURPLE.fit`. Weights enter the fit and the estimate.
     estimator : PURPLE, optional
         Default: ``PURPLE(selection="auc")``, the paper's choice.
     versus : str
         As in `PURPLE.relative_prevalence`.
     n_splits : int
+        Number of random splits.
     shares : (train, validation, test)
+        Shares of the patients in each part.
     random_state : int
         Split k uses seed ``random_state + k``.
     verbose : bool
         Show progress on standard error.
+
+    Returns
+    -------
+    RepeatedSplits
+        Estimates of every split. Their spread is not a standard error: the splits share data.
+
+    Notes
+    -----
+    The paper's protocol, see :mod:`relprev.model.protocol`; the estimate, :mod:`relprev.estimates`.
 
     Examples
     --------
     >>> from relprev.simulate import gauss_synth
     >>> cohort = gauss_synth((0.5, 0.3)).cohort
     >>> table = repeated_splits(cohort, versus="b", n_splits=2).to_frame()
-    >>> list(table.columns)
-    ['group', 'versus', 'estimate', 'sd', 'observed_ratio', 'diagnosis_ratio', 'n_splits']
+    >>> table[["group", "versus", "estimate", "sd", "n_splits"]].round(1)  # the truth is 0.4
+      group versus  estimate   sd  n_splits
+    0     a      b       0.4  0.0         2
     """
     if n_splits < 2:
         raise InvalidInputError(f"n_splits must be at least 2 to give a deviation, got {n_splits}")

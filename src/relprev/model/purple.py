@@ -83,19 +83,29 @@ class PURPLE(BaseEstimator):
     groups_ : tuple of str
         Group names.
     reference_ : str
+        The reference group.
     diagnosis_ratios_ : pandas.Series
         Diagnosis rate of every group over the reference group's.
     coef_ : array of shape (p,)
         Coefficients w of log-odds of p(y=1|x) (logistic model).
     intercept_ : float
+        Constant b of the log-odds (logistic model).
     lambda_ : float
         The penalty used.
     selection_ : pandas.DataFrame or None
         Penalties and their validation scores.
     certificate_ : Certificate
         Optimality residual, iterations and why the solver stopped.
-    n_features_in_, feature_names_in_
-        As in scikit-learn.
+    learner_, losses_ : classifier and list of float
+        The fitted ``learner`` and the loss after every EM step (only with a ``learner``).
+    n_features_in_ : int
+        Number of features, as in scikit-learn.
+    feature_names_in_ : array of shape (p,)
+        Names of the features, if there are any.
+
+    Notes
+    -----
+    Model and loss: :mod:`relprev.model.likelihood`. The ratio: :mod:`relprev.estimates`.
 
     References
     ----------
@@ -107,10 +117,24 @@ class PURPLE(BaseEstimator):
     >>> from relprev import PURPLE
     >>> from relprev.simulate import gauss_synth
     >>> data = gauss_synth((0.5, 0.1), seed=1)
-    >>> table = PURPLE(lambdas=0.0).fit(data.cohort).relative_prevalence(versus="b").to_frame()
-    >>> truth = data.relative_prevalence(versus="b").to_frame()
-    >>> bool(abs(table.loc[0, "estimate"] / truth.loc[0, "estimate"] - 1) < 0.05)
-    True
+    >>> fitted = PURPLE(lambdas=0.0).fit(data.cohort)
+    >>> table = fitted.relative_prevalence(versus="b").to_frame()
+    >>> table[["group", "observed_ratio", "estimate"]].round(2)  # the truth is 0.43
+      group  observed_ratio  estimate
+    0     a            2.12      0.43
+
+    The risk is known up to a factor, so that only ratios of it mean anything:
+
+    >>> risk = fitted.predict_condition(data.cohort.X)
+    >>> a, b = (data.cohort.groups == 0), (data.cohort.groups == 1)
+    >>> round(risk[a].mean() / risk[b].mean(), 2)
+    np.float64(0.43)
+
+    The probability of a recorded diagnosis is known in full:
+
+    >>> predicted = fitted.predict_diagnosis(data.cohort.X, data.cohort.group_labels)
+    >>> round(predicted.sum() / data.cohort.diagnosed.sum(), 2)
+    np.float64(1.0)
     """
 
     def __init__(
@@ -171,6 +195,11 @@ class PURPLE(BaseEstimator):
             Patient of every row; a patient's rows are never split.
         validation : Cohort, optional
             Choose the penalty on these rows and do not refit.
+
+        Returns
+        -------
+        PURPLE
+            Itself, fitted.
         """
         self._check_parameters()
         cohort = any_cohort(X, s, groups=groups, sample_weight=sample_weight, clusters=clusters)
@@ -186,12 +215,36 @@ class PURPLE(BaseEstimator):
         return self
 
     def predict_condition(self, X: Any) -> NDArray[np.float64]:
-        """Proportional to p(y=1|x), shape (n,). The factor is unknown: use ratios only."""
+        """The risk p(y=1|x) of rows, times an unknown factor: use ratios only.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, frame or `Design`, shape (n, p)
+            Symptoms, columns as in ``fit``.
+
+        Returns
+        -------
+        float array of shape (n,)
+            Proportional to p(y=1|x).
+        """
         check_is_fitted(self)
         return self._condition(self._checked_design(X))
 
     def predict_diagnosis(self, X: Any, groups: Any) -> NDArray[np.float64]:
-        """p(s=1|x,g), shape (n,)."""
+        """The probability p(s=1|x,g) of a recorded diagnosis.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, frame or `Design`, shape (n, p)
+            Symptoms, columns as in ``fit``.
+        groups : array of shape (n,)
+            Group of every row, by name.
+
+        Returns
+        -------
+        float array of shape (n,)
+            Probabilities.
+        """
         check_is_fitted(self)
         design = self._checked_design(X)
         labels = np.asarray([str(label) for label in groups], dtype=object)
@@ -215,6 +268,11 @@ class PURPLE(BaseEstimator):
             ``"complement"`` (everybody else), ``"pairwise"`` or a group's name.
         on : Cohort, optional
             Rows to take the means of p(y=1|x) over. Default: those used in ``fit``.
+
+        Returns
+        -------
+        RelativePrevalence
+            One row a contrast; `RelativePrevalence.to_frame` gives the table.
         """
         check_is_fitted(self)
         summary = self._summary if on is None else self._summarise(on)

@@ -44,7 +44,9 @@ def gauss_synth(
     Parameters
     ----------
     diagnosis_rates : (c_a, c_b)
-    n : visits in groups a and b
+        Share of the cases of each group that is diagnosed.
+    n : (int, int)
+        Visits in groups a and b.
     group_gap : float
         Distance between the groups' means in each feature.
     separable : bool
@@ -58,7 +60,18 @@ def gauss_synth(
     selective : float
         Breaks random diagnosis: the diagnosis rate is c_g sigma(selective * x_0).
     variant : "paper" or "published"
+        Follow the paper's text, or the authors' code where it differs.
     seed : int
+        Of everything random.
+
+    Returns
+    -------
+    Simulation
+        Cohort and truth.
+
+    Notes
+    -----
+    Formula: :mod:`relprev.simulate.gauss`.
 
     Examples
     --------

@@ -26,12 +26,19 @@ class Simulation:
     diagnosis_rates : float array of shape (n_groups,)
         c_g as asked for.
 
+    Notes
+    -----
+    The true ratio is that of the groups' means of p(y=1|x), as in :mod:`relprev.estimates`.
+
     Examples
     --------
     >>> from relprev.simulate import gauss_synth
     >>> simulation = gauss_synth((0.5, 0.1), seed=1)
     >>> simulation
     <Simulation: <Cohort of 30,000 visits x 5 features, groups a, b>>
+    >>> simulation.relative_prevalence("b").to_frame()[["estimate", "observed_ratio"]].round(2)
+       estimate  observed_ratio
+    0      0.43            2.12
     """
 
     cohort: Cohort
@@ -40,7 +47,18 @@ class Simulation:
     diagnosis_rates: NDArray[np.float64]
 
     def relative_prevalence(self, versus: str = "complement") -> RelativePrevalence:
-        """True relative prevalences, from p(y=1|x) rather than the drawn y."""
+        """True relative prevalences, from p(y=1|x) rather than the drawn y.
+
+        Parameters
+        ----------
+        versus : str
+            ``"complement"`` (everybody else), ``"pairwise"`` or a group's name.
+
+        Returns
+        -------
+        RelativePrevalence
+            One row a contrast, ``estimate`` the truth.
+        """
         condition = group_means(self.condition_probability, self.cohort)
         groups = summarise(self.cohort, condition, self.diagnosis_rates)
         return relative_prevalence(groups, versus, method="truth")

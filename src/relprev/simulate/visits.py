@@ -42,6 +42,7 @@ BACKGROUND_SHARE = 0.3
 POWER = 0.9  # of the law by which codes' popularity falls with their rank
 STRATA = 20
 HOSPITALS = 400
+TRUTH_STREAM = 3  # of random numbers, apart from those of the visits and files
 USUAL_SHARE = 0.5  # of visits with the patient's usual presentation
 DEFAULT_RATES = {"Group A": 0.15, "Group B": 0.45, "Group C": 0.30, "Group D": 0.25}
 DEFAULT_SHARES = (0.25, 0.45, 0.2, 0.1)
@@ -115,6 +116,15 @@ def ed_visits(
         Add weights, strata and hospitals (primary sampling units).
     seed : int
 
+    Returns
+    -------
+    Simulation
+        Cohort and truth.
+
+    Notes
+    -----
+    Formula: :mod:`relprev.simulate.visits`.
+
     Examples
     --------
     >>> two = {"women": 0.2, "men": 0.4}
@@ -159,14 +169,11 @@ def _simulated(
     rates = dict(DEFAULT_RATES if diagnosis_rates is None else diagnosis_rates)
     shares = _shares(group_shares, len(rates))
     _check(n_visits, n_codes, rates, prevalence, codes_per_visit, visits_per_patient)
-    world_seed, pilot_seed, *block_seeds = np.random.SeedSequence(seed).spawn(
-        2 + -(-n_visits // BLOCK_VISITS)
-    )
-    world = _world(np.random.default_rng(world_seed), n_codes, shares, shift, codes_per_visit,
-                   visits_per_patient)  # fmt: skip
+    seeds = np.random.SeedSequence(seed)
+    world, intercept = _prepared(seeds, n_codes, shares, prevalence, shift, codes_per_visit,
+                                 visits_per_patient)  # fmt: skip
+    block_seeds = seeds.spawn(-(-n_visits // BLOCK_VISITS))
     c = np.array(list(rates.values()), dtype=float)
-    pilot = _draw_codes(world, np.random.default_rng(pilot_seed), 50_000)
-    intercept = _intercept(pilot.X.matvec(world.w), prevalence)
     sizes = np.full(len(block_seeds), BLOCK_VISITS)
     sizes[-1] = n_visits - BLOCK_VISITS * (len(sizes) - 1)
     jobs = list(zip(block_seeds, sizes, strict=True))
@@ -211,6 +218,49 @@ def _shares(group_shares: tuple[float, ...] | None, count: int) -> FloatArray:
     return shares / shares.sum()
 
 
+def group_prevalences(
+    *, n_codes: int, diagnosis_rates: Mapping[str, float], prevalence: float, seed: int
+) -> tuple[FloatArray, FloatArray]:
+    """p(y=1|g) in the population `ed_visits` draws from, and every group's share of it.
+
+    Given its presentation k a visit's codes do not depend on the group, so
+
+        p(y=1|g) = sum_k p(k|g) E[p(y=1|x) | k].
+
+    The means are taken over 250,000 fresh visits of each presentation, ten million in all:
+    ratios of groups are then right to a fifth of a percent or so, whatever their size.
+    """
+    usual = {name: parameter.default for name, parameter in
+             inspect.signature(ed_visits).parameters.items()}  # fmt: skip
+    shares = _shares(None, len(diagnosis_rates))
+    world, intercept = _prepared(
+        np.random.SeedSequence(seed), n_codes, shares, prevalence, usual["shift"],
+        usual["codes_per_visit"], usual["visits_per_patient"],
+    )  # fmt: skip
+
+    def mean_of(presentation: int) -> float:
+        rng = np.random.default_rng([seed, TRUTH_STREAM, presentation])
+        X = _codes_of(world, rng, np.full(BLOCK_VISITS, presentation))
+        z = np.empty(X.n_rows)
+        X.dot(world.w, 0, X.n_rows, z)
+        return float(np.mean(_sigmoid(intercept + z)))
+
+    means = np.array(map_threads(mean_of, list(range(N_PRESENTATIONS))))
+    return np.diff(world.presentation, axis=1, prepend=0.0) @ means, shares
+
+
+def _prepared(
+    seeds: np.random.SeedSequence, n_codes: int, shares: FloatArray, prevalence: float,
+    shift: float, codes_per_visit: float, visits_per_patient: float,
+) -> tuple[_World, float]:  # fmt: skip
+    """The world, and the intercept of p(y=1|x) in it."""
+    world_seed, pilot_seed = seeds.spawn(2)
+    world = _world(np.random.default_rng(world_seed), n_codes, shares, shift, codes_per_visit,
+                   visits_per_patient)  # fmt: skip
+    pilot = _draw_codes(world, np.random.default_rng(pilot_seed), 50_000)
+    return world, _intercept(pilot.X.matvec(world.w), prevalence)
+
+
 def _world(
     rng: np.random.Generator, n_codes: int, shares: FloatArray, shift: float,
     codes_per_visit: float, visits_per_patient: float,
@@ -248,13 +298,18 @@ def _draw_codes(world: _World, rng: np.random.Generator, n: int) -> _Codes:
     usual = _pick(world.presentation[group], rng.random(n_patients))
     fresh = _pick(world.presentation[group[patient]], rng.random(n))
     kind = np.where(rng.random(n) < USUAL_SHARE, usual[patient], fresh)
+    return _Codes(patient, group[patient], _codes_of(world, rng, kind))
+
+
+def _codes_of(world: _World, rng: np.random.Generator, kind: NDArray[np.int64]) -> BinaryCSR:
+    """Codes of visits with the given presentations."""
     # Codes drawn twice are kept once, so a few more are drawn than asked for.
-    wanted = np.minimum(1 + rng.poisson(1.06 * (world.codes_per_visit - 1), n), MAX_CODES)
+    wanted = np.minimum(1 + rng.poisson(1.06 * (world.codes_per_visit - 1), len(kind)), MAX_CODES)
     indptr, indices = codes_of_visits(
         kind, wanted, rng.random((int(wanted.sum()), 2)), world.own_codes, world.own_popularity,
         POWER, world.n_codes, BACKGROUND_SHARE,
     )  # fmt: skip
-    return _Codes(patient, group[patient], BinaryCSR(indptr, indices, world.n_codes))
+    return BinaryCSR(indptr, indices, world.n_codes)
 
 
 def _pick(cumulative: FloatArray, u: FloatArray) -> NDArray[np.int64]:
@@ -267,9 +322,13 @@ def _intercept(scores: FloatArray, prevalence: float) -> float:
     low, high = -40.0, 40.0
     for _ in range(60):
         middle = 0.5 * (low + high)
-        mean = np.mean(1.0 / (1.0 + np.exp(-(middle + scores))))
+        mean = np.mean(_sigmoid(middle + scores))
         low, high = (middle, high) if mean < prevalence else (low, middle)
     return 0.5 * (low + high)
+
+
+def _sigmoid(z: FloatArray) -> FloatArray:
+    return np.asarray(1.0 / (1.0 + np.exp(-z)))
 
 
 def _block(
@@ -278,7 +337,7 @@ def _block(
     codes = _draw_codes(world, rng, n)
     z = np.empty(n)
     codes.X.dot(world.w, 0, n, z)
-    p = 1.0 / (1.0 + np.exp(-(intercept + z)))
+    p = _sigmoid(intercept + z)
     y = rng.random(n) < p
     s = y & (rng.random(n) < c[codes.group])
     hospital = rng.integers(0, HOSPITALS, _n_patients(codes), dtype=np.int32)[codes.patient]
