@@ -31,6 +31,7 @@ class Cohort:
     groups : unsigned integer array of shape (n,)
         Positions in ``group_names``.
     group_names : tuple of str
+        Names of the groups.
     weights : float64 array of shape (n,), optional
         Positive sampling weights.
     clusters : integer array of shape (n,), optional
@@ -38,15 +39,32 @@ class Cohort:
     strata, psus : integer arrays of shape (n,), optional
         Survey design.
     feature_names : tuple of str, optional
+        Names of X's columns.
     ids : array of shape (n,), optional
         Visit identifiers. Kept, never printed.
 
     Examples
     --------
+    >>> import tempfile
     >>> from relprev.cohort import as_cohort
     >>> cohort = as_cohort(np.eye(4), [1, 0, 0, 1], groups=["a", "a", "b", "b"])
-    >>> cohort.group_names, cohort.take(cohort.diagnosed == 1).n
-    (('a', 'b'), 2)
+    >>> cohort.n, cohort.n_cols, cohort.n_groups, cohort.group_names
+    (4, 4, 2, ('a', 'b'))
+    >>> cohort.take(cohort.diagnosed == 1).group_labels
+    array(['a', 'b'], dtype='<U1')
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     cohort.save(f"{folder}/study.cohort")
+    ...     print(Cohort.load(f"{folder}/study.cohort"))
+    <Cohort of 4 visits x 4 features, groups a, b>
+
+    A cohort in memory is worked on as one part, see `PartitionedCohort`:
+
+    >>> cohort.map(len), cohort.gathered("groups").tolist(), sorted(cohort.arrays())[:2]
+    ([4], [0, 0, 1, 1], ['diagnosed', 'groups'])
+    >>> cohort.with_arrays(cohort.arrays())
+    <Cohort of 4 visits x 4 features, groups a, b>
+    >>> cohort.take(np.array([0, 1])).with_groups(np.array([0]))
+    <Cohort of 2 visits x 4 features, groups a>
     """
 
     X: Design
@@ -96,6 +114,7 @@ class Cohort:
 
     @property
     def n_groups(self) -> int:
+        """Number of groups."""
         return len(self.group_names)
 
     @property
@@ -105,32 +124,85 @@ class Cohort:
 
     @property
     def n_cols(self) -> int:
+        """Number of features."""
         return self.X.n_cols
 
     def __len__(self) -> int:
         return self.n
 
     def map(self, function: Callable[..., Any], *shared: Any) -> list[Any]:
-        """``[function(self, *shared)]``: a cohort in memory is one part."""
+        """Apply a function to every part; a cohort in memory is one part.
+
+        Parameters
+        ----------
+        function : function of a Cohort and ``shared``
+            What to do.
+        *shared : object
+            Further arguments.
+
+        Returns
+        -------
+        list of one
+            ``[function(self, *shared)]``.
+        """
         return [function(self, *shared)]
 
     def gathered(self, name: str) -> NDArray[Any] | None:
-        """One value a visit: "diagnosed", "groups", "clusters" and so on; None if absent."""
+        """One value a visit.
+
+        Parameters
+        ----------
+        name : str
+            "diagnosed", "groups", "weights", "clusters", "strata" or "psus".
+
+        Returns
+        -------
+        array of shape (n,), or None
+            None if the cohort does not have it.
+        """
         values: NDArray[Any] | None = getattr(self, name)
         return values
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """All arrays that grow with the visits."""
+        """All arrays that grow with the visits.
+
+        Returns
+        -------
+        dict of str to array
+            Those of the design and those of shape (n,).
+        """
         rows = {name: getattr(self, name) for name in ROW_FIELDS}
         return self.X.to_arrays() | {k: v for k, v in rows.items() if v is not None}
 
     def with_arrays(self, arrays: dict[str, NDArray[Any]]) -> Cohort:
-        """The same cohort on other memory."""
+        """The same cohort on other memory.
+
+        Parameters
+        ----------
+        arrays : dict of str to array
+            As from `arrays`, with the same shapes.
+
+        Returns
+        -------
+        Cohort
+            Made of these arrays.
+        """
         rows = {name: arrays[name] for name in ROW_FIELDS if name in arrays}
         return replace(self, X=self.X.with_arrays(arrays), **rows)  # type: ignore[arg-type]
 
     def take(self, rows: NDArray[Any]) -> Cohort:
-        """The visits at the given positions (or where a mask is true), all groups kept."""
+        """Some of the visits, all groups kept.
+
+        Parameters
+        ----------
+        rows : integer or boolean array of shape (m,) or (n,)
+            Positions, or a mask.
+
+        Returns
+        -------
+        Cohort
+            Of those visits.
+        """
         rows = np.flatnonzero(rows) if rows.dtype == bool else rows
         parts = {
             name: None if getattr(self, name) is None else getattr(self, name)[rows]
@@ -144,21 +216,49 @@ class Cohort:
         )
 
     def with_groups(self, kept: NDArray[np.int64]) -> Cohort:
-        """The same visits with only these groups, renumbered; all visits must be in one."""
+        """The same visits with only these groups, renumbered; all visits must be in one.
+
+        Parameters
+        ----------
+        kept : integer array of shape (k,)
+            Positions in ``group_names``.
+
+        Returns
+        -------
+        Cohort
+            With ``k`` groups.
+        """
         number = np.zeros(self.n_groups, dtype=self.groups.dtype)
         number[kept] = np.arange(len(kept))
         names = tuple(self.group_names[k] for k in kept)
         return replace(self, groups=number[self.groups], group_names=names)
 
     def save(self, path: str | Path) -> None:
-        """Write to one file, whole or not at all. See `relprev.cohort.storage`."""
+        """Write to one file, whole or not at all. See `relprev.cohort.storage`.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file.
+        """
         from relprev.cohort.storage import save
 
         save(self, path)
 
     @staticmethod
     def load(path: str | Path) -> Cohort:
-        """Read a file written by `save`."""
+        """Read a file written by `save`.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file.
+
+        Returns
+        -------
+        Cohort
+            As it was saved.
+        """
         from relprev.cohort.storage import load
 
         return load(path)

@@ -48,6 +48,11 @@ def as_cohort(
     ids : array of shape (n,), optional
         Visit identifiers. Kept, never printed.
 
+    Returns
+    -------
+    Cohort
+        Validated; its arrays are those given where no conversion was needed.
+
     Examples
     --------
     >>> import numpy as np

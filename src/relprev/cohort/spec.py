@@ -96,6 +96,11 @@ class Include:
         Both ends included.
     one_of : tuple of str
         Allowed values, compared as text.
+
+    Examples
+    --------
+    >>> print(Include("age", minimum=18, maximum=64))
+    age 18 or more and 64 or less
     """
 
     __pydantic_config__: ClassVar[ConfigDict] = SETTINGS
@@ -129,9 +134,17 @@ class Extra:
     Parameters
     ----------
     column : str
+        Column of the source's ``visits``.
     edges : tuple of float
         With edges e1 < e2 < ...: columns for [e1, e2), [e2, e3), ..., [ek, infinity);
         below e1 is the reference. Without: a column for every value but the commonest.
+
+    Examples
+    --------
+    Age as three 0/1 features; below 30 is the reference:
+
+    >>> Features(extra=(Extra("age", edges=(30, 45, 60)),)).extra[0].edges
+    (30.0, 45.0, 60.0)
     """
 
     __pydantic_config__: ClassVar[ConfigDict] = SETTINGS
@@ -160,6 +173,12 @@ class Features:
     roles : tuple of str
         Use only codes with these roles; all if empty.
     extra : tuple of Extra
+        Features that are not codes.
+
+    Examples
+    --------
+    >>> Features(roll_up="category", min_count=10)
+    Features(roll_up='category', min_count=10, roles=(), extra=())
     """
 
     __pydantic_config__: ClassVar[ConfigDict] = SETTINGS
@@ -193,6 +212,13 @@ class GroupVariable:
         Group name for visits without a value. Empty: they are left out, and counted.
     name : str
         Name of the cohort; default the column.
+
+    Examples
+    --------
+    >>> insurance = GroupVariable("payer", recode={"Public": ["Medicaid", "Medicare"],
+    ...                                            "Private": ["Private"]})
+    >>> insurance.name, insurance.recode["Public"]
+    ('payer', ('Medicaid', 'Medicare'))
     """
 
     __pydantic_config__: ClassVar[ConfigDict] = SETTINGS
@@ -225,19 +251,23 @@ class CohortSpec:
     condition : CodeSet
         A visit with any of these codes counts as diagnosed.
     groups : tuple of GroupVariable
+        The comparisons wanted, one cohort each.
     include : tuple of Include
+        Rules that a visit must meet.
     features : Features
+        Columns of the design matrix.
     without_codes : "drop" or "keep"
         Visits with no code at all. Default: left out, and counted.
     name : str
+        Of the specification.
 
     Examples
     --------
     >>> women = Include("sex", one_of=("F",))
     >>> adults = Include("age", minimum=18)
     >>> ipv = CohortSpec(code_set("ipv"), (GroupVariable("race"),), (women, adults))
-    >>> [str(rule) for rule in ipv.include]
-    ['sex is F', 'age 18 or more']
+    >>> [str(rule) for rule in ipv.include], sorted(ipv.columns())
+    (['sex is F', 'age 18 or more'], ['age', 'race', 'sex'])
     """
 
     __pydantic_config__: ClassVar[ConfigDict] = SETTINGS
@@ -261,7 +291,13 @@ class CohortSpec:
             )
 
     def columns(self) -> set[str]:
-        """Columns of ``visits`` that are needed."""
+        """Columns of ``visits`` that are needed.
+
+        Returns
+        -------
+        set of str
+            Their names.
+        """
         parts: tuple[Include | Extra | GroupVariable, ...] = (
             *self.include, *self.features.extra, *self.groups,
         )  # fmt: skip
@@ -269,7 +305,27 @@ class CohortSpec:
 
     @staticmethod
     def read(path: str | Path) -> CohortSpec:
-        """Read a specification from a TOML file."""
+        r"""Read a specification from a TOML file.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file.
+
+        Returns
+        -------
+        CohortSpec
+            Named after the file.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> with tempfile.NamedTemporaryFile("w", suffix=".toml") as file:
+        ...     _ = file.write('condition = "ipv"\n[[groups]]\ncolumn = "race"\n')
+        ...     file.flush()
+        ...     CohortSpec.read(file.name).condition.name
+        'ipv'
+        """
         path = Path(path)
         if not path.is_file():
             raise InvalidInputError(
@@ -280,6 +336,16 @@ class CohortSpec:
 
 def cohort_spec(name: str) -> CohortSpec:
     """A specification shipped with relprev, by name, or the one in a TOML file, by path.
+
+    Parameters
+    ----------
+    name : str
+        Name of a shipped specification, or path of a .toml file.
+
+    Returns
+    -------
+    CohortSpec
+        The specification.
 
     Examples
     --------

@@ -43,11 +43,12 @@ def read_table(
     weight: str | None = None,
     cluster: str | None = None,
 ) -> Cohort:
-    """Read a CSV, Parquet or Feather file.
+    r"""Read a CSV, Parquet or Feather file.
 
     Parameters
     ----------
-    path : path
+    path : str or Path
+        The file: .csv, .parquet or .feather.
     diagnosed : str
         Column with the recorded diagnosis: 0/1, true/false or yes/no.
     group : str
@@ -57,10 +58,15 @@ def read_table(
     weight, cluster : str, optional
         Columns with sampling weights and patients.
 
+    Returns
+    -------
+    Cohort
+        One row a visit.
+
     Examples
     --------
     >>> import tempfile
-    >>> text = "ipv,insurance,dx_a,dx_b\\n1,Medicaid,1,0\\n0,Medicare,0,1\\n"
+    >>> text = "ipv,insurance,dx_a,dx_b\n1,Medicaid,1,0\n0,Medicare,0,1\n"
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = Path(folder) / "visits.csv"
     ...     _ = file.write_text(text)

@@ -31,6 +31,7 @@ class Columns:
     Parameters
     ----------
     indptr : int64 array of shape (n_cols + 1,)
+        Where every column starts, and where the last ends.
     rows : int32 array of shape (nnz,)
         Row of every entry.
     values : float64 array of shape (nnz,), or None
@@ -51,22 +52,57 @@ class Columns:
 class Design(ABC):
     """A design matrix X of shape (n_rows, n_cols): the interface that all kinds share.
 
+    Attributes
+    ----------
+    shape : (int, int)
+        Rows and columns.
+
+    Notes
+    -----
+    The products: :mod:`relprev.design.base`.
+
     Examples
     --------
     >>> from relprev.design import as_design
     >>> X, _ = as_design(np.array([[0.0, 1.0], [2.0, 0.0], [0.0, 3.0]]))
-    >>> X.take(np.array([0, 2])).rmatvec(np.ones(2))
-    array([0., 4.])
+    >>> X.matvec(np.array([1.0, 10.0])), X.rmatvec(np.ones(3)), X.rmatvec_sq(np.ones(3))
+    (array([10.,  2., 30.]), array([2., 4.]), array([ 4., 10.]))
+
+    Products of some rows write into, or add to, an array that is there:
+
+    >>> out = np.zeros(2)
+    >>> X.dot(np.array([1.0, 10.0]), start=1, stop=3, out=out)
+    >>> out
+    array([ 2., 30.])
+    >>> sums, squares = np.zeros(2), np.zeros(2)
+    >>> X.add_tdot(np.ones(2), start=1, stop=3, out=sums)
+    >>> X.add_tdot_sq(np.ones(2), start=1, stop=3, out=squares)
+    >>> sums, squares
+    (array([2., 3.]), array([4., 9.]))
+
+    Parts, columns and other forms:
+
+    >>> X.take(np.array([0, 2])).to_scipy()
+    array([[0., 1.],
+           [0., 3.]])
+    >>> X.columns(np.array([0, 1])).values
+    array([0., 2., 1., 0.])
+    >>> X.nonzero_squares(), X.typical_size()
+    ((array([ 4., 10.]), array([1, 2])), array([2.        , 2.23606798]))
+    >>> X.with_arrays(X.to_arrays()).shape == X.shape
+    True
     """
 
     shape: tuple[int, int]
 
     @property
     def n_rows(self) -> int:
+        """Number of rows."""
         return self.shape[0]
 
     @property
     def n_cols(self) -> int:
+        """Number of columns."""
         return self.shape[1]
 
     def __len__(self) -> int:
@@ -84,46 +120,144 @@ class Design(ABC):
 
     @abstractmethod
     def dot(self, w: FloatArray, start: int, stop: int, out: FloatArray) -> None:
-        """Write ``X[start:stop] @ w`` into ``out`` (length ``stop - start``)."""
+        """Product ``X[start:stop] @ w``, written into ``out``.
+
+        Parameters
+        ----------
+        w : float64 array of shape (n_cols,)
+            What to multiply with.
+        start, stop : int
+            Rows to use.
+        out : float64 array of shape (stop - start,)
+            Overwritten with the product.
+        """
 
     @abstractmethod
     def add_tdot(self, r: FloatArray, start: int, stop: int, out: FloatArray) -> None:
-        """Add ``X[start:stop].T @ r`` to ``out`` (length ``n_cols``)."""
+        """Product ``X[start:stop].T @ r``, added to ``out``.
+
+        Parameters
+        ----------
+        r : float64 array of shape (stop - start,)
+            What to multiply with.
+        start, stop : int
+            Rows to use.
+        out : float64 array of shape (n_cols,)
+            The product is added to it.
+        """
 
     @abstractmethod
     def add_tdot_sq(self, h: FloatArray, start: int, stop: int, out: FloatArray) -> None:
-        """Add ``(X[start:stop] ** 2).T @ h`` to ``out`` (length ``n_cols``)."""
+        """Product ``(X[start:stop] ** 2).T @ h``, added to ``out``.
+
+        Parameters
+        ----------
+        h : float64 array of shape (stop - start,)
+            What to multiply with.
+        start, stop : int
+            Rows to use.
+        out : float64 array of shape (n_cols,)
+            The product is added to it.
+        """
 
     @abstractmethod
     def take(self, rows: IndexArray) -> Design:
-        """The rows at the given positions, as a new design matrix of the same kind."""
+        """The rows at the given positions.
+
+        Parameters
+        ----------
+        rows : integer array of shape (m,)
+            Positions.
+
+        Returns
+        -------
+        Design of shape (m, n_cols)
+            Of the same kind.
+        """
 
     @abstractmethod
     def columns(self, rows: IndexArray | None = None) -> Columns:
-        """The matrix (or the given rows of it) by columns."""
+        """The matrix (or the given rows of it) by columns.
+
+        Parameters
+        ----------
+        rows : integer array of shape (m,), optional
+            Positions. Default: all rows.
+
+        Returns
+        -------
+        Columns
+            With rows numbered as in ``rows``.
+        """
 
     @abstractmethod
     def nonzero_squares(self) -> tuple[FloatArray, IndexArray]:
-        """Sum of squares and number of every column's non-zero values."""
+        """Sum of squares and number of every column's non-zero values.
+
+        Returns
+        -------
+        float64 array of shape (n_cols,) and integer array of shape (n_cols,)
+            Sums and numbers.
+        """
 
     def typical_size(self) -> FloatArray:
-        """Root mean square of every column's non-zero values (1 for a column of zeros)."""
+        """Root mean square of every column's non-zero values (1 for a column of zeros).
+
+        Returns
+        -------
+        float64 array of shape (n_cols,)
+            Sizes.
+        """
         return root_mean_square(*self.nonzero_squares())
 
     @abstractmethod
     def to_arrays(self) -> dict[str, np.ndarray]:
-        """Plain arrays that rebuild the matrix, see `with_arrays`."""
+        """Plain arrays that rebuild the matrix, see `with_arrays`.
+
+        Returns
+        -------
+        dict of str to array
+            The arrays by name; their shapes depend on the kind of matrix.
+        """
 
     @abstractmethod
     def with_arrays(self, arrays: dict[str, np.ndarray]) -> Design:
-        """A matrix of the same kind and number of columns made of such arrays."""
+        """A matrix of the same kind and number of columns made of other arrays.
+
+        Parameters
+        ----------
+        arrays : dict of str to array
+            As from `to_arrays`; their shapes depend on the kind of matrix.
+
+        Returns
+        -------
+        Design
+            The new matrix.
+        """
 
     @abstractmethod
     def to_scipy(self) -> Any:
-        """A float64 ``scipy.sparse.csr_array``, or a dense array for dense designs."""
+        """The matrix for use with other libraries.
+
+        Returns
+        -------
+        scipy.sparse.csr_array, or float64 array for dense designs, shape (n_rows, n_cols)
+            The same numbers.
+        """
 
     def matvec(self, w: FloatArray) -> FloatArray:
-        """``X @ w`` on all threads."""
+        """Product ``X @ w``, on all threads.
+
+        Parameters
+        ----------
+        w : float64 array of shape (n_cols,)
+            What to multiply with.
+
+        Returns
+        -------
+        float64 array of shape (n_rows,)
+            The product.
+        """
         out = np.empty(self.n_rows)
         map_chunks(
             lambda a, b: [self.dot(w, lo, hi, out[lo:hi]) for lo, hi in blocks(a, b)], self.n_rows
@@ -131,11 +265,33 @@ class Design(ABC):
         return out
 
     def rmatvec(self, r: FloatArray) -> FloatArray:
-        """``X.T @ r`` on all threads."""
+        """Product ``X.T @ r``, on all threads.
+
+        Parameters
+        ----------
+        r : float64 array of shape (n_rows,)
+            What to multiply with.
+
+        Returns
+        -------
+        float64 array of shape (n_cols,)
+            The product.
+        """
         return self._sum_chunks(self.add_tdot, r)
 
     def rmatvec_sq(self, h: FloatArray) -> FloatArray:
-        """``(X ** 2).T @ h`` on all threads."""
+        """Product ``(X ** 2).T @ h``, on all threads.
+
+        Parameters
+        ----------
+        h : float64 array of shape (n_rows,)
+            What to multiply with.
+
+        Returns
+        -------
+        float64 array of shape (n_cols,)
+            The product.
+        """
         return self._sum_chunks(self.add_tdot_sq, h)
 
     def _sum_chunks(self, product: Any, r: FloatArray) -> FloatArray:

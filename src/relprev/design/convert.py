@@ -26,6 +26,12 @@ def as_design(X: Any) -> tuple[Design, tuple[str, ...] | None]:
     Parameters
     ----------
     X : array, sparse matrix, pandas or polars frame, or `Design`, shape (n, p)
+        The matrix; a `Design` is returned as it is.
+
+    Returns
+    -------
+    Design of shape (n, p), and tuple of str or None
+        The matrix and the names of its columns.
 
     Examples
     --------

@@ -63,9 +63,11 @@ class BinaryCSR(CSR):
     Parameters
     ----------
     indptr : integer array of shape (n_rows + 1,)
+        Where every row starts in ``indices``, and where the last ends.
     indices : integer array of shape (nnz,)
         Columns of the ones, row by row.
     n_cols : int
+        Number of columns.
 
     Examples
     --------
@@ -121,10 +123,13 @@ class FloatCSR(CSR):
     Parameters
     ----------
     indptr : integer array of shape (n_rows + 1,)
+        Where every row starts in ``indices``, and where the last ends.
     indices : integer array of shape (nnz,)
         Columns of the entries, row by row.
     values : float64 array of shape (nnz,)
+        The entries.
     n_cols : int
+        Number of columns.
 
     Examples
     --------

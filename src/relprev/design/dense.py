@@ -18,6 +18,7 @@ class Dense(Design):
     Parameters
     ----------
     values : array of shape (n_rows, n_cols)
+        The matrix.
 
     Examples
     --------

@@ -35,6 +35,15 @@ class Reproduction:
     table : DataFrame
         Mean and standard deviation of estimate / truth of every scenario and method.
     folder : Path
+        Where the files are.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     done = run("group-gap", folder, quick=True, methods=["observed"], jobs=1)
+    ...     print(sorted(file.suffix for file in done.folder.glob("figure.*")))
+    ['.pdf', '.png', '.svg']
     """
 
     results: pd.DataFrame
@@ -81,6 +90,11 @@ def run(
         ``if __name__ == "__main__":``.
     verbose : bool
         Show progress and time left on standard error.
+
+    Returns
+    -------
+    Reproduction
+        Results and the folder they are in.
 
     Examples
     --------

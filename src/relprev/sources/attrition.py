@@ -11,7 +11,19 @@ import pandas as pd
 class Step:
     """What was required, and how many visits and patients met this and all earlier steps.
 
-    ``patients`` is None where the source does not identify patients.
+    Parameters
+    ----------
+    step : str
+        In words.
+    visits : int
+        Visits left.
+    patients : int or None
+        Patients left; None where the source does not identify patients.
+
+    Examples
+    --------
+    >>> Step("age 18 or more", 6, 5).visits
+    6
     """
 
     step: str
@@ -23,9 +35,15 @@ class Step:
 class Attrition:
     """The steps from the raw files to the cohort.
 
+    Parameters
+    ----------
+    steps : tuple of Step
+        In the order taken.
+
     Examples
     --------
-    >>> Attrition((Step("visits in the files", 10, 8), Step("age 18 or more", 6, 5))).to_frame()
+    >>> read = Attrition((Step("visits in the files", 10, 8),))
+    >>> read.then(Step("age 18 or more", 6, 5)).to_frame()
                       step  visits  patients  excluded_visits
     0  visits in the files      10         8                0
     1       age 18 or more       6         5                4
@@ -34,11 +52,28 @@ class Attrition:
     steps: tuple[Step, ...]
 
     def then(self, *steps: Step) -> Attrition:
-        """The same table with more steps."""
+        """The same table with more steps.
+
+        Parameters
+        ----------
+        *steps : Step
+            Taken after those before.
+
+        Returns
+        -------
+        Attrition
+            All steps.
+        """
         return Attrition(self.steps + steps)
 
     def to_frame(self) -> pd.DataFrame:
-        """One row a step."""
+        """One row a step.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns step, visits, patients and excluded_visits.
+        """
         frame = pd.DataFrame(
             {
                 "step": [step.step for step in self.steps],

@@ -65,6 +65,15 @@ def read_mimic(hosp: str | Path, ed: str | Path, *, fill: str = "patient") -> So
     Source
         Attributes race, insurance, marital_status, anchor_age and kind (``"ed"``,
         ``"ed and hospital"``, ``"hospital"``); codes have the role ``"ed"`` or ``"hospital"``.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from relprev.simulate.mimic import write_mimic
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = write_mimic(folder, 500, n_codes=60)
+    ...     read_mimic(f"{folder}/mimic-iv", f"{folder}/mimic-iv-ed").attributes
+    ('race', 'insurance', 'marital_status', 'anchor_age', 'kind')
     """
     if fill not in ("patient", "none"):
         raise InvalidInputError(f"fill must be 'patient' or 'none', got {fill!r}")

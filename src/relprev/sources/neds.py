@@ -90,6 +90,15 @@ def read_neds(
     -------
     Source
         Attributes race (2019 and later), payer, income_quartile, urbanicity, disposition.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from relprev.simulate.neds import write_neds
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = write_neds(f"{folder}/NEDS_2019_Core.csv", 500, n_codes=60)
+    ...     read_neds(f"{folder}/NEDS_2019_Core.csv", cache=folder).attributes
+    ('payer', 'income_quartile', 'urbanicity', 'race', 'disposition')
     """
     cores = _listed(core)
     hospitals = _listed(hospital)

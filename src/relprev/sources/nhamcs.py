@@ -77,6 +77,17 @@ def read_nhamcs(paths: str | Path | Iterable[str | Path], *, year: int | None = 
         Attributes race and payer; weight PATWT, strata CSTRATM and primary sampling units CPSUM
         within stratum and year. Codes have the role ``"diagnosis"``, ``"hospital"`` (discharge
         diagnoses of those admitted) or ``"cause"``.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import pandas as pd
+    >>> visit = {"YEAR": 2018, "AGE": 30, "SEX": 1, "RACERETH": 1, "PAYTYPER": 3, "PATWT": 1000.5,
+    ...          "CSTRATM": 40100000, "CPSUM": 6, "DIAG1": "T741", "CAUSE1": "Y070"}
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     pd.DataFrame([visit]).to_stata(f"{folder}/ed2018.dta", write_index=False)
+    ...     read_nhamcs(f"{folder}/ed2018.dta").query("SELECT sex, race, payer, weight FROM visits")
+    [('F', 'White, non-Hispanic', 'Medicaid', 1000.5)]
     """
     listed = [paths] if isinstance(paths, str | Path) else list(paths)
     if not listed:

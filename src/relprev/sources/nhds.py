@@ -34,7 +34,7 @@ PAYER = {
 
 @reading("the NHDS file")
 def read_nhds(path: str | Path) -> Source:
-    """Read the NHDS 2010 public-use file.
+    r"""Read the NHDS 2010 public-use file.
 
     Parameters
     ----------
@@ -47,6 +47,17 @@ def read_nhds(path: str | Path) -> Source:
         Attributes race, marital_status, payer, region, admission_type and
         through_emergency (1 where admitted through the emergency room). Ages in months or
         days count as 0 years.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> line = "10211921" + " " * 9 + "3" + "  " + "   87" + "  " + "64403" + "2809-"
+    >>> with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
+    ...     _ = file.write(line.ljust(149) + "\n")
+    ...     file.flush()
+    ...     source = read_nhds(file.name)
+    >>> source.query("SELECT age, sex, race, region, weight FROM visits")
+    [(19, 'F', 'White', '3', 87.0)]
     """
     path = require_file(path, "NHDS")
     connection = connect()

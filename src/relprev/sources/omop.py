@@ -52,7 +52,7 @@ def read_omop(
     codes: str = "source",
     visit_concepts: Sequence[int] = EMERGENCY,
 ) -> Source:
-    """Read an OMOP database.
+    r"""Read an OMOP database.
 
     Parameters
     ----------
@@ -70,6 +70,26 @@ def read_omop(
     -------
     Source
         Attributes race, ethnicity and visit_concept_id.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> tables = {
+    ...     "person": "person_id,gender_concept_id,year_of_birth,month_of_birth,day_of_birth,"
+    ...               "race_concept_id,ethnicity_concept_id\n1,8532,1980,6,15,8527,0\n",
+    ...     "visit_occurrence": "visit_occurrence_id,person_id,visit_concept_id,visit_start_date\n"
+    ...                         "11,1,9203,2020-06-14\n",
+    ...     "condition_occurrence": "visit_occurrence_id,condition_concept_id,"
+    ...         "condition_source_value,condition_source_concept_id\n11,500,T74.11XA,600\n",
+    ...     "concept": "concept_id,concept_name,vocabulary_id,concept_code\n8527,White,Race,5\n"
+    ...                "500,Abuse,SNOMED,95922009\n600,Adult physical abuse,ICD10CM,T74.11XA\n"}
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     for name, text in tables.items():
+    ...         _ = (Path(folder) / f"{name}.csv").write_text(text)
+    ...     source = read_omop(folder)
+    >>> source.query("SELECT age, sex, race, version, code FROM visits JOIN codes USING (visit)")
+    [(39, 'F', 'White', 'ICD10', 'T7411XA')]
     """
     if codes not in ("source", "standard"):
         raise InvalidInputError(f"codes must be 'source' or 'standard', got {codes!r}")

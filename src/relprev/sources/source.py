@@ -69,6 +69,19 @@ class Source:
     descriptions : mapping
         Words for codes, such as ``{"SNOMED:65363002": "Otitis media"}``, where the data hold
         them. `relprev.codes.describe` has those of ICD codes.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from relprev.sources import read_tables
+    >>> visits = pd.DataFrame({"id": [7, 8], "dx": ["T74.11XA", "R51"], "ward": ["a", "b"]})
+    >>> source = read_tables(
+    ...     visits, visit_id="id", code=["dx"], version="ICD10", attributes=["ward"])
+    >>> source.n_visits, source.attributes, source.columns("codes")
+    (2, ('ward',), ('visit', 'version', 'code', 'role'))
+    >>> source.query("SELECT ward, code FROM visits JOIN codes USING (visit) ORDER BY ward")
+    [('a', 'T7411XA'), ('b', 'R51')]
+    >>> source.close()
     """
 
     name: str
@@ -95,15 +108,40 @@ class Source:
             object.__setattr__(self, "attrition", Attrition((all_visits,)))
 
     def query(self, sql: str, parameters: list[Any] | None = None) -> list[tuple[Any, ...]]:
-        """Rows of a query on the tables ``visits`` and ``codes``."""
+        """Rows of a query on the tables ``visits`` and ``codes``.
+
+        Parameters
+        ----------
+        sql : str
+            In DuckDB's dialect.
+        parameters : list, optional
+            Values for the question marks in ``sql``.
+
+        Returns
+        -------
+        list of tuple
+            The rows.
+        """
         return self.connection.execute(sql, parameters).fetchall()
 
     def columns(self, table: str) -> tuple[str, ...]:
-        """Names of the columns of ``visits`` or ``codes``."""
+        """Names of the columns of ``visits`` or ``codes``.
+
+        Parameters
+        ----------
+        table : str
+            ``"visits"`` or ``"codes"``.
+
+        Returns
+        -------
+        tuple of str
+            The names.
+        """
         return column_names(self.connection, table)
 
     @property
     def n_visits(self) -> int:
+        """Number of visits."""
         return int(self.query("SELECT count(*) FROM visits")[0][0])
 
     @property

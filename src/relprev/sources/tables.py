@@ -75,6 +75,7 @@ def read_tables(
     Returns
     -------
     Source
+        With the columns named in ``attributes``.
 
     Examples
     --------
