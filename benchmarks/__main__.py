@@ -14,7 +14,17 @@ import importlib
 from benchmarks import summary
 from benchmarks.measure import write_results
 
-NAMES = ("accuracy", "adam", "l1_logistic", "neds", "debiased", "sources", "known_truth", "study")
+NAMES = (
+    "accuracy",
+    "adam",
+    "l1_logistic",
+    "neds",
+    "debiased",
+    "sources",
+    "known_truth",
+    "study",
+    "scale",
+)
 
 
 def main() -> None:

@@ -21,6 +21,7 @@ from relprev.simulate import ed_visits
 VISITS = 15_357_528
 CODES = 19_710
 SIZES = (150_000, 1_500_000, VISITS)
+NATIONAL: dict[str, Any] = {"n_codes": CODES, "prevalence": 0.02, "survey": True, "seed": 1}
 
 
 def run(quick: bool) -> list[dict[str, Any]]:
@@ -61,4 +62,4 @@ def _measure(visits: int) -> dict[str, Any]:
 
 def national_cohort(visits: int) -> Cohort:
     """Simulated visits like a year of the national survey's."""
-    return ed_visits(visits, n_codes=CODES, prevalence=0.02, survey=True, seed=1).cohort
+    return ed_visits(visits, **NATIONAL).cohort
