@@ -122,6 +122,26 @@ def test_simulated_raw_files_are_written(tmp_path):
     assert truth["relative_prevalence"].between(0.5, 2).all()
 
 
+@pytest.mark.parametrize(("layout", "people"), [("1.0", "core"), ("2.2", "hosp")])
+def test_simulated_mimic_has_the_layout_asked_for(layout, people, tmp_path):
+    done = _relprev("simulate", "mimic", "--layout", layout, "--visits", 1000, "--out", tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "mimic-iv" / people / "patients.csv.gz").is_file()
+    assert (tmp_path / "mimic-iv-ed" / "ed" / "edstays.csv.gz").is_file()
+    assert set(pd.read_csv(tmp_path / "truth.csv")["variable"]) == {"race"}
+
+
+def test_a_layout_that_does_not_exist_is_refused(tmp_path):
+    for kind, layout, message in (
+        ("mimic", "9", "layout must be one of 1.0, 2.2"),
+        ("neds", "2.2", "--layout is for mimic"),
+    ):
+        done = _relprev("simulate", kind, "--layout", layout, "--out", tmp_path)
+        assert done.returncode == 2
+        assert message in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
 def test_small_counts_are_hidden_unless_asked_for(table, tmp_path):
     frame = pd.read_csv(table)
     rare = frame["payer"].eq("public") & frame["ipv"].eq(1)

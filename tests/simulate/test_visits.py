@@ -59,6 +59,19 @@ def test_groups_with_no_shift_have_equal_prevalence():
     np.testing.assert_allclose(truth["estimate"], 1, atol=0.06)
 
 
+def test_the_population_is_the_one_visits_are_drawn_from():
+    options = {"n_codes": 300, "prevalence": 0.08, "group_shares": (1.0, 2.0, 1.0, 1.0), "seed": 4}
+    prevalences, shares = module.group_prevalences(**options)
+    drawn = ed_visits(500_000, **options)
+    for group, prevalence in enumerate(prevalences):
+        inside = drawn.cohort.groups == group
+        excess = inside * (drawn.condition_probability - prevalence)
+        by_patient = np.bincount(drawn.cohort.clusters, excess)
+        assert abs(excess.sum()) < 4 * np.sqrt(by_patient @ by_patient)
+        assert inside.mean() == pytest.approx(shares[group], abs=0.005)
+    assert prevalences.max() > 1.3 * prevalences.min()
+
+
 def test_probability_is_a_logistic_function_of_the_codes(data):
     """Recover z from p: rows with the same codes have the same p, and z is additive."""
     X = data.cohort.X.to_scipy()

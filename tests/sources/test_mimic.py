@@ -122,7 +122,7 @@ def test_simulated_visits_that_the_rules_leave_out_are_left_out(written):
 
 
 def test_the_estimate_from_simulated_files_is_near_the_truth(written, monkeypatch):
-    monkeypatch.setattr("relprev.simulate.truth.POPULATION", 300_000)  # quicker, and exact enough
+    monkeypatch.setattr("relprev.simulate.visits.TRUTH_VISITS", 20_000)  # quicker, exact enough
     cohort = build_cohorts(cohort_spec("ipv-mimic"), read_mimic(written.hosp, written.ed))[
         "race"
     ].cohort

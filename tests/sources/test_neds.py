@@ -80,7 +80,7 @@ def test_pandas_finds_the_same_visits_and_codes(written, tmp_path):
 @pytest.mark.parametrize("driver", ["RACE", "PAY1"])
 def test_the_estimate_from_simulated_files_is_near_the_truth(driver, tmp_path, monkeypatch):
     """The driver, whose observed ratio is far off, and a variable that does not matter."""
-    monkeypatch.setattr("relprev.simulate.truth.POPULATION", 300_000)  # quicker, and exact enough
+    monkeypatch.setattr("relprev.simulate.visits.TRUTH_VISITS", 20_000)  # quicker, exact enough
     written = write_neds(tmp_path / "NEDS_2019_Core.csv", 80_000, driver=driver, n_codes=100,
                          prevalence=0.2, seed=5)  # fmt: skip
     source = read_neds(written.path, cache=tmp_path / "cache")

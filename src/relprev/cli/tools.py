@@ -11,10 +11,11 @@ import typer
 
 from relprev.cli.app import Out, Quiet, app
 from relprev.codes import code_set, code_set_names
+from relprev.errors import InvalidInputError
 from relprev.experiments import EXPERIMENTS
 from relprev.experiments import run as run_experiment
 from relprev.files import written_whole
-from relprev.simulate.mimic import write_mimic
+from relprev.simulate.mimic import LAYOUTS, write_mimic
 from relprev.simulate.neds import write_neds
 
 codes_app = typer.Typer(no_args_is_help=True, help="Named sets of diagnosis codes.")
@@ -104,19 +105,28 @@ def simulate(
     kind: Annotated[RawFiles, typer.Argument(help="Format of the files.")],
     out: Out = Path("simulated"),
     visits: Annotated[int, typer.Option(min=1000, help="Number of visits.")] = 100_000,
-    seed: Annotated[int, typer.Option(help="Seed.")] = 0,
+    layout: Annotated[
+        str | None,
+        typer.Option(help=f"MIMIC-IV's version: {' or '.join(LAYOUTS)}. Default: {LAYOUTS[-1]}."),
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="The same seed writes the same files.")] = 0,
 ) -> None:
     """Write simulated raw data in the official NEDS or MIMIC-IV format, with a known truth.
 
     truth.csv says how common the condition is among women of 18 and more with each value of a
-    group variable, over how common it is among all of them. Example:
+    group variable, over how common it is among all of them. Examples:
 
     relprev simulate neds --visits 200000 --out raw
+
+    relprev simulate mimic --layout 1.0 --out raw
     """
     if kind is RawFiles.neds:
+        if layout is not None:
+            raise InvalidInputError("--layout is for mimic; simulated NEDS files are those of 2019")
         truth = dict(write_neds(out / "NEDS_2019_Core.csv", visits, seed=seed).truth)
     else:
-        truth = {"race": write_mimic(out, visits, seed=seed).truth}
+        written = write_mimic(out, visits, layout=layout or LAYOUTS[-1], seed=seed)
+        truth = {"race": written.truth}
     table = pd.concat([known.to_frame().assign(variable=name) for name, known in truth.items()])
     with written_whole(out / "truth.csv") as temporary:
         table[["variable", "value", "relative_prevalence"]].to_csv(temporary, index=False)

@@ -16,9 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from relprev.estimates import ratio
-from relprev.simulate import ed_visits
-
-POPULATION = 2_000_000
+from relprev.simulate.visits import group_prevalences
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,16 +51,9 @@ class Truth:
         return np.array([ratio(condition, weight, k, None) for k in range(len(at))])
 
 
-def population_truth(values: Sequence[str], n_visits: int, **settings: Any) -> Truth:
-    """The truth of the groups of `relprev.simulate.ed_visits`, whose names in the files differ.
-
-    Taken from at least two million visits of the same world, the simulated ones first.
-    """
-    population = ed_visits(max(n_visits, POPULATION), **settings)
-    groups = population.cohort.groups
-    weight = np.bincount(groups, minlength=len(values)).astype(np.float64)
-    condition = np.bincount(groups, population.condition_probability, len(values)) / weight
-    return Truth(tuple(values), condition, weight)
+def population_truth(values: Sequence[str], **settings: Any) -> Truth:
+    """The truth of the groups of `relprev.simulate.ed_visits`, whose names in the files differ."""
+    return Truth(tuple(values), *group_prevalences(**settings))
 
 
 def no_difference(values: Sequence[str], truth: Truth) -> Truth:

@@ -42,6 +42,7 @@ BACKGROUND_SHARE = 0.3
 POWER = 0.9  # of the law by which codes' popularity falls with their rank
 STRATA = 20
 HOSPITALS = 400
+TRUTH_VISITS = 250_000  # of every presentation, to work out the truth
 TRUTH_STREAM = 3  # of random numbers, apart from those of the visits and files
 USUAL_SHARE = 0.5  # of visits with the patient's usual presentation
 DEFAULT_RATES = {"Group A": 0.15, "Group B": 0.45, "Group C": 0.30, "Group D": 0.25}
@@ -218,29 +219,44 @@ def _shares(group_shares: tuple[float, ...] | None, count: int) -> FloatArray:
     return shares / shares.sum()
 
 
-def group_prevalences(
-    *, n_codes: int, diagnosis_rates: Mapping[str, float], prevalence: float, seed: int
-) -> tuple[FloatArray, FloatArray]:
-    """p(y=1|g) in the population `ed_visits` draws from, and every group's share of it.
+def group_prevalences(**options: Any) -> tuple[FloatArray, FloatArray]:
+    """p(y=1|g) in the population that ``ed_visits(**options)`` draws from, and the groups' shares.
 
     Given its presentation k a visit's codes do not depend on the group, so
 
         p(y=1|g) = sum_k p(k|g) E[p(y=1|x) | k].
 
     The means are taken over 250,000 fresh visits of each presentation, ten million in all:
-    ratios of groups are then right to a fifth of a percent or so, whatever their size.
+    ratios of groups are then right to a fifth of a percent or so, whatever the groups' sizes.
+
+    Parameters
+    ----------
+    options
+        As in `ed_visits`; the number of visits and ``survey`` do not matter.
+
+    Returns
+    -------
+    prevalences, shares : float arrays of shape (groups,)
+
+    Examples
+    --------
+    >>> prevalences, shares = group_prevalences(n_codes=50, prevalence=0.05, seed=1)
+    >>> bool(abs(prevalences @ shares - 0.05) < 0.001)
+    True
     """
-    usual = {name: parameter.default for name, parameter in
-             inspect.signature(ed_visits).parameters.items()}  # fmt: skip
-    shares = _shares(None, len(diagnosis_rates))
+    given = inspect.signature(ed_visits).bind(**options)
+    given.apply_defaults()
+    setting = given.arguments
+    rates, seed = setting["diagnosis_rates"] or DEFAULT_RATES, setting["seed"]
+    shares = _shares(setting["group_shares"], len(rates))
     world, intercept = _prepared(
-        np.random.SeedSequence(seed), n_codes, shares, prevalence, usual["shift"],
-        usual["codes_per_visit"], usual["visits_per_patient"],
+        np.random.SeedSequence(seed), setting["n_codes"], shares, setting["prevalence"],
+        setting["shift"], setting["codes_per_visit"], setting["visits_per_patient"],
     )  # fmt: skip
 
     def mean_of(presentation: int) -> float:
         rng = np.random.default_rng([seed, TRUTH_STREAM, presentation])
-        X = _codes_of(world, rng, np.full(BLOCK_VISITS, presentation))
+        X = _codes_of(world, rng, np.full(TRUTH_VISITS, presentation))
         z = np.empty(X.n_rows)
         X.dot(world.w, 0, X.n_rows, z)
         return float(np.mean(_sigmoid(intercept + z)))
