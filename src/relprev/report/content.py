@@ -37,6 +37,19 @@ class VariableFindings:
         Columns group, n, n_diagnosed: visits and diagnosed visits of every group of the cohort,
         a reference group that has no row of its own among the estimates too. Without it, what
         would reveal a reference group's small counts cannot be hidden.
+
+    Examples
+    --------
+    >>> from relprev import PURPLE, checks
+    >>> from relprev.simulate import gauss_synth
+    >>> cohort = gauss_synth((0.5, 0.1), seed=1).cohort
+    >>> table = PURPLE(lambdas=1e-4).fit(cohort).relative_prevalence("b").to_frame()
+    >>> steps = pd.DataFrame({"step": ["all visits"], "visits": [30_000], "patients": [30_000]})
+    >>> symptoms = pd.DataFrame({"feature": ["x0"], "description": [""], "weight": [0.4],
+    ...                          "visits": [30_000]})
+    >>> found = VariableFindings("group", {"PURPLE": table}, steps, (), symptoms)
+    >>> list(found.estimates)
+    ['PURPLE']
     """
 
     name: str
@@ -73,6 +86,19 @@ class StudyReport:
         Of the confidence intervals.
     sampling : str
         What the standard errors allow for, in words, such as ``"repeat visits of patients"``.
+
+    Examples
+    --------
+    A study makes its report; a small one, without checks:
+
+    >>> from dataclasses import replace
+    >>> from relprev.demo import demo_study
+    >>> from relprev.study import CheckOptions, EstimateOptions
+    >>> small = replace(demo_study(5_000), estimate=EstimateOptions(methods=("purple",)),
+    ...                 checks=CheckOptions(run=()))
+    >>> report = small.run(verbose=False).report
+    >>> report.title, [found.name for found in report.variables]
+    ('Demonstration: a simulated condition', ['group'])
     """
 
     title: str

@@ -73,7 +73,7 @@ def _styled(plot: Plot) -> Plot:
 def plot_forest(
     estimates: Estimates, truth: pd.Series | None = None, ax: Axes | None = None
 ) -> Axes:
-    """Relative prevalences on a log axis, recorded and corrected, one row a contrast.
+    r"""Relative prevalences on a log axis, recorded and corrected, one row a contrast.
 
     Parameters
     ----------
@@ -83,6 +83,12 @@ def plot_forest(
     truth : Series, optional
         Known values in the table's order, for simulated data.
     ax : matplotlib Axes, optional
+        Where to draw. Default: a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+        With the drawing.
 
     Examples
     --------
@@ -91,7 +97,7 @@ def plot_forest(
     >>> data = gauss_synth((0.5, 0.1), seed=1)
     >>> ax = plot_forest(PURPLE(lambdas=1e-4).fit(data.cohort).relative_prevalence("b"))
     >>> ax.get_yticklabels()[0].get_text(), ax.get_xlabel()
-    ('a', 'Relative prevalence versus b\\n(log scale; 1 = equally common)')
+    ('a', 'Relative prevalence versus b\n(log scale; 1 = equally common)')
     """
     frames = _frames(estimates)
     first = next(iter(frames.values()))
@@ -153,7 +159,14 @@ def plot_check(check: CheckResult, ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     check : CheckResult
+        Of any check.
     ax : matplotlib Axes, optional
+        Where to draw. Default: a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+        With the drawing.
 
     Examples
     --------
@@ -178,17 +191,84 @@ def plot_check(check: CheckResult, ax: Axes | None = None) -> Axes:
 
 
 def plot_calibration(check: CheckResult, ax: Axes | None = None) -> Axes:
-    """Predicted and recorded shares of diagnosed, from `relprev.checks.check_calibration`."""
+    """Predicted and recorded shares of diagnosed, from `relprev.checks.check_calibration`.
+
+    Parameters
+    ----------
+    check : CheckResult
+        From `relprev.checks.check_calibration`.
+    ax : matplotlib Axes, optional
+        Where to draw. Default: a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+        With the drawing.
+
+    Examples
+    --------
+    >>> from relprev import PURPLE
+    >>> from relprev.checks import check_calibration
+    >>> from relprev.simulate import gauss_synth
+    >>> cohort = gauss_synth((0.5, 0.3), n=(1000, 2000), seed=0).cohort
+    >>> plot_calibration(check_calibration(cohort, PURPLE(lambdas=1e-4))).get_xlabel()
+    'predicted share diagnosed'
+    """
     return _plot_kind("calibration", check, ax)
 
 
 def plot_overlap(check: CheckResult, ax: Axes | None = None) -> Axes:
-    """How far symptoms tell the groups apart, from `relprev.checks.check_overlap`."""
+    """How far symptoms tell the groups apart, from `relprev.checks.check_overlap`.
+
+    Parameters
+    ----------
+    check : CheckResult
+        From `relprev.checks.check_overlap`.
+    ax : matplotlib Axes, optional
+        Where to draw. Default: a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+        With the drawing.
+
+    Examples
+    --------
+    >>> from relprev import DebiasedPURPLE
+    >>> from relprev.checks import check_overlap
+    >>> from relprev.simulate import gauss_synth
+    >>> cohort = gauss_synth((0.5, 0.1), seed=1).cohort
+    >>> fitted = DebiasedPURPLE(m=None, strengths=[1.0]).fit(cohort)
+    >>> plot_overlap(check_overlap(fitted, cohort)).get_xlabel()
+    'mixing (1: symptoms say nothing about the group)'
+    """
     return _plot_kind("overlap", check, ax)
 
 
 def plot_sensitivity(check: CheckResult, ax: Axes | None = None) -> Axes:
-    """Ratios if an assumption were wrong, from `relprev.checks.sensitivity`."""
+    """Ratios if an assumption were wrong, from `relprev.checks.sensitivity`.
+
+    Parameters
+    ----------
+    check : CheckResult
+        From `relprev.checks.sensitivity`.
+    ax : matplotlib Axes, optional
+        Where to draw. Default: a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+        With the drawing.
+
+    Examples
+    --------
+    >>> from relprev import DebiasedPURPLE
+    >>> from relprev.checks import sensitivity
+    >>> from relprev.simulate import gauss_synth
+    >>> fitted = DebiasedPURPLE(m=None, strengths=[1.0]).fit(gauss_synth((0.5, 0.1)).cohort)
+    >>> plot_sensitivity(sensitivity(fitted, "a", "b")).get_xlabel()
+    'relative prevalence'
+    """
     return _plot_kind("sensitivity", check, ax)
 
 
@@ -235,6 +315,12 @@ def plot_symptoms(symptoms: pd.DataFrame, ax: Axes | None = None) -> Axes:
     symptoms : DataFrame
         Columns feature and weight, and description where there is one.
     ax : matplotlib Axes, optional
+        Where to draw. Default: a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+        With the drawing.
 
     Examples
     --------

@@ -54,6 +54,19 @@ def write_report(report: StudyReport, folder: str | Path) -> list[Path]:
     -------
     list of Path
         The files written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from dataclasses import replace
+    >>> from relprev.demo import demo_study
+    >>> from relprev.study import CheckOptions, EstimateOptions
+    >>> small = replace(demo_study(5_000), estimate=EstimateOptions(methods=("purple",)),
+    ...                 checks=CheckOptions(run=()))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     files = write_report(small.run(verbose=False).report, folder)
+    >>> [file.name for file in files[:3]], files[-1].name
+    (['report.html', 'estimates.csv', 'estimates.parquet'], 'manifest.json')
     """
     return _write(_files(lay_out(hide_small_counts(report))), folder)
 
@@ -75,6 +88,22 @@ def write_results(
         Settings needed to reproduce the run; versions are added.
     truth : Series, optional
         Known values, for simulated data.
+
+    Returns
+    -------
+    list of Path
+        The files written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from relprev import PURPLE
+    >>> from relprev.simulate import gauss_synth
+    >>> fitted = PURPLE(lambdas=1e-4).fit(gauss_synth((0.5, 0.1), seed=1).cohort)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     files = write_results(fitted.relative_prevalence("b").to_frame(), folder, {"seed": 1})
+    >>> [file.name for file in files]
+    ['estimates.csv', 'forest.svg', 'forest.png', 'forest.pdf', 'run.json']
     """
     ax = off_screen(plot_forest(frame, truth))
     files = {"estimates.csv": _csv(frame)}

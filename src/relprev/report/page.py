@@ -37,7 +37,28 @@ def _file(name: str) -> str:
 
 
 def render_page(report: StudyReport) -> str:
-    """The whole page, small counts hidden unless the report says otherwise."""
+    """The report as one HTML page, small counts hidden unless the report says otherwise.
+
+    Parameters
+    ----------
+    report : StudyReport
+        As found, nothing hidden.
+
+    Returns
+    -------
+    str
+        The page; it needs nothing from outside.
+
+    Examples
+    --------
+    >>> from dataclasses import replace
+    >>> from relprev.demo import demo_study
+    >>> from relprev.study import CheckOptions, EstimateOptions
+    >>> small = replace(demo_study(5_000), estimate=EstimateOptions(methods=("purple",)),
+    ...                 checks=CheckOptions(run=()))
+    >>> render_page(small.run(verbose=False).report)[:15]
+    '<!doctype html>'
+    """
     return render_layout(lay_out(hide_small_counts(report)))
 
 

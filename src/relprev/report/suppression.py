@@ -48,6 +48,11 @@ def suppress(frame: pd.DataFrame, groups: pd.DataFrame | None = None) -> pd.Data
         Columns group, n, n_diagnosed of all groups, if some (such as a reference group) have
         no row of their own.
 
+    Returns
+    -------
+    DataFrame
+        Hidden values are missing.
+
     Examples
     --------
     >>> table = pd.DataFrame({

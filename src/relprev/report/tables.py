@@ -138,7 +138,29 @@ def _escaped(text: str) -> str:
 
 
 def render_text(frame: pd.DataFrame, title: str) -> str:
-    """Plain-text table of the columns a reader needs; hidden or missing values as a dash."""
+    """Plain-text table of the columns a reader needs; hidden or missing values as a dash.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        From ``RelativePrevalence.to_frame``, or after `suppress`.
+    title : str
+        Printed above.
+
+    Returns
+    -------
+    str
+        The table.
+
+    Examples
+    --------
+    >>> from relprev import PURPLE
+    >>> from relprev.simulate import gauss_synth
+    >>> fitted = PURPLE(lambdas=1e-4).fit(gauss_synth((0.5, 0.1), seed=1).cohort)
+    >>> text = render_text(fitted.relative_prevalence("b").to_frame(), "By group")
+    >>> text.splitlines()[0].strip()
+    'By group'
+    """
     return print_table(readable(frame), title)
 
 

@@ -36,6 +36,11 @@ class EstimateOptions:
         Default: the largest group.
     level : float
         Of the confidence intervals.
+
+    Examples
+    --------
+    >>> EstimateOptions(versus="reference", reference={"race": "White"}).methods
+    ('debiased', 'purple')
     """
 
     __pydantic_config__: ClassVar[ConfigDict] = SETTINGS
@@ -72,6 +77,11 @@ class InferenceOptions:
         What to do with a stratum of one primary sampling unit.
     folds : int
         Folds in which the debiased estimator fits its models.
+
+    Examples
+    --------
+    >>> InferenceOptions(lonely_psu="adjust").folds
+    5
     """
 
     __pydantic_config__: ClassVar[ConfigDict] = SETTINGS
@@ -96,6 +106,11 @@ class CheckOptions:
     max_visits : int
         Checks that fit models again (calibration, unconstrained) use this many visits at most,
         whole patients or sampling units drawn at random, and say so.
+
+    Examples
+    --------
+    >>> CheckOptions(run=("overlap", "leakage")).run
+    ('overlap', 'leakage')
     """
 
     __pydantic_config__: ClassVar[ConfigDict] = SETTINGS
@@ -118,6 +133,11 @@ class ReportOptions:
         In words; made up from the rest of the study where empty.
     hide_small_counts : bool
         Hide counts of 1 to 10 people and what would reveal them.
+
+    Examples
+    --------
+    >>> ReportOptions(condition="endometriosis").hide_small_counts
+    True
     """
 
     __pydantic_config__: ClassVar[ConfigDict] = SETTINGS

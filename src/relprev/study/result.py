@@ -21,13 +21,39 @@ class StudyResult:
         Findings; small counts are still in them.
     folder : Path or None
         Results folder.
+
+    Examples
+    --------
+    >>> from dataclasses import replace
+    >>> from relprev.demo import demo_study
+    >>> from relprev.study import CheckOptions, EstimateOptions
+    >>> small = replace(demo_study(5_000), estimate=EstimateOptions(methods=("purple",)),
+    ...                 checks=CheckOptions(run=()))
+    >>> result = small.run(verbose=False)
+    >>> result
+    <StudyResult 'Demonstration: a simulated condition': group>
+    >>> result.table("group", method="purple")["group"].tolist()
+    ['Group A', 'Group B', 'Group C', 'Group D']
     """
 
     report: StudyReport
     folder: Path | None = None
 
     def table(self, variable: str, method: str | None = None) -> pd.DataFrame:
-        """Relative prevalences of a group variable, by the first method or a given one."""
+        """Relative prevalences of a group variable, by the first method or a given one.
+
+        Parameters
+        ----------
+        variable : str
+            Name of a group variable.
+        method : str, optional
+            ``"debiased"`` or ``"purple"``. Default: the first of the study's.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row a contrast, nothing hidden.
+        """
         found = {item.name: item for item in self.report.variables}
         if variable not in found:
             raise InvalidInputError(f"variable={variable!r}: the study has {list(found)}")

@@ -47,8 +47,11 @@ class SourceOptions:
 
     Examples
     --------
-    >>> SourceOptions("simulated", {"visits": 2000, "codes": 100}).open()
+    >>> options = SourceOptions("simulated", {"visits": 2000, "codes": 100})
+    >>> options.open()
     <Source simulated: 2,000 visits, attributes group>
+    >>> options.files(), options.is_database, options.described()["kind"]
+    ([], False, 'simulated')
     """
 
     kind: str
@@ -56,11 +59,23 @@ class SourceOptions:
     folder: Path = Path()
 
     def open(self) -> Source:
-        """Read the data."""
+        """Read the data.
+
+        Returns
+        -------
+        Source
+            Visits and codes.
+        """
         return READERS[self.kind](**self._resolved())
 
     def files(self) -> list[Path]:
-        """The files the arguments name, folders opened; they need not exist."""
+        """The files the arguments name, folders opened; they need not exist.
+
+        Returns
+        -------
+        list of Path
+            Paths.
+        """
         found: list[Path] = []
         for name, value in self._resolved().items():
             if name in _path_names(self.kind) - OUTPUTS:
@@ -74,7 +89,13 @@ class SourceOptions:
         return any(_is_url(value) for value in self.arguments.values())
 
     def described(self) -> dict[str, Any]:
-        """Kind and arguments for the manifest: no user, password or folder names."""
+        """Kind and arguments for the manifest: no user, password or folder names.
+
+        Returns
+        -------
+        dict
+            Plain values.
+        """
         shown = {name: _without_secrets(value, name in _path_names(self.kind))
                  for name, value in self.arguments.items()}  # fmt: skip
         return {"kind": self.kind, **shown}

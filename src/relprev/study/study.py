@@ -77,9 +77,17 @@ class Study:
     Parameters
     ----------
     source : SourceOptions
+        Where the data are.
     cohort : CohortSpec
-    estimate, inference, checks, report
-        Options; see their classes.
+        Condition, groups, visits and features.
+    estimate : EstimateOptions
+        Methods and comparisons.
+    inference : InferenceOptions
+        What standard errors account for.
+    checks : CheckOptions
+        Which checks are made.
+    report : ReportOptions
+        Words that the data cannot know.
     seed : int
         Of everything random.
     name : str
@@ -94,9 +102,13 @@ class Study:
     ...     SourceOptions("simulated", {"visits": 5_000, "codes": 60, "prevalence": 0.2}),
     ...     CohortSpec(CodeSet.of("it", ["SIMULATED:CONDITION"]), (GroupVariable("group"),)),
     ...     EstimateOptions(methods=("purple",)), checks=CheckOptions(run=()))
-    >>> result = study.run()
+    >>> result = study.run(verbose=False)
     >>> result.table("group")["group"].tolist()
     ['Group A', 'Group B', 'Group C', 'Group D']
+    >>> study.open_source().n_visits, study.described()["estimate"]["methods"]
+    (5000, ('purple',))
+    >>> print(study.error(("estimate", "level"), "must be below 1"))
+    the study: estimate.level: must be below 1
     """
 
     source: SourceOptions
@@ -112,7 +124,35 @@ class Study:
 
     @staticmethod
     def from_toml(path: str | Path) -> Study:
-        """Read a study file; a mistake in it is an error that names line and remedy."""
+        """Read a study file; a mistake in it is an error that names line and remedy.
+
+        Parameters
+        ----------
+        path : str or Path
+            The study file.
+
+        Returns
+        -------
+        Study
+            Ready to `run`.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> text = '''
+        ... condition = {name = "it", codes = ["SIMULATED:CONDITION"]}
+        ... [source]
+        ... kind = "simulated"
+        ... [[groups]]
+        ... column = "group"
+        ... '''
+        >>> with tempfile.NamedTemporaryFile("w", suffix=".toml") as file:
+        ...     _ = file.write(text)
+        ...     file.flush()
+        ...     study = Study.from_toml(file.name)
+        >>> study.cohort.condition.name, study.estimate.versus
+        ('it', 'complement')
+        """
         path = Path(path)
         if not path.is_file():
             raise InvalidInputError(f"there is no study file {path}; 'relprev init' writes one")
@@ -135,7 +175,7 @@ class Study:
     def run(
         self, out: str | Path | None = None, *, force: bool = False, verbose: bool = True
     ) -> StudyResult:
-        """Do the whole study.
+        """Do the whole study: read, estimate, check, report.
 
         Parameters
         ----------
@@ -145,24 +185,54 @@ class Study:
             Replace results of another study.
         verbose : bool
             Show progress on standard error.
+
+        Returns
+        -------
+        StudyResult
+            Findings, and the folder they were written to.
         """
         from relprev.study.run import run_study
 
         return run_study(self, out, force=force, verbose=verbose)
 
     def open_source(self) -> Source:
-        """Read the data; what is wrong with them is an error that names the study file too."""
+        """Read the data; what is wrong with them is an error that names the study file too.
+
+        Returns
+        -------
+        Source
+            Visits and codes.
+        """
         try:
             return self.source.open()
         except InvalidInputError as error:
             raise self.error(("source",), str(error)) from None
 
     def error(self, path: KeyPath, message: str) -> InvalidInputError:
-        """An error about one key of the study file."""
+        """An error about one key of the study file.
+
+        Parameters
+        ----------
+        path : tuple of str or int
+            Keys from the top of the file, such as ``("estimate", "level")``.
+        message : str
+            What is wrong and how to mend it.
+
+        Returns
+        -------
+        InvalidInputError
+            With file, line and key; the caller raises it.
+        """
         return located(self.text, self.file or "the study", path, message)
 
     def described(self) -> dict[str, Any]:
-        """Everything that was asked for, as plain values, without secrets and folder names."""
+        """Everything that was asked for, as plain values, without secrets and folder names.
+
+        Returns
+        -------
+        dict
+            Plain values, for the manifest.
+        """
         cohort = asdict(self.cohort)
         cohort["condition"] = {
             "name": self.cohort.condition.name,
@@ -177,7 +247,18 @@ class Study:
 
 
 def study_schema() -> dict[str, Any]:
-    """JSON Schema of the study file, for editors."""
+    """JSON Schema of the study file, for editors.
+
+    Returns
+    -------
+    dict
+        The schema; ``relprev schema`` prints it.
+
+    Examples
+    --------
+    >>> sorted(study_schema()["properties"])[:3]
+    ['checks', 'cohort', 'condition']
+    """
     schema = TypeAdapter(StudyFile).json_schema()
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
