@@ -23,6 +23,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -31,6 +32,7 @@ from numpy.typing import NDArray
 from relprev.cohort import AnyCohort
 from relprev.design.base import FloatArray
 from relprev.errors import InvalidInputError, TooFewCasesError
+from relprev.groups import numbered
 from relprev.partitions import total
 
 LONELY = ("fail", "adjust", "certainty")
@@ -120,14 +122,15 @@ class SamplingDesign:
         known = (cohort.gathered(name) for name in ("psus", "clusters"))
         unit = next((values for values in known if values is not None), np.arange(cohort.n))
         strata = cohort.gathered("strata")
+        units, psu = numbered(unit)
         if strata is None:
-            psu = np.unique(unit, return_inverse=True)[1]
-            return cls(psu, np.zeros(int(psu.max()) + 1, dtype=np.int64), lonely)
-        stratum = np.unique(strata, return_inverse=True)[1].astype(np.int64)
-        number = np.unique(unit, return_inverse=True)[1].astype(np.int64)
+            return cls(psu, np.zeros(len(units), dtype=np.int64), lonely)
         # A PSU number may be used again in another stratum: the pair is what counts.
-        pairs, psu = np.unique(stratum * (number.max() + 1) + number, return_inverse=True)
-        return cls(psu, pairs // (number.max() + 1), lonely)
+        pair = numbered(strata)[1].astype(np.int64)
+        pair *= len(units)
+        pair += psu
+        pairs, psu = numbered(pair)
+        return cls(psu, pairs // len(units), lonely)
 
     def take(self, rows: NDArray[Any]) -> SamplingDesign:
         """The design of a domain: rows left out, their PSUs kept.
@@ -144,15 +147,20 @@ class SamplingDesign:
         """
         return replace(self, psu=self.psu[rows])
 
+    @cached_property
+    def _found(self) -> NDArray[np.integer[Any]]:
+        """The PSUs that have rows."""
+        return numbered(self.psu)[0]
+
     @property
     def n_psus(self) -> int:
         """Number of PSUs that have rows."""
-        return len(np.unique(self.psu))
+        return len(self._found)
 
     @property
     def n_strata(self) -> int:
         """Number of strata that have rows."""
-        return len(np.unique(self.stratum[np.unique(self.psu)]))
+        return len(np.unique(self.stratum[self._found]))
 
     @property
     def degrees_of_freedom(self) -> int:
@@ -191,8 +199,9 @@ class SamplingDesign:
         return self._covariance(*_sums(totals, self.stratum, self._factor))
 
     def covariance_in_parts(
-        self, data: InParts, columns: Callable[..., Iterable[FloatArray]], *shared: Any
-    ) -> FloatArray:
+        self, data: InParts, columns: Callable[..., Iterable[FloatArray]], *shared: Any,
+        each: Sequence[Any] | None = None,
+    ) -> FloatArray:  # fmt: skip
         """Covariance V of q estimates whose rows may be kept in parts.
 
         A PSU whose rows all lie in one part is summed there. Those with rows in several
@@ -206,6 +215,8 @@ class SamplingDesign:
             Yields the q columns.
         *shared : object
             Given to ``columns`` with every part.
+        each : sequence of object, optional
+            One for every part, given to ``columns`` after the part.
 
         Returns
         -------
@@ -214,7 +225,9 @@ class SamplingDesign:
         """
         self._require_freedom()
         pieces = self._pieces(data.sizes)
-        found = data.map(_psu_sums, columns, self._factor, *shared, each=pieces)
+        own: list[Any] = [()] * len(pieces) if each is None else [(value,) for value in each]
+        both = list(zip(pieces, own, strict=True))
+        found = data.map(_psu_sums, columns, self._factor, *shared, each=both)
         products, sums = total([part[:2] for part in found])
         split = np.concatenate([piece.split for piece in pieces])
         if len(split):
@@ -258,9 +271,7 @@ class SamplingDesign:
             none = np.empty(0, dtype=np.int64)
             return [_Piece(self.psu, self.stratum, np.zeros(len(self.stratum), bool), none)]
         edges = np.cumsum([0, *sizes])
-        parts = [
-            np.unique(self.psu[a:b], return_inverse=True) for a, b in itertools.pairwise(edges)
-        ]
+        parts = [numbered(self.psu[a:b]) for a, b in itertools.pairwise(edges)]
         seen = np.bincount(np.concatenate([numbers for numbers, _ in parts]))
         return [
             _Piece(local, self.stratum[numbers], seen[numbers] > 1, numbers[seen[numbers] > 1])
@@ -280,11 +291,12 @@ class _Piece:
 
 
 def _psu_sums(
-    data: Any, piece: _Piece, columns: Callable[..., Iterable[FloatArray]], factor: FloatArray,
-    *shared: Any,
+    data: Any, both: tuple[_Piece, tuple[Any, ...]],
+    columns: Callable[..., Iterable[FloatArray]], factor: FloatArray, *shared: Any,
 ) -> tuple[FloatArray, FloatArray, FloatArray]:  # fmt: skip
     """Sums over the part's own PSUs, and the totals of those that are split."""
-    totals = _totals(piece.psu, len(piece.stratum), columns(data, *shared))
+    piece, own_values = both
+    totals = _totals(piece.psu, len(piece.stratum), columns(data, *own_values, *shared))
     own = ~piece.is_split
     return *_sums(totals[own], piece.stratum[own], factor), totals[piece.is_split]
 
