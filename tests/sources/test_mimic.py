@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import gzip
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -14,8 +15,10 @@ from relprev.cohort.spec import CohortSpec, GroupVariable, Include, cohort_spec
 from relprev.errors import InvalidInputError, TooFewCasesError
 from relprev.simulate.mimic import RACES, write_mimic
 from relprev.sources import read_mimic
+from relprev.study import Study
 
 HYPERTENSION = CodeSet.of("hypertension", ["ICD9:401*", "ICD10:I10"])
+EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "mimic-iv.toml"
 WOMEN = (Include("sex", one_of=("F",)), Include("age", minimum=18))
 
 
@@ -202,3 +205,12 @@ def test_plain_csv_files_read_the_same(small, tmp_path):
     packed, unpacked = read_mimic(small.hosp, small.ed), read_mimic(plain / "hosp", plain / "ed")
     query = "SELECT * FROM codes ORDER BY ALL"
     assert packed.query(query) == unpacked.query(query)
+
+
+def test_the_study_file_to_start_from_has_the_papers_groups():
+    study = Study.from_toml(EXAMPLE)
+    paper = cohort_spec("ipv-mimic")
+    groups = {group.name: group.recode for group in study.cohort.groups}
+    assert groups == {group.name: group.recode for group in paper.groups}
+    assert study.cohort.include == paper.include
+    assert study.cohort.condition == paper.condition
