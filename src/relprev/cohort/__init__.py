@@ -4,7 +4,7 @@ from relprev.cohort.build import BuiltCohort, build_cohorts
 from relprev.cohort.cohort import Cohort
 from relprev.cohort.convert import as_cohort
 from relprev.cohort.partitioned import AnyCohort, PartitionedCohort, write_parts
-from relprev.cohort.spec import CohortSpec, cohort_spec
+from relprev.cohort.spec import CohortSpec, Extra, Features, GroupVariable, Include, cohort_spec
 from relprev.cohort.table import read_table
 
 __all__ = [
@@ -12,6 +12,10 @@ __all__ = [
     "BuiltCohort",
     "Cohort",
     "CohortSpec",
+    "Extra",
+    "Features",
+    "GroupVariable",
+    "Include",
     "PartitionedCohort",
     "as_cohort",
     "build_cohorts",

@@ -42,11 +42,31 @@ class CSR(Design):
         return len(self.indices)
 
     def presence(self) -> BinaryCSR:
-        """The same pattern with every stored entry one."""
+        """The same pattern with every stored entry one.
+
+        Returns
+        -------
+        BinaryCSR of shape (n_rows, n_cols)
+            Ones where something is stored.
+
+        Examples
+        --------
+        >>> from relprev.design import FloatCSR
+        >>> X = FloatCSR(np.array([0, 1, 2]), np.array([1, 0]), np.array([0.5, 2.0]), n_cols=2)
+        >>> X.presence().to_scipy().toarray()
+        array([[0., 1.],
+               [1., 0.]])
+        """
         return BinaryCSR(self.indptr, self.indices, self.n_cols)
 
     def to_scipy(self) -> Any:
-        """``scipy.sparse.csr_array`` with the same entries."""
+        """The matrix for use with other libraries.
+
+        Returns
+        -------
+        scipy.sparse.csr_array of shape (n_rows, n_cols)
+            The same entries.
+        """
         values = getattr(self, "values", None)
         index = np.int32 if max(self.nnz, self.n_cols) < 2**31 else np.int64
         parts = (

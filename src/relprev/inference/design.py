@@ -222,6 +222,20 @@ class SamplingDesign:
         -------
         array of shape (q, q)
             V.
+
+        Examples
+        --------
+        The standard error of the share diagnosed:
+
+        >>> from relprev import DebiasedPURPLE
+        >>> from relprev.simulate import gauss_synth
+        >>> cohort = gauss_synth((0.5, 0.1), n=(500, 1000), seed=1).cohort
+        >>> fitted = DebiasedPURPLE(m=None, strengths=[1.0]).fit(cohort)
+        >>> p = cohort.diagnosed.mean()
+        >>> V = fitted.design_.covariance_in_parts(
+        ...     fitted.score_data_, lambda part: [part.omega * (part.s - p)])
+        >>> bool(np.isclose(V[0, 0], p * (1 - p) / (cohort.n - 1)))
+        True
         """
         self._require_freedom()
         pieces = self._pieces(data.sizes)

@@ -122,6 +122,16 @@ class Replication:
         -------
         InferredPrevalence
             As from `DebiasedPURPLE.relative_prevalence`.
+
+        Examples
+        --------
+        >>> from relprev import PURPLE
+        >>> from relprev.simulate import gauss_synth
+        >>> cohort = gauss_synth((0.5, 0.3), n=(1000, 2000), seed=0).cohort
+        >>> found = bootstrap(PURPLE(lambdas=1e-3), cohort, "b", replicates=20)
+        >>> found.result(level=0.9).to_frame()[["ci_low", "ci_high"]].round(2)
+           ci_low  ci_high
+        0    0.39     0.44
         """
         error, df = self.std_errors(), self.degrees_of_freedom
         quantile = float(stats.t.ppf(0.5 + level / 2, df))
