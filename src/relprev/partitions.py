@@ -4,6 +4,7 @@ Every sum over rows is taken as ``total(rows.map(function, *shared))``: each par
 given to a function of the same kernels that work in memory, and only what the function
 returns travels. ``derive`` makes new parts of the old ones, which stay where those are.
 
+- `InMemory`: parts are objects of this process, most often a single one.
 - `OutOfCore`: parts are memory-mapped files of this machine, visited one after another.
   What ``derive`` makes is written to a scratch folder. Pages are given back after each
   visit, so memory holds one part and a few numbers a row.
@@ -86,6 +87,35 @@ class Partitions(ABC):
         before = np.cumsum([0, *kept]).tolist()
         each = [(pieces[k], start) for k, start in zip(which, before, strict=False)]
         return self.select(which).derive(function, *shared, each=each), kept
+
+
+class InMemory(Partitions):
+    """Parts in this process's memory.
+
+    Parameters
+    ----------
+    parts : sequence of Part
+    """
+
+    def __init__(self, parts: Sequence[Any]) -> None:
+        self._parts = list(parts)
+
+    def __len__(self) -> int:
+        return len(self._parts)
+
+    def map(
+        self, function: Callable[..., Any], *shared: Any, each: Sequence[Any] | None = None
+    ) -> list[Any]:
+        own = [()] * len(self) if each is None else [(value,) for value in each]
+        return [function(part, *more, *shared) for part, more in zip(self._parts, own, strict=True)]
+
+    def derive(
+        self, function: Callable[..., Any], *shared: Any, each: Sequence[Any] | None = None
+    ) -> InMemory:
+        return InMemory(self.map(function, *shared, each=each))
+
+    def select(self, which: Sequence[int]) -> InMemory:
+        return InMemory([self._parts[k] for k in which])
 
 
 class OutOfCore(Partitions):
