@@ -2,25 +2,16 @@
 
 If p(s=1|x,g) = p(y=1|x) c_g, then x adds nothing to the group mix of the diagnosed beyond
 pi_g(x): in theta_g(x) = theta_g + delta_g phi(x), every delta is zero for any function phi.
-With U the score of `relprev.inference.score` and J = - mean dU/dtheta, J_k = - mean
-d(U phi_k)/dtheta, the sums
-
-    T_k = sum_i omega_i (phi_k(x_i) - J_k J^{-1}) U_i
-
-have mean zero and, like any influence function, a variance V under the sampling design
-(subtracting J_k J^{-1} U accounts for theta being estimated). With q sums and df degrees
-of freedom, F = (df - q + 1) / (df q) T' V^{-1} T is compared with F(q, df - q + 1), the last
-number being at most the effective number of informative cases, as for intervals. One Newton
-step from delta = 0 gives the size of the drift,
-
-    delta = H^{-1} T,    H_kl = J_kl - J_k J^{-1} J_l,    J_kl = - mean d(U phi_k phi_l)/dtheta.
+`relprev.checks.drift` tests it and gives the size of delta; here are the functions phi: the
+logarithm of the risk, fifths of the cases by risk, or given categories.
 
 Large samples reject on trifles and small ones overlook much: read the drift with the test.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -29,13 +20,15 @@ from matplotlib.axes import Axes
 from numpy.typing import NDArray
 from scipy import stats
 
+from relprev.checks.drift import DriftTest, Functions, as_given, drift_test
+from relprev.checks.quantiles import weighted_quantiles
 from relprev.checks.result import CheckResult
 from relprev.design.base import FloatArray
 from relprev.errors import InvalidInputError
+from relprev.groups import group_sums
 from relprev.inference import DebiasedPURPLE
-from relprev.inference.design import SamplingDesign
-from relprev.inference.moments import case_information
-from relprev.inference.score import ScoreData, mean_score, row_scores
+from relprev.inference.score import ScoreData
+from relprev.partitions import total
 
 RISK_RANGE = (0.05, 0.95)  # quantiles of the cases' risk between which a drift is quoted
 N_QUANTILES = 5
@@ -75,7 +68,7 @@ def check_constant_ratio(
     >>> check_constant_ratio(fitted).verdict
     'no concern'
     """
-    data, names = fitted.scores_in_memory(), fitted.moments_.names
+    data, names = fitted.score_data_, fitted.moments_.names
     phi, labels, contrast = _functions(fitted, by)
     found = drift_test(data, fitted.moments_.theta, fitted.design_, phi)
     quantile = stats.t.ppf(0.5 + level / 2, found.degrees_of_freedom)
@@ -99,87 +92,66 @@ def check_constant_ratio(
     )
 
 
-@dataclass(frozen=True)
-class DriftTest:
-    """Drift delta of shape (q * (K - 1),), its covariance, and the test that all are zero."""
-
-    drift: FloatArray
-    covariance: FloatArray
-    statistic: float
-    p_value: float
-    degrees_of_freedom: float
+# -- functions of x ------------------------------------------------------------------------
 
 
-def drift_test(
-    data: ScoreData, theta: FloatArray, design: SamplingDesign, phi: FloatArray
-) -> DriftTest:
-    """The test for functions ``phi`` of shape (n, q); see the module's docstring."""
-    free, q = data.free, phi.shape[1]
-
-    def slope(weight: FloatArray) -> FloatArray:
-        part = replace(data, omega=data.omega * weight)
-        return -mean_score(part, theta)[1][np.ix_(free, free)]
-
-    J = slope(np.ones(len(phi)))
-    J_k = np.vstack([slope(column) for column in phi.T])  # (q (K - 1), K - 1)
-    J_kl = np.block([[slope(one * two) for two in phi.T] for one in phi.T])
-    J_l = np.hstack([slope(column) for column in phi.T])
-    H = J_kl - J_k @ np.linalg.solve(J, J_l)
-    U = row_scores(data, theta)[:, free]
-    stacked = (phi[:, :, None] * U[:, None, :]).reshape(len(phi), -1)
-    projected = stacked - U @ np.linalg.solve(J.T, J_k.T)
-    weighted = data.omega[:, None] * projected
-    T, V = weighted.sum(axis=0), design.covariance(design.totals(weighted.T))
-    df = design.degrees_of_freedom
-    count = q * len(free)
-    if count >= df:
-        raise InvalidInputError(
-            f"by makes {count} comparisons, the design has only {df} degrees of freedom; use fewer "
-            "categories"
-        )
-    statistic = float(T @ np.linalg.solve(V, T)) * (df - count + 1) / (df * count)
-    informed = float(case_information(data, theta)[0].diagonal().min())
-    spare = max(min(df - count + 1, informed), 1.0)
-    inverse = np.linalg.inv(H)
-    return DriftTest(
-        drift=inverse @ T,
-        covariance=inverse @ V @ inverse.T,
-        statistic=statistic,
-        p_value=float(stats.f.sf(statistic, count, spare)),
-        degrees_of_freedom=spare,
-    )
-
-
-def _functions(fitted: DebiasedPURPLE, by: Any) -> tuple[FloatArray, list[str], FloatArray]:
-    """phi (n, q), a label for each, and the change in phi that its drift is quoted over."""
-    data = fitted.scores_in_memory()
+def _functions(fitted: DebiasedPURPLE, by: Any) -> tuple[Functions, list[str], FloatArray]:
+    """phi, a label for each, and the change in phi that its drift is quoted over."""
+    data = fitted.score_data_
     if not isinstance(by, str):
         return _categories(np.asarray(by), fitted)
     if by not in ("trend", "quintiles"):
         raise InvalidInputError(f"by must be 'trend', 'quintiles' or an array, got {by!r}")
-    if not data.risk.any():
+    if not any(data.map(_has_risk)):
         raise InvalidInputError(
             f"by={by!r} needs a model of the risk, but the estimator was fitted with m=None; fit "
             "it with m='purple' or give categories"
         )
-    log_risk = np.log(np.maximum(data.risk, 1e-12))
-    cases = data.omega * data.risk
     if by == "trend":
-        mean = cases @ log_risk / cases.sum()
-        spread = float(np.sqrt(cases @ (log_risk - mean) ** 2 / cases.sum())) or 1.0
-        low, high = _weighted_quantiles(log_risk, cases, RISK_RANGE)
-        phi = np.clip((log_risk - mean) / spread, -4.0, 4.0)
-        return phi[:, None], ["highest versus lowest risk"], np.array([(high - low) / spread])
-    edges = _weighted_quantiles(log_risk, cases, np.arange(1, N_QUANTILES) / N_QUANTILES)
-    fifth = np.searchsorted(edges, log_risk)
-    phi = (fifth[:, None] == np.arange(1, N_QUANTILES)).astype(float)
+        cases, first = total(data.map(_risk_sums, 0.0))[:2]
+        mean = first / cases
+        spread = float(np.sqrt(total(data.map(_risk_sums, mean))[2] / cases)) or 1.0
+        low, high = weighted_quantiles(data, _log_risk, RISK_RANGE)
+        phi = Functions(partial(_trend, mean, spread))
+        return phi, ["highest versus lowest risk"], np.array([(high - low) / spread])
+    shares = (np.arange(1, N_QUANTILES) / N_QUANTILES).tolist()
+    edges = weighted_quantiles(data, _log_risk, shares)
     labels = [f"risk fifth {k + 1} versus 1" for k in range(1, N_QUANTILES)]
-    return phi, labels, np.ones(N_QUANTILES - 1)
+    return Functions(partial(_fifths, edges)), labels, np.ones(N_QUANTILES - 1)
+
+
+def _has_risk(data: ScoreData) -> bool:
+    return bool(data.risk.any())
+
+
+def _log_risk(data: ScoreData) -> tuple[FloatArray, FloatArray]:
+    """The logarithm of the risk, and the expected cases."""
+    return np.log(np.maximum(data.risk, 1e-12)), data.omega * data.risk
+
+
+def _risk_sums(data: ScoreData, centre: float) -> tuple[float, float, float]:
+    """Expected cases, and sums of their log risk less the centre, and of its square."""
+    log_risk, cases = _log_risk(data)
+    away = log_risk - centre
+    return float(cases.sum()), float(cases @ away), float(cases @ away**2)
+
+
+def _trend(mean: float, spread: float, data: ScoreData, _: None) -> FloatArray:
+    return np.clip((_log_risk(data)[0] - mean) / spread, -4.0, 4.0)[:, None]
+
+
+def _fifths(edges: FloatArray, data: ScoreData, _: None) -> FloatArray:
+    fifth = np.searchsorted(edges, _log_risk(data)[0])
+    return (fifth[:, None] == np.arange(1, N_QUANTILES)).astype(float)
+
+
+def _indicators(others: list[int], data: ScoreData, code: NDArray[np.uint8]) -> FloatArray:
+    return (code[:, None] == others).astype(float)
 
 
 def _categories(
     labels: NDArray[Any], fitted: DebiasedPURPLE
-) -> tuple[FloatArray, list[str], FloatArray]:
+) -> tuple[Functions, list[str], FloatArray]:
     """Indicators of all categories but the one with most cases."""
     rows = fitted.rows_
     if labels.ndim != 1 or len(labels) <= int(rows.max()):
@@ -189,20 +161,19 @@ def _categories(
         raise InvalidInputError(
             f"by must hold 2 to {MAX_CATEGORIES} categories, got {len(names)}; group rare ones"
         )
-    cases = np.bincount(code, fitted.scores_in_memory().s, len(names))
+    codes = Functions(as_given, code.astype(np.uint8))
+    data = fitted.score_data_
+    cases = np.sum(data.map(_cases, len(names), each=codes.of_parts(data.sizes)), axis=0)
     if (cases == 0).any():
         raise InvalidInputError("by has categories without any diagnosed row; group them")
     base = int(np.argmax(cases))
     others = [k for k in range(len(names)) if k != base]
     words = [f"{names[k]} versus {names[base]}" for k in others]
-    return (code[:, None] == others).astype(float), words, np.ones(len(others))
+    return replace(codes, compute=partial(_indicators, others)), words, np.ones(len(others))
 
 
-def _weighted_quantiles(values: FloatArray, weight: FloatArray, at: Any) -> FloatArray:
-    order = np.argsort(values)
-    reached = np.cumsum(weight[order])
-    position = np.searchsorted(reached, np.asarray(at) * reached[-1])
-    return values[order][np.minimum(position, len(values) - 1)]
+def _cases(data: ScoreData, code: NDArray[np.uint8], count: int) -> FloatArray:
+    return group_sums(code, data.s, count)
 
 
 def _row(

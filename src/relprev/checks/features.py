@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from relprev.cohort import Cohort
+from relprev.cohort import AnyCohort, Cohort
 from relprev.design import Dense, Design
 from relprev.design.base import FloatArray
 from relprev.design.csr import CSR
@@ -29,8 +29,8 @@ def feature_counts(cohort: Cohort, mask: NDArray[Any]) -> FloatArray:
     return np.rint(present.rmatvec(np.asarray(mask, dtype=float)))
 
 
-def feature_labels(cohort: Cohort) -> list[str]:
+def feature_labels(cohort: AnyCohort) -> list[str]:
     """Names of the features, or their column numbers."""
     if cohort.feature_names is not None:
         return list(cohort.feature_names)
-    return [f"column {j}" for j in range(cohort.X.n_cols)]
+    return [f"column {j}" for j in range(cohort.n_cols)]

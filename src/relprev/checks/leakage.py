@@ -16,21 +16,22 @@ from scipy import stats
 
 from relprev.checks.features import feature_counts, feature_labels
 from relprev.checks.result import CheckResult
-from relprev.cohort import Cohort
+from relprev.cohort import AnyCohort, Cohort
 from relprev.design.base import FloatArray
 from relprev.errors import InvalidInputError
+from relprev.partitions import total
 
 SHOWN = 20
 
 
 def check_leakage(
-    cohort: Cohort, *, threshold: float = 0.5, min_rows: int = 10, level: float = 0.95
+    cohort: AnyCohort, *, threshold: float = 0.5, min_rows: int = 10, level: float = 0.95
 ) -> CheckResult:
     """Features that nearly determine the diagnosis.
 
     Parameters
     ----------
-    cohort : Cohort
+    cohort : Cohort or PartitionedCohort
     threshold : float
         Predictive value that a symptom should not reach.
     min_rows : int
@@ -55,8 +56,7 @@ def check_leakage(
     """
     if not 0 < threshold < 1:
         raise InvalidInputError(f"threshold must be between 0 and 1, got {threshold}")
-    rows = feature_counts(cohort, np.ones(cohort.n))
-    diagnosed = feature_counts(cohort, cohort.diagnosed)
+    rows, diagnosed, n_diagnosed = total(cohort.map(_counts))
     low, high = wilson(diagnosed, rows, level)
     table = pd.DataFrame(
         {
@@ -66,7 +66,7 @@ def check_leakage(
             "predictive_value": diagnosed / np.maximum(rows, 1),
             "ci_low": low,
             "ci_high": high,
-            "reach": diagnosed / int(cohort.diagnosed.sum()),
+            "reach": diagnosed / n_diagnosed,
         }
     )
     table = table[table["n"] >= min_rows].sort_values("ci_low", ascending=False, kind="stable")
@@ -80,6 +80,12 @@ def check_leakage(
         table=shown,
         draw=_draw,
     )
+
+
+def _counts(cohort: Cohort) -> tuple[FloatArray, FloatArray, int]:
+    """Rows, and diagnosed rows, with each feature; and diagnosed rows in all."""
+    rows = feature_counts(cohort, np.ones(cohort.n))
+    return rows, feature_counts(cohort, cohort.diagnosed), int(cohort.diagnosed.sum())
 
 
 def wilson(

@@ -12,12 +12,16 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from numpy.typing import NDArray
 
 from relprev.checks.features import feature_counts
 from relprev.checks.result import CheckResult
-from relprev.cohort import Cohort
+from relprev.cohort import AnyCohort, Cohort
+from relprev.design.base import FloatArray
+from relprev.groups import group_counts
 from relprev.inference import DebiasedPURPLE
-from relprev.inference.score import tilted_propensity
+from relprev.inference.score import ScoreData, tilted_propensity
+from relprev.partitions import total
 
 FEW_CASES = 20.0
 LITTLE_MIXING = 0.2
@@ -25,13 +29,13 @@ SURE = 0.95  # pi* above which a diagnosed row could hardly come from another gr
 LARGE_SHARE = 0.2  # of a group's diagnosed with codes no other group has
 
 
-def check_overlap(fitted: DebiasedPURPLE, cohort: Cohort) -> CheckResult:
+def check_overlap(fitted: DebiasedPURPLE, cohort: AnyCohort) -> CheckResult:
     """Effective informative cases, mixing and codes of one group only, for every group.
 
     Parameters
     ----------
     fitted : DebiasedPURPLE
-    cohort : Cohort
+    cohort : Cohort or PartitionedCohort
         What it was fitted on.
 
     Returns
@@ -50,22 +54,20 @@ def check_overlap(fitted: DebiasedPURPLE, cohort: Cohort) -> CheckResult:
     >>> check_overlap(DebiasedPURPLE(m=None, strengths=[1.0]).fit(cohort), cohort).verdict
     'no concern'
     """
-    data, moments = fitted.scores_in_memory(), fitted.moments_
-    hit = data.s > 0.5
-    mix = tilted_propensity(data.propensity[hit], moments.theta)
-    own = mix[np.arange(len(mix)), data.g[hit]]
-    names, mixing = moments.names, moments.mixing
-    used = cohort.take(fitted.rows_)
+    moments = fitted.moments_
+    names = moments.names
+    diagnosed, sure = total(fitted.score_data_.map(_sure, moments.theta))
+    used = cohort if cohort.n == len(fitted.rows_) else cohort.take(fitted.rows_)
     exclusive, carriers = _exclusive_codes(used, names)
     table = pd.DataFrame(
         {
             "group": names,
-            "n_diagnosed": np.bincount(data.g[hit], minlength=len(names)),
+            "n_diagnosed": diagnosed,
             "effective_cases": np.diag(moments.information),
-            "mixing": mixing,
-            "sure_share": [float(np.mean(own[data.g[hit] == k] > SURE)) for k in range(len(names))],
+            "mixing": moments.mixing,
+            "sure_share": sure / diagnosed,
             "exclusive_codes": exclusive,
-            "diagnosed_with_exclusive_codes": carriers,
+            "diagnosed_with_exclusive_codes": carriers / diagnosed,
         }
     )
     bad = table[
@@ -90,17 +92,37 @@ def check_overlap(fitted: DebiasedPURPLE, cohort: Cohort) -> CheckResult:
     )
 
 
-def _exclusive_codes(cohort: Cohort, names: tuple[str, ...]) -> tuple[list[int], list[float]]:
-    """Codes seen in each group only, and the share of its diagnosed rows that carry one."""
-    masks = [cohort.groups == cohort.group_names.index(name) for name in names]
-    seen = np.array([feature_counts(cohort, mask) > 0 for mask in masks])
+def _sure(data: ScoreData, theta: FloatArray) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Diagnosed rows of every group, and those that could hardly come from another."""
+    hit = data.s > 0.5
+    g, mix = data.g[hit], tilted_propensity(data.propensity[hit], theta)
+    own = mix[np.arange(len(mix)), g]
+    return group_counts(g, data.n_groups), group_counts(g[own > SURE], data.n_groups)
+
+
+def _exclusive_codes(
+    cohort: AnyCohort, names: tuple[str, ...]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Codes seen in each group only, and the group's diagnosed rows that carry one."""
+    numbers = [cohort.group_names.index(name) for name in names]
+    seen = np.sum(cohort.map(_counts, numbers), axis=0) > 0
     alone = seen & (seen.sum(axis=0) == 1)
-    shares = []
-    for mask, codes in zip(masks, alone, strict=True):
-        carried = cohort.X.matvec(codes.astype(float)) != 0
-        diagnosed = mask & (cohort.diagnosed == 1)
-        shares.append(float(np.mean(carried[diagnosed])))
-    return alone.sum(axis=1).tolist(), shares
+    return alone.sum(axis=1), np.sum(cohort.map(_carriers, numbers, alone), axis=0)
+
+
+def _counts(cohort: Cohort, numbers: list[int]) -> FloatArray:
+    """Rows of each group with each feature, shape (groups, p)."""
+    return np.array([feature_counts(cohort, cohort.groups == number) for number in numbers])
+
+
+def _carriers(cohort: Cohort, numbers: list[int], alone: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Diagnosed rows of each group that carry one of its codes."""
+    counts = []
+    for number, codes in zip(numbers, alone, strict=True):
+        diagnosed = np.flatnonzero((cohort.groups == number) & (cohort.diagnosed == 1))
+        carried = cohort.X.take(diagnosed).matvec(codes.astype(float)) != 0
+        counts.append(int(carried.sum()))
+    return np.array(counts)
 
 
 def _draw(ax: Axes, table: pd.DataFrame) -> None:

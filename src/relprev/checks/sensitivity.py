@@ -24,11 +24,12 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from relprev.checks.result import CheckResult
+from relprev.design.base import FloatArray
 from relprev.errors import InvalidInputError
 from relprev.inference import DebiasedPURPLE
 from relprev.inference.moments import GroupMoments, group_moments
 from relprev.inference.result import infer
-from relprev.inference.score import solve_score
+from relprev.inference.score import ScoreData, solve_score
 
 
 def sensitivity(
@@ -104,12 +105,16 @@ def sensitivity(
 
 def with_false_positives(fitted: DebiasedPURPLE, shares: dict[str, float]) -> GroupMoments:
     """Solve again, taking a share of the named groups' recorded cases as false at random."""
-    data, names = fitted.scores_in_memory(), fitted.moments_.names
+    data, names = fitted.score_data_, fitted.moments_.names
     recorded = np.exp(fitted.moments_.log_cases - fitted.moments_.log_share)
     rate = np.array([shares.get(name, 0.0) for name in names]) * recorded
-    risk = np.maximum(data.risk - rate[data.reference], 0.0)
-    cleaned = replace(data, s=data.s - rate[data.g], risk=risk)
+    cleaned = data.derive(_cleaned, rate)
     return group_moments(cleaned, solve_score(cleaned), names, fitted.design_)
+
+
+def _cleaned(data: ScoreData, rate: FloatArray) -> ScoreData:
+    risk = np.maximum(data.risk - rate[data.reference], 0.0)
+    return replace(data, s=data.s - rate[data.g], risk=risk)
 
 
 def _check(

@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +21,6 @@ from numpy.typing import NDArray
 from relprev.cohort import AnyCohort
 from relprev.design.base import FloatArray
 from relprev.errors import InvalidInputError
-from relprev.groups import group_sums
 from relprev.model.likelihood import (
     AnyProblem,
     Parameters,
@@ -29,9 +30,9 @@ from relprev.model.likelihood import (
     problem_of,
 )
 from relprev.model.path import PathPoint, fit_path
+from relprev.model.ranking import ranking
 from relprev.model.solver import SolverOptions
 from relprev.model.splits import split
-from relprev.partitions import total
 from relprev.progress import Advance
 
 METHODS = ("likelihood", "auc", "cv")
@@ -57,38 +58,14 @@ def score(problem: AnyProblem, at: Parameters, method: str) -> float:
 
 
 def auc(problem: AnyProblem, at: Parameters) -> float:
-    """Weighted area under the ROC curve of p(s=1|x,g).
-
-    The diagnosed are few, so their values are collected; every part then tells how much
-    weight of its other rows lies between them, and on them.
-    """
-    value, weight = (np.concatenate(found) for found in zip(*problem.map(_cases, at), strict=True))
-    values, place = np.unique(value, return_inverse=True)
-    between, tied = total(problem.map(_others, at, values))
-    below = (np.cumsum(between + tied) - 0.5 * tied)[:-1]
-    return float(np.bincount(place, weight) @ below / (weight.sum() * (between + tied).sum()))
+    """Weighted area under the ROC curve of p(s=1|x,g)."""
+    return ranking(problem, partial(_scored, at)).auc
 
 
-def _cases(part: Problem, at: Parameters) -> tuple[FloatArray, FloatArray]:
-    """p(s=1|x,g) and weight of the diagnosed."""
-    hit = part.s == 1
-    return _probability(part, at, hit), part.omega[hit]
-
-
-def _others(part: Problem, at: Parameters, values: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Weight of the other rows by the first of ``values`` above them; by the one they equal."""
-    rest = part.s == 0
-    p, omega, size = _probability(part, at, rest), part.omega[rest], len(values) + 1
-    place = np.searchsorted(values, p)
-    equal = np.append(values, np.nan)[place] == p
-    return (
-        group_sums(place, np.where(equal, 0.0, omega), size),
-        group_sums(place, np.where(equal, omega, 0.0), size),
-    )
-
-
-def _probability(part: Problem, at: Parameters, rows: NDArray[np.bool_]) -> FloatArray:
-    return at.c[part.g[rows]] / (1.0 + np.exp(-linear_predictor(part, at)[rows]))
+def _scored(at: Parameters, part: Problem) -> tuple[FloatArray, NDArray[Any], FloatArray]:
+    """p(s=1|x,g), diagnosis and weight of every row."""
+    p = at.c[part.g] / (1.0 + np.exp(-linear_predictor(part, at)))
+    return p, part.s, part.omega
 
 
 def select(

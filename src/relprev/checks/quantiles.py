@@ -1,0 +1,93 @@
+"""Weighted quantiles of rows that may be kept in parts, exact and without collecting them.
+
+The interval (low, high] that holds a quantile is cut into 4,096; every part tells how much
+weight lies in each piece, and the piece that holds it is cut again. When it holds few rows,
+those are collected and sorted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from relprev.design.base import FloatArray
+from relprev.groups import group_counts, group_sums
+from relprev.partitions import total
+
+PIECES = 4096
+FEW = 100_000  # rows that are collected
+Values = Callable[[Any], tuple[FloatArray, FloatArray]]
+
+
+class Mapped(Protocol):
+    """Rows that may be kept in parts."""
+
+    def map(self, function: Callable[..., Any], *shared: Any) -> list[Any]:
+        """``function(part, *shared)`` of every part."""
+
+
+def weighted_quantiles(rows: Mapped, values: Values, at: Sequence[float]) -> FloatArray:
+    """The smallest value that a share of the weight does not exceed, for every share.
+
+    Parameters
+    ----------
+    rows : ScoreData, PartitionedScores or Partitions
+    values : function of a part
+        Its values and their weights.
+    at : sequence of float
+        Shares of the weight.
+
+    Examples
+    --------
+    >>> from relprev.partitions import InMemory
+    >>> parts = InMemory([(np.array([1.0, 5.0]), np.ones(2)), (np.array([2.0, 3.0]), np.ones(2))])
+    >>> weighted_quantiles(parts, lambda part: part, [0.5, 1.0])
+    array([2., 5.])
+    """
+    found = rows.map(_extent, values)
+    low, high = min(part[0] for part in found), max(part[1] for part in found)
+    count, weight = total([part[2:] for part in found])
+    start = (np.nextafter(low, -np.inf), high, 0.0, count)
+    return np.array([_quantile(rows, values, share * weight, *start) for share in at])
+
+
+def _quantile(
+    rows: Mapped, values: Values, target: float, low: float, high: float, below: float, count: int
+) -> float:
+    """The smallest value in (low, high] with ``target`` of the weight up to it."""
+    while count > FEW and np.nextafter(low, np.inf) < high:
+        edges = np.linspace(low, high, PIECES + 1)
+        counts, weights = total(rows.map(_histogram, values, edges))
+        reached = below + np.cumsum(weights)
+        k = min(int(np.searchsorted(reached, target)), int(np.flatnonzero(counts)[-1]))
+        low, high, count = float(edges[k]), float(edges[k + 1]), int(counts[k])
+        below = float(reached[k] - weights[k])
+    if count > FEW:
+        return high  # the only number in (low, high]
+    inside = rows.map(_inside, values, low, high)
+    value, weight = (np.concatenate(part) for part in zip(*inside, strict=True))
+    order = np.argsort(value, kind="stable")
+    reached = below + np.cumsum(weight[order])
+    return float(value[order][min(int(np.searchsorted(reached, target)), len(value) - 1)])
+
+
+def _extent(part: Any, values: Values) -> tuple[float, float, int, float]:
+    value, weight = values(part)
+    return float(value.min()), float(value.max()), len(value), float(weight.sum())
+
+
+def _histogram(part: Any, values: Values, edges: FloatArray) -> tuple[Any, FloatArray]:
+    """Rows and weight in every piece (edges[k], edges[k + 1]]."""
+    value, weight = values(part)
+    inside = (value > edges[0]) & (value <= edges[-1])
+    piece = np.searchsorted(edges, value[inside]) - 1
+    size = len(edges) - 1
+    return group_counts(piece, size), group_sums(piece, weight[inside], size)
+
+
+def _inside(part: Any, values: Values, low: float, high: float) -> tuple[FloatArray, FloatArray]:
+    value, weight = values(part)
+    inside = (value > low) & (value <= high)
+    return value[inside], weight[inside]
