@@ -21,6 +21,7 @@ extensions = [
     "sphinx.ext.autosummary",
     "numpydoc",
     "sphinx_gallery.gen_gallery",
+    "formulas",
     "mathml",
 ]
 templates_path = ["_templates"]
@@ -30,6 +31,7 @@ myst_enable_extensions = ["dollarmath", "deflist", "colon_fence"]
 myst_heading_anchors = 3
 
 autosummary_generate = True
+default_role = "py:obj"  # `name` in a docstring is a link where the name is in the reference
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"  # the docstrings give types in words
 numpydoc_show_class_members = False

@@ -146,10 +146,15 @@ def ed_visit_parts(n_visits: int, *, rows: int = 2_000_000, **options: Any) -> I
     Parameters
     ----------
     n_visits : int
+        Visits in all.
     rows : int
         Visits of a part, rounded up to a multiple of 250,000.
-    options
+    **options : object
         As in `ed_visits`.
+
+    Notes
+    -----
+    Formula: :mod:`relprev.simulate.visits`.
 
     Examples
     --------
