@@ -1,7 +1,9 @@
 """Are the predicted diagnosis rates right within every group?
 
 Predictions p = p(s=1|x,g) on held-out patients (`relprev.checks.held_out`) are cut into
-fifths within each group; predicted and recorded rates should agree in each. The test, on
+fifths within each group; predicted and recorded rates should agree in each. Fifths are cut
+at a 4,096th of the range of logit p, and equal predictions stay together, so that a fifth
+can be larger than another, or empty. The test, on
 all held-out rows of a group, is of a = 0 and b = 1 in
 
     logit p(s=1) = a + b logit p,
@@ -18,34 +20,51 @@ assumptions. The words give both the worst group and the range.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from numpy.typing import NDArray
 from scipy import stats
 from sklearn.base import clone
 
-from relprev.checks.held_out import rotations
+from relprev.checks.held_out import (
+    N_SPLITS,
+    HeldOut,
+    Rows,
+    diagnosis_by,
+    predicted_by_split,
+    rotations,
+)
 from relprev.checks.result import CheckResult
-from relprev.cohort import Cohort
+from relprev.cohort import AnyCohort
 from relprev.design.base import FloatArray
+from relprev.groups import group_counts, group_sums
 from relprev.inference.design import SamplingDesign
 from relprev.inference.result import holm
 from relprev.model import PURPLE
+from relprev.partitions import total
 
 N_BINS = 5
+PIECES = 4096  # of the range of logit p, to find the fifths
 MIN_ROWS = 500  # held-out rows of a group in a split, to be drawn
 
 
 def check_calibration(
-    cohort: Cohort, estimator: PURPLE | None = None, *, level: float = 0.95, random_state: int = 0
+    cohort: AnyCohort,
+    estimator: PURPLE | None = None,
+    *,
+    level: float = 0.95,
+    random_state: int = 0,
 ) -> CheckResult:
     """The paper's calibration check, and a test of slope and intercept in every group.
 
     Parameters
     ----------
-    cohort : Cohort
+    cohort : Cohort or PartitionedCohort
     estimator : PURPLE, optional
         Fitted anew on every split's training part.
     level : float
@@ -70,12 +89,9 @@ def check_calibration(
     'no concern'
     """
     estimator = PURPLE() if estimator is None else estimator
-    predicted, split_of = _held_out(cohort, estimator, random_state)
-    weight = np.ones(cohort.n) if cohort.weights is None else cohort.weights
-    bins = _bins(cohort, predicted, split_of, weight)
-    tests = pd.DataFrame(
-        [_recalibration(cohort, predicted, weight, k) for k in range(cohort.n_groups)]
-    )
+    rows = _held_out(cohort, estimator, random_state)
+    bins = _bins(rows, cohort.group_names)
+    tests = pd.DataFrame(_recalibrations(rows, cohort))
     tests["p_value"] = holm(tests["p_value"].fillna(1.0).to_numpy())
     table = bins.merge(tests, on="group", how="left")
     worst = tests.iloc[int(np.argmin(tests["p_value"].to_numpy()))]
@@ -106,81 +122,165 @@ def _range_of(slopes: pd.Series) -> str:
     )
 
 
-def _held_out(cohort: Cohort, estimator: PURPLE, seed: int) -> tuple[FloatArray, Any]:
-    predicted, split_of = np.empty(cohort.n), np.empty(cohort.n, dtype=np.int64)
+def _held_out(cohort: AnyCohort, estimator: PURPLE, seed: int) -> Rows:
+    models, split_of = [], np.empty(cohort.n, dtype=np.uint8)
     for number, (train, validation, test) in enumerate(rotations(cohort, seed)):
         fitted = clone(estimator).fit(cohort.take(train), validation=cohort.take(validation))
-        part = cohort.take(test)
-        predicted[test] = fitted.predict_diagnosis(part, part.group_labels)
+        models.append(partial(diagnosis_by, fitted))
         split_of[test] = number
-    return predicted, split_of
+    return Rows.of(cohort).derive(predicted_by_split, models, by=split_of)
 
 
-def _bins(cohort: Cohort, predicted: FloatArray, split_of: Any, weight: FloatArray) -> pd.DataFrame:
+# -- fifths --------------------------------------------------------------------------------
+
+
+def _bins(rows: Rows, names: tuple[str, ...]) -> pd.DataFrame:
     """Mean and SD over splits of predicted and recorded rates in fifths of every group."""
-    frame = pd.DataFrame(
-        {"group": cohort.group_labels, "split": split_of, "p": predicted, "w": weight,
-         "s": cohort.diagnosed}
-    )  # fmt: skip
-    by = frame.groupby(["group", "split"], sort=False)["p"]
-    frame["fifth"] = np.minimum(
-        (by.rank(method="first", pct=True) * N_BINS).astype(int), N_BINS - 1
-    )
-    frame[["wp", "ws"]] = frame[["p", "s"]].mul(frame["w"], axis=0)
-    sums = frame.groupby(["group", "split", "fifth"])[["w", "wp", "ws"]].sum()
-    rates = sums[["wp", "ws"]].div(sums["w"], axis=0)
+    K = len(names)
+    ends = rows.map(_ends)
+    edges = np.linspace(min(low for low, _ in ends), max(high for _, high in ends), PIECES + 1)
+    counts = np.sum(rows.map(_histogram, K, edges), axis=0).reshape(K * N_SPLITS, PIECES)
+    sums = np.sum(rows.map(_fifths, _cuts(counts, edges)), axis=0)
+    place = [range(K), range(N_SPLITS), range(N_BINS)]
+    index = pd.MultiIndex.from_product(place, names=["group", "split", "fifth"])
+    columns = ["n", "n_diagnosed", "w", "wp", "ws"]
+    frame = pd.DataFrame(sums.reshape(-1, len(columns)), index, columns)
+    frame = frame[frame["n"] > 0]
+    rates = frame[["wp", "ws"]].div(frame["w"], axis=0)
     over = rates.groupby(["group", "fifth"]).agg(["mean", "std"])
     over.columns = ["predicted", "predicted_sd", "recorded", "recorded_sd"]
-    over[["n", "n_diagnosed"]] = frame.groupby(["group", "fifth"])["s"].agg(["size", "sum"])
-    size = frame.groupby(["group", "split"]).size().groupby("group").min()
+    over[["n", "n_diagnosed"]] = (
+        frame[["n", "n_diagnosed"]].groupby(["group", "fifth"]).sum().astype(int)
+    )
+    size = frame["n"].groupby(["group", "split"]).sum().groupby("group").min()
     table = over.reset_index()
-    return table.assign(fifth=table["fifth"] + 1, drawn=table["group"].map(size) >= MIN_ROWS)
+    drawn = table["group"].map(size) >= MIN_ROWS
+    return table.assign(
+        group=np.asarray(names, dtype=object)[table["group"]], fifth=table["fifth"] + 1, drawn=drawn
+    )
 
 
-def _recalibration(
-    cohort: Cohort, predicted: FloatArray, weight: FloatArray, group: int
-) -> dict[str, Any]:
-    """Slope, intercept and the Wald test of one group."""
-    rows = np.flatnonzero(cohort.groups == group)
-    s, omega = cohort.diagnosed[rows].astype(float), weight[rows] / weight[rows].sum()
-    head = {"group": cohort.group_names[group]}
-    if not 0 < s.sum() < len(s):
-        blank = dict.fromkeys(["intercept", "slope", "statistic", "p_value"], float("nan"))
-        return head | blank
-    p = np.clip(predicted[rows], 1e-12, 1 - 1e-12)
-    A = np.column_stack([np.ones(len(rows)), np.log(p / (1 - p))])
-    beta, q, H = _logistic(A, s, omega)
-    influence = np.linalg.solve(H, (A * (omega * (s - q))[:, None]).T)
-    design = SamplingDesign.from_cohort(cohort, "adjust").take(rows)
-    V = design.covariance(design.totals(influence))
-    away = beta - np.array([0.0, 1.0])
-    df = design.degrees_of_freedom
-    statistic = float(away @ np.linalg.solve(V, away)) * (df - 1) / (2 * df)
-    found = {"intercept": beta[0], "slope": beta[1], "statistic": statistic}
-    return head | found | {"p_value": float(stats.f.sf(statistic, 2, max(df - 1, 1)))}
+def _ends(rows: HeldOut) -> tuple[float, float]:
+    """Smallest and largest logit p."""
+    z = _logit(rows.p)
+    return float(z.min()), float(z.max())
 
 
-def _logistic(
-    A: FloatArray, s: FloatArray, omega: FloatArray
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Coefficients, fitted probabilities and curvature, by Newton's method with halved steps."""
+def _histogram(rows: HeldOut, K: int, edges: FloatArray) -> NDArray[np.int64]:
+    """Rows by group, split and piece (edges[k], edges[k + 1]] of the range, as one vector."""
+    piece = np.clip(np.searchsorted(edges, _logit(rows.p)) - 1, 0, PIECES - 1)
+    cell = (rows.g.astype(np.int64) * N_SPLITS + rows.split) * PIECES + piece
+    return group_counts(cell, K * N_SPLITS * PIECES)
 
-    def loss(at: FloatArray) -> float:
-        z = A @ at
-        return float(omega @ (np.logaddexp(0.0, z) - s * z))
+
+def _cuts(counts: NDArray[np.int64], edges: FloatArray) -> FloatArray:
+    """Upper ends of all fifths but the last, for every group and split."""
+    reached = np.cumsum(counts, axis=1)
+    shares = np.arange(1, N_BINS) / N_BINS
+    return np.array([edges[np.searchsorted(row, shares * row[-1]) + 1] for row in reached])
+
+
+def _fifths(rows: HeldOut, cuts: FloatArray) -> FloatArray:
+    """Sums by group, split and fifth: rows, diagnosed, weight, weighted p and s."""
+    z, own = _logit(rows.p), rows.g.astype(np.int64) * N_SPLITS + rows.split
+    cell = own * N_BINS
+    for cut in cuts.T:
+        cell += z > cut[own]
+    w, s = rows.weight, rows.s.astype(float)
+    columns = (np.ones(len(z)), s, w, w * rows.p, w * s)
+    size = len(cuts) * N_BINS
+    return np.column_stack([group_sums(cell, column, size) for column in columns])
+
+
+def _logit(p: FloatArray) -> FloatArray:
+    inside = np.clip(p, 1e-12, 1 - 1e-12)
+    return np.log(inside / (1 - inside))
+
+
+# -- slope and intercept -------------------------------------------------------------------
+
+
+def _recalibrations(rows: Rows, cohort: AnyCohort) -> Iterator[dict[str, Any]]:
+    """Slope, intercept and the Wald test of every group."""
+    design = SamplingDesign.from_cohort(cohort, "adjust")
+    groups = cohort.gathered("groups")
+    count, diagnosed, weight = total(rows.map(_group_totals, cohort.n_groups))
+    for group, name in enumerate(cohort.group_names):
+        df = design.take(np.flatnonzero(groups == group)).degrees_of_freedom
+        head = {"group": name}
+        if not 0 < diagnosed[group] < count[group] or df < 1:
+            blank = dict.fromkeys(["intercept", "slope", "statistic", "p_value"], float("nan"))
+            yield head | blank
+            continue
+        beta, H = _logistic(rows, group, weight[group])
+        shared = (group, weight[group], beta, np.linalg.inv(H))
+        V = design.covariance_in_parts(rows, _influence, *shared)
+        away = beta - np.array([0.0, 1.0])
+        statistic = float(away @ np.linalg.solve(V, away)) * (df - 1) / (2 * df)
+        found = {"intercept": beta[0], "slope": beta[1], "statistic": statistic}
+        yield head | found | {"p_value": float(stats.f.sf(statistic, 2, max(df - 1, 1)))}
+
+
+def _group_totals(rows: HeldOut, K: int) -> tuple[NDArray[Any], ...]:
+    """By group: rows, diagnosed rows, weight."""
+    hit = rows.s == 1
+    return group_counts(rows.g, K), group_counts(rows.g[hit], K), group_sums(rows.g, rows.weight, K)
+
+
+def _logistic(rows: Rows, group: int, weight: float) -> tuple[FloatArray, FloatArray]:
+    """Coefficients and curvature of one group, by Newton's method with halved steps."""
+
+    def at(beta: FloatArray) -> tuple[Any, ...]:
+        return total(rows.map(_logistic_sums, group, weight, beta))
 
     beta = np.array([0.0, 1.0])
+    loss, slope, H = at(beta)
     for _ in range(100):
-        q = 0.5 * (1 + np.tanh(0.5 * (A @ beta)))
-        H = (A.T * (omega * q * (1 - q))) @ A
-        step = np.linalg.solve(H, A.T @ (omega * (s - q)))
-        now = loss(beta)
-        while loss(beta + step) > now and np.abs(step).max() > 1e-10:
+        step = np.linalg.solve(H, slope)
+        tried = at(beta + step)
+        while tried[0] > loss and np.abs(step).max() > 1e-10:
             step = step / 2
+            tried = at(beta + step)
         beta = beta + step
+        loss, slope, H = tried
         if np.abs(step).max() < 1e-10:
             break
-    return beta, q, H
+    return beta, H
+
+
+def _own(
+    rows: HeldOut, group: int, weight: float
+) -> tuple[NDArray[np.int64], FloatArray, FloatArray, FloatArray]:
+    """The group's rows: positions, (1, logit p), s and weights that sum to one over all parts."""
+    own = np.flatnonzero(rows.g == group)
+    A = np.column_stack([np.ones(len(own)), _logit(rows.p[own])])
+    return own, A, rows.s[own].astype(float), rows.weight[own] / weight
+
+
+def _logistic_sums(
+    rows: HeldOut, group: int, weight: float, beta: FloatArray
+) -> tuple[float, FloatArray, FloatArray]:
+    """Loss, minus its gradient, and curvature."""
+    _, A, s, omega = _own(rows, group, weight)
+    z = A @ beta
+    q = _sigmoid(z)
+    loss = float(omega @ (np.logaddexp(0.0, z) - s * z))
+    return loss, A.T @ (omega * (s - q)), (A.T * (omega * q * (1 - q))) @ A
+
+
+def _influence(
+    rows: HeldOut, group: int, weight: float, beta: FloatArray, inverse: FloatArray
+) -> Iterator[FloatArray]:
+    """omega times the influence function of intercept and slope, zero in other groups."""
+    own, A, s, omega = _own(rows, group, weight)
+    for values in inverse @ (A * (omega * (s - _sigmoid(A @ beta)))[:, None]).T:
+        column = np.zeros(len(rows.p))
+        column[own] = values
+        yield column
+
+
+def _sigmoid(z: FloatArray) -> FloatArray:
+    return 0.5 * (1 + np.tanh(0.5 * z))
 
 
 def _draw(ax: Axes, table: pd.DataFrame) -> None:

@@ -12,36 +12,54 @@ overlapping (Nadeau and Bengio 2003): variance (1 / J + n_test / n_train) * SD^2
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from numpy.typing import NDArray
 from scipy import stats
 from sklearn.base import clone
-from sklearn.metrics import average_precision_score, roc_auc_score
 
-from relprev.checks.held_out import N_SPLITS, rotations
+from relprev.checks.held_out import (
+    N_SPLITS,
+    HeldOut,
+    Predict,
+    Rows,
+    diagnosis_by,
+    predicted,
+    rotations,
+)
 from relprev.checks.result import CheckResult
-from relprev.cohort import Cohort
+from relprev.cohort import AnyCohort, Cohort
+from relprev.cohort.summary import row_weights
 from relprev.design.base import FloatArray
 from relprev.model import PURPLE
-from relprev.model.likelihood import Parameters, Problem
+from relprev.model.likelihood import AnyProblem, Parameters, Problem, problem_of
 from relprev.model.path import RIDGE_FLOOR, grid, ridge
 from relprev.model.quadratic import Penalty
+from relprev.model.ranking import Ranking, ranking
 from relprev.model.solver import solve
+from relprev.partitions import total
 
-SCORES = {"AUC": roc_auc_score, "AUPRC": average_precision_score}
+SCORES = {"AUC": attrgetter("auc"), "AUPRC": attrgetter("average_precision")}
 
 
 def compare_unconstrained(
-    cohort: Cohort, estimator: PURPLE | None = None, *, level: float = 0.95, random_state: int = 0
+    cohort: AnyCohort,
+    estimator: PURPLE | None = None,
+    *,
+    level: float = 0.95,
+    random_state: int = 0,
 ) -> CheckResult:
     """PURPLE against a model with all group-feature interactions, on held-out patients.
 
     Parameters
     ----------
-    cohort : Cohort
+    cohort : Cohort or PartitionedCohort
     estimator : PURPLE, optional
         Default: ``PURPLE(selection="auc")``, the paper's choice.
     level : float
@@ -70,15 +88,13 @@ def compare_unconstrained(
     for number, (train, validation, test) in enumerate(rotations(cohort, random_state)):
         parts = [cohort.take(part) for part in (train, validation, test)]
         fitted = clone(estimator).fit(parts[0], validation=parts[1])
-        predictions = {
-            "constrained": fitted.predict_diagnosis(parts[2], parts[2].group_labels),
-            "unconstrained": _unconstrained(parts, estimator),
+        models: dict[str, Predict] = {
+            "constrained": partial(diagnosis_by, fitted),
+            "unconstrained": _unconstrained(parts[0], parts[1], estimator),
         }
-        for metric, score in SCORES.items():
-            values = {
-                name: score(parts[2].diagnosed, p, sample_weight=parts[2].weights)
-                for name, p in predictions.items()
-            }
+        ranks = {name: _ranked(parts[2], model) for name, model in models.items()}
+        for metric, of in SCORES.items():
+            values = {name: of(rank) for name, rank in ranks.items()}
             rows.append({"split": number, "metric": metric} | values)
     table = pd.DataFrame(rows)
     table = table.assign(difference=table["unconstrained"] - table["constrained"])
@@ -113,29 +129,39 @@ def _interval(difference: FloatArray, level: float) -> tuple[float, float, float
     return mean - half, mean, mean + half
 
 
-def _unconstrained(parts: Sequence[Cohort], estimator: PURPLE) -> FloatArray:
-    """Predictions on the test part at the penalty with the best validation score."""
-    train, validation, test = parts
-    lambdas = grid(estimator.lambdas, Problem.from_cohort(train))
-    on_validation = np.zeros((len(lambdas), validation.n))
-    on_test = np.zeros((len(lambdas), test.n))
-    for group in range(train.n_groups):
-        path = _group_path(train.take(train.groups == group), lambdas)
-        for part, out in ((validation, on_validation), (test, on_test)):
-            rows = np.flatnonzero(part.groups == group)
-            X = part.X.take(rows)
-            for j, at in enumerate(path):
-                out[j, rows] = 0.5 * (1 + np.tanh(0.5 * (X.matvec(at.w) + at.b)))
-    best = int(np.argmax([_score(validation, p, estimator.selection) for p in on_validation]))
-    return on_test[best]
+def _ranked(cohort: AnyCohort, model: Predict) -> Ranking:
+    return ranking(Rows.of(cohort).derive(predicted, model), HeldOut.scored)
 
 
-def _group_path(cohort: Cohort, lambdas: Sequence[float]) -> list[Parameters]:
+def _unconstrained(train: AnyCohort, validation: AnyCohort, estimator: PURPLE) -> Predict:
+    """The model at the penalty with the best validation score."""
+    problem = problem_of(train)
+    lambdas = grid(estimator.lambdas, problem)
+    groups = train.gathered("groups")
+    paths = [
+        _group_path(problem, np.flatnonzero(groups == group), lambdas)
+        for group in range(train.n_groups)
+    ]
+    models = [partial(_by_group, list(at)) for at in zip(*paths, strict=True)]
+    return models[int(np.argmax([_score(validation, at, estimator.selection) for at in models]))]
+
+
+def _by_group(models: Sequence[Parameters], cohort: Cohort) -> FloatArray:
+    """p(s=1|x,g) by every group's own model."""
+    p = np.zeros(cohort.n)
+    for group, at in enumerate(models):
+        rows = np.flatnonzero(cohort.groups == group)
+        p[rows] = 0.5 * (1 + np.tanh(0.5 * (cohort.X.take(rows).matvec(at.w) + at.b)))
+    return p
+
+
+def _group_path(
+    whole: AnyProblem, rows: NDArray[np.int64], lambdas: Sequence[float]
+) -> list[Parameters]:
     """L1 logistic regression within one group: PURPLE's likelihood with c = 1 held fixed."""
-    whole = Problem.from_cohort(cohort)
-    problem = Problem(whole.X, whole.s, np.zeros_like(whole.g), whole.omega, 1)
-    if not problem.s.any():
-        return [Parameters(np.zeros(problem.X.n_cols), -30.0, np.zeros(1))] * len(lambdas)
+    if not len(rows) or not whole.counts(rows)[-1]:
+        return [Parameters(np.zeros(whole.n_cols), -30.0, np.zeros(1))] * len(lambdas)
+    problem = _as_one_group(whole.take(rows))
     weights = ridge(problem, 0.0, RIDGE_FLOOR)
     path: list[Parameters] = []
     for l1 in lambdas:
@@ -144,12 +170,28 @@ def _group_path(cohort: Cohort, lambdas: Sequence[float]) -> list[Parameters]:
     return path
 
 
-def _score(cohort: Cohort, p: FloatArray, selection: str) -> float:
+def _as_one_group(problem: AnyProblem) -> AnyProblem:
+    if isinstance(problem, Problem):
+        return _one_group(problem)
+    return replace(problem, parts=problem.derive(_one_group), n_groups=1)
+
+
+def _one_group(part: Problem) -> Problem:
+    return Problem(part.X, part.s, np.zeros_like(part.g), part.omega, 1, part.first_row)
+
+
+def _score(cohort: AnyCohort, model: Predict, selection: str) -> float:
     if selection == "auc":
-        return float(roc_auc_score(cohort.diagnosed, p, sample_weight=cohort.weights))
-    q = np.clip(p, 1e-12, 1 - 1e-12)
-    loss = np.where(cohort.diagnosed == 1, np.log(q), np.log1p(-q))
-    return float(np.average(loss, weights=cohort.weights))
+        return _ranked(cohort, model).auc
+    gained, weight = total(cohort.map(_log_likelihood, model))
+    return float(gained / weight)
+
+
+def _log_likelihood(cohort: Cohort, model: Predict) -> tuple[float, float]:
+    """Sums of the weighted log-likelihood, and of the weights."""
+    q, weight = np.clip(model(cohort), 1e-12, 1 - 1e-12), row_weights(cohort)
+    gained = np.where(cohort.diagnosed == 1, np.log(q), np.log1p(-q))
+    return float(weight @ gained), float(weight.sum())
 
 
 def _draw(ax: Axes, table: pd.DataFrame) -> None:

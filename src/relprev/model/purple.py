@@ -247,14 +247,15 @@ class PURPLE(BaseEstimator):
         """
         check_is_fitted(self)
         design = self._checked_design(X)
-        labels = np.asarray([str(label) for label in groups], dtype=object)
-        if len(labels) != design.n_rows:
-            raise InvalidInputError(f"groups has {len(labels)} values, X has {design.n_rows} rows")
+        codes, found = pd.factorize(np.asarray(groups, dtype=object), use_na_sentinel=False)
+        labels = [str(label) for label in found]
+        if len(codes) != design.n_rows:
+            raise InvalidInputError(f"groups has {len(codes)} values, X has {design.n_rows} rows")
         unknown = sorted(set(labels) - set(self.groups_))
         if unknown:
             raise InvalidInputError(f"groups holds {unknown}, not met in fit; met: {self.groups_}")
         position = {name: k for k, name in enumerate(self.groups_)}
-        numbers = np.array([position[label] for label in labels])
+        numbers = np.array([position[label] for label in labels], dtype=np.int64)[codes]
         return self._rates[numbers] * self._condition(design)
 
     def relative_prevalence(
