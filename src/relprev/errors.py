@@ -5,6 +5,7 @@ never contain a patient's row or identifier: positions and counts only.
 """
 
 __all__ = [
+    "ClusterError",
     "ConvergenceWarning",
     "DataWarning",
     "InvalidInputError",
@@ -53,6 +54,21 @@ class TooFewCasesError(InvalidInputError):
     ... except TooFewCasesError as error:
     ...     print(str(error).split("(")[0])
     fewer than two groups have 2 diagnosed patients or more
+    """
+
+
+class ClusterError(RelprevError, RuntimeError):
+    """A Dask cluster cannot be reached or cannot do the work; the message says what to do.
+
+    Examples
+    --------
+    >>> from relprev.cluster import connect
+    >>> try:
+    ...     with connect("tcp://127.0.0.1:1", timeout=0.2):
+    ...         pass
+    ... except ClusterError as error:
+    ...     print(str(error).split(";")[0])
+    no scheduler answers at tcp://127.0.0.1:1
     """
 
 

@@ -17,6 +17,7 @@ object on other memory).
 
 from __future__ import annotations
 
+import errno
 import mmap
 import os
 import shutil
@@ -29,6 +30,9 @@ from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
+
+from relprev.cluster import plain_errors
+from relprev.progress import passed
 
 ALIGNMENT = 64
 
@@ -127,9 +131,9 @@ class OutOfCore(Partitions):
         On memory-mapped arrays, see `map_file`.
     """
 
-    def __init__(self, parts: Sequence[Any], folder: _Scratch | None = None) -> None:
+    def __init__(self, parts: Sequence[Any], folder: Scratch | None = None) -> None:
         self._parts = list(parts)
-        self._folder = folder or _Scratch()
+        self._folder = folder or Scratch()
 
     def __len__(self) -> int:
         return len(self._parts)
@@ -137,7 +141,9 @@ class OutOfCore(Partitions):
     def map(
         self, function: Callable[..., Any], *shared: Any, each: Sequence[Any] | None = None
     ) -> list[Any]:
-        return [self._visit(k, function, shared, each) for k in range(len(self))]
+        results = [self._visit(k, function, shared, each) for k in range(len(self))]
+        passed()
+        return results
 
     def derive(
         self, function: Callable[..., Any], *shared: Any, each: Sequence[Any] | None = None
@@ -157,7 +163,7 @@ class OutOfCore(Partitions):
         part = self._parts[k]
         result = function(part, *(() if each is None else (each[k],)), *shared)
         for array in part.arrays().values():
-            _give_back(array)
+            give_back(array)
         return result
 
 
@@ -181,8 +187,9 @@ class OnCluster(Partitions):
     def map(
         self, function: Callable[..., Any], *shared: Any, each: Sequence[Any] | None = None
     ) -> list[Any]:
-        futures = self._submit(function, shared, each)
-        results: list[Any] = self._client.gather(futures)
+        with plain_errors():
+            results: list[Any] = self._client.gather(self._submit(function, shared, each))
+        passed()
         return results
 
     def derive(
@@ -242,8 +249,28 @@ def slices(rows: NDArray[np.int64], sizes: Sequence[int]) -> list[NDArray[np.int
 
 def map_file(path: str | Path) -> mmap.mmap:
     """A file as read-only memory."""
+    try:
+        return _mapped(path)
+    except OSError as error:
+        if error.errno != errno.EMFILE:
+            raise
+    allow_more_files()
+    return _mapped(path)
+
+
+def _mapped(path: str | Path) -> mmap.mmap:
     with Path(path).open("rb") as file:
         return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+
+
+def allow_more_files() -> None:
+    """Let this process have as many files open as the system allows it; each part is one."""
+    try:
+        import resource
+    except ImportError:  # Windows has no such limit
+        return
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 def _mapping(array: NDArray[Any]) -> mmap.mmap | None:
@@ -256,18 +283,24 @@ def _mapping(array: NDArray[Any]) -> mmap.mmap | None:
     return None
 
 
-def _give_back(array: NDArray[Any]) -> None:
+def give_back(array: NDArray[Any]) -> None:
     """Let the system drop the pages of a memory-mapped array; they are read again when needed."""
     mapping = _mapping(array)
     if mapping is not None and hasattr(mmap, "MADV_DONTNEED"):
         mapping.madvise(mmap.MADV_DONTNEED)
 
 
-class _Scratch:
-    """A private folder for derived parts, removed when nobody uses it any more."""
+class Scratch:
+    """A private folder for derived parts, removed when nobody uses it any more.
 
-    def __init__(self) -> None:
-        self.path = Path(tempfile.mkdtemp(prefix="relprev-"))
+    Parameters
+    ----------
+    inside : path, optional
+        Where to make it. Default: the system's folder for temporary files (``$TMPDIR``).
+    """
+
+    def __init__(self, inside: str | Path | None = None) -> None:
+        self.path = Path(tempfile.mkdtemp(prefix="relprev-", dir=inside))
         self._count = 0
         weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
 

@@ -95,7 +95,7 @@ def test_a_stopped_run_goes_on_where_it_was(finished, tables_study, monkeypatch)
         def never(*args, **options):
             raise AssertionError("made again")
 
-        patch.setattr(run_module, "build_cohorts", never)
+        patch.setattr(run_module, "study_cohorts", never)
         patch.setattr(Variable, "estimate", never)
         study.run(out, verbose=False)
     assert csv_files(out) == csv_files(finished[1])

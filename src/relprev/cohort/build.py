@@ -1,35 +1,69 @@
-"""From a source and a study to cohorts, one for each group variable."""
+"""From a source and a study to cohorts, one for each group variable.
+
+The included visits are gone through part by part, twice: to count them and to make the
+cohorts. In memory there is one part. Larger cohorts are written as they come, and no more
+than a part and a few bytes a visit are held.
+"""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 from numpy.typing import NDArray
 
-from relprev.cohort.cohort import Cohort
-from relprev.cohort.convert import as_cohort
-from relprev.cohort.matrix import CodeMatrix, code_matrix
+from relprev.cohort.cohort import Cohort, group_dtype
+from relprev.cohort.matrix import CodedPart, CodedVisits, coded_visits
+from relprev.cohort.partitioned import AnyCohort, PartitionedCohort, PartsWriter
 from relprev.cohort.selection import MISSING, Selected, select_visits
 from relprev.cohort.spec import CohortSpec, GroupVariable
 from relprev.errors import DataWarning, InvalidInputError, TooFewCasesError
+from relprev.partitions import Scratch
 from relprev.progress import progress
 from relprev.sources.attrition import Attrition, Step
 from relprev.sources.source import Source, reading
 
+ROWS_PER_PART = 1_000_000
+Mask = NDArray[np.bool_]
+
 
 @dataclass(frozen=True, eq=False)
 class BuiltCohort:
-    """A cohort and how it came about; ``left_out`` maps groups too small for it to why."""
+    """A cohort and how it came about.
+
+    Parameters
+    ----------
+    name : str
+        Of the group variable.
+    cohort : Cohort
+        The visits.
+    attrition : Attrition
+        How many visits were left after every step.
+    left_out : mapping of group to reason
+        Groups too small for the cohort, and why.
+
+    Examples
+    --------
+    >>> from relprev.cohort import as_cohort
+    >>> from relprev.sources import Attrition, Step
+    >>> cohort = as_cohort([[1.0], [0.0]], [1, 0], groups=["a", "b"])
+    >>> steps = Attrition((Step("visits in the files", 2, None),))
+    >>> BuiltCohort("ward", cohort, steps, {"c": "only 3 visits"}).left_out["c"]
+    'only 3 visits'
+    """
 
     name: str
-    cohort: Cohort
+    cohort: AnyCohort
     attrition: Attrition
     left_out: Mapping[str, str] = field(default_factory=dict)
+    visits: Mask = field(default_factory=lambda: np.empty(0, dtype=bool))
 
 
 @reading("the source")
@@ -39,9 +73,11 @@ def build_cohorts(
     *,
     groups: Sequence[str] | None = None,
     keep_ids: bool = False,
+    folder: str | Path | None = None,
+    rows_per_part: int = ROWS_PER_PART,
     verbose: bool = False,
 ) -> dict[str, BuiltCohort]:
-    """Make the study's cohorts from a source.
+    """Make the study's cohorts from a source, in memory or, with ``folder``, on disk in parts.
 
     All cohorts have the same features, counted in the included visits before any group
     variable leaves some out.
@@ -49,7 +85,9 @@ def build_cohorts(
     Parameters
     ----------
     spec : CohortSpec
+        What is wanted.
     source : Source
+        Visits and codes.
     groups : sequence of str, optional
         Names of the group variables wanted. Default: all of the study's.
     keep_ids : bool
@@ -59,7 +97,8 @@ def build_cohorts(
 
     Returns
     -------
-    dict of group variable's name to BuiltCohort
+    dict of str to BuiltCohort
+        By the group variable's name.
 
     Examples
     --------
@@ -82,28 +121,40 @@ def build_cohorts(
     [5, 4, 4, 4]
     """
     variables = _wanted(spec, groups)
-    with progress("Cohort", 2 + len(variables), verbose) as advance:
+    if folder is not None:
+        folder = Path(folder)
+        if keep_ids:
+            raise InvalidInputError("keep_ids: not with folder; identifiers are never written")
+        if rows_per_part < 1:
+            raise InvalidInputError(f"rows_per_part must be 1 or more, got {rows_per_part}")
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with progress("Cohort", 4, verbose) as advance:
         advance("inclusion rules")
-        selected = select_visits(spec, source, variables)
-        advance("codes")
-        matrix = code_matrix(spec, source, selected)
-        if not matrix.feature_names:
-            raise InvalidInputError(
-                "no feature is left: the included visits have no code, of the roles asked for, "
-                "beyond the condition's own that is seen often enough (min_count is "
-                f"{spec.features.min_count})"
+        size = None if folder is None else rows_per_part
+        selected = select_visits(spec, source, variables, size, keep_ids)
+        with closing(selected):
+            advance("codes")
+            coded = coded_visits(
+                spec, source, selected, None if folder is None else Scratch(folder)
             )
-        patients = _patients(selected)
-        kept, attrition = _with_codes(spec, selected, matrix, patients)
-        built = {}
-        for variable in variables:
-            advance(variable.name)
-            rows, steps, left_out = _group_rows(variable, selected, kept, patients)
-            cohort = _cohort(spec, variable, selected, matrix, rows, patients, keep_ids)
-            built[variable.name] = BuiltCohort(
-                variable.name, cohort, attrition.then(*steps), left_out
-            )
-    return built
+            if not coded.feature_names:
+                raise InvalidInputError(
+                    "no feature is left: the included visits have no code, of the roles asked "
+                    "for, beyond the condition's own that is seen often enough (min_count is "
+                    f"{spec.features.min_count})"
+                )
+            makers = [_Maker(spec, variable, selected, coded) for variable in variables]
+            advance("groups")
+            columns = [f"group:{variable.name}" for variable in variables]
+            for part in _parts(selected, coded.parts, columns):
+                for maker in makers:
+                    maker.count(part)
+            for maker in makers:
+                maker.decide()
+            advance("cohorts")
+            columns += ["visit", *selected.design, *(["visit_id"] if keep_ids else [])]
+            cohorts = _made(makers, _parts(selected, coded, columns), folder)
+    return {maker.name: maker.built(cohort) for maker, cohort in zip(makers, cohorts, strict=True)}
 
 
 def _wanted(spec: CohortSpec, groups: Sequence[str] | None) -> tuple[GroupVariable, ...]:
@@ -116,100 +167,218 @@ def _wanted(spec: CohortSpec, groups: Sequence[str] | None) -> tuple[GroupVariab
     return tuple(variable for variable in spec.groups if variable.name in groups)
 
 
-def _patients(selected: Selected) -> NDArray[np.int64] | None:
-    """Patients as numbers, None where the source does not identify them."""
-    column = selected.table.column("patient")
-    if column.null_count == len(column):
-        return None
-    return np.asarray(pd.factorize(column.to_pandas())[0], dtype=np.int64)
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """Included visits: their columns, codes and patients."""
+
+    table: pa.Table
+    coded: CodedPart
+    patients: NDArray[np.int32] | None
+
+    def column(self, name: str) -> Any:
+        """Values of the rows, None where the source has none."""
+        return self.table.column(name).to_pandas() if name in self.table.column_names else None
 
 
-def _step(words: str, rows: NDArray[np.int64], patients: NDArray[np.int64] | None) -> Step:
-    return Step(words, len(rows), None if patients is None else len(np.unique(patients[rows])))
+def _parts(
+    selected: Selected, coded: Iterable[CodedPart], columns: Sequence[str]
+) -> Iterator[_Part]:
+    for k, part in enumerate(coded):
+        patients = None if selected.patients is None else selected.patients[selected.rows(k)]
+        yield _Part(selected.read(k, *columns), part, patients)
 
 
-def _with_codes(
-    spec: CohortSpec, selected: Selected, matrix: CodeMatrix, patients: NDArray[np.int64] | None
-) -> tuple[NDArray[np.int64], Attrition]:
-    """Rows that stay after the rule for visits without any code."""
-    if spec.without_codes == "keep":
-        return np.arange(selected.n), selected.attrition
-    rows = np.flatnonzero(matrix.has_code)
-    return rows, selected.attrition.then(_step("at least one code", rows, patients))
+def _made(
+    makers: Sequence[_Maker], parts: Iterator[_Part], folder: Path | None
+) -> Sequence[AnyCohort]:
+    """The cohorts, in memory if there is one part, or written part by part."""
+    if folder is None:
+        (only,) = parts
+        return [maker.make(only) for maker in makers]
+    places = [folder / f"cohort-{number}" for number in range(len(makers))]
+    with ExitStack() as stack:
+        writers = [stack.enter_context(PartsWriter(place)) for place in places]
+        for part in parts:
+            for maker, writer in zip(makers, writers, strict=True):
+                if maker.has_rows(part):
+                    writer.add(maker.make(part))
+    return [PartitionedCohort.open(place) for place in places]
 
 
-def _group_rows(
-    variable: GroupVariable,
-    selected: Selected,
-    kept: NDArray[np.int64],
-    patients: NDArray[np.int64] | None,
-) -> tuple[NDArray[np.int64], list[Step], dict[str, str]]:
-    """Rows with a group, the steps that led there, and groups left out with the reason."""
-    position = selected.table.column(f"group:{variable.name}").to_numpy()[kept]
-    names = selected.group_names[variable.name]
-    rows, position = kept[position != MISSING], position[position != MISSING]
-    steps = [] if variable.missing else [_step(f"{variable.name} known", rows, patients)]
-    if variable.recode:
-        rows, position = rows[position >= 0], position[position >= 0]
-        steps.append(_step(f"{variable.name} in one of the study's groups", rows, patients))
-    size = np.bincount(position, minlength=len(names))
-    small = np.flatnonzero(size < max(variable.minimum_size, 1))
-    if len(small):
-        left_out = ", ".join(names[k] for k in small)
-        warnings.warn(
-            DataWarning(
-                f"{variable.name}: left out for having fewer than "
-                f"{max(variable.minimum_size, 1):,} visits: {left_out}"
-            ),
-            stacklevel=4,
+class _Maker:
+    """Makes the cohort of one group variable: all parts are counted, then made."""
+
+    def __init__(
+        self, spec: CohortSpec, variable: GroupVariable, selected: Selected, coded: CodedVisits
+    ) -> None:
+        self.name = variable.name
+        self._spec, self._variable = spec, variable
+        self._attrition, self._feature_names = selected.attrition, coded.feature_names
+        self._names = selected.group_names[variable.name]
+        n_patients = None if selected.patients is None else int(selected.patients.max()) + 1
+        self._coded, self._known, self._grouped, self._large = (
+            _Tally(n_patients) for _ in range(4)
         )
-        rows = rows[~np.isin(position, small)]
-        words = f"{variable.name} group of {max(variable.minimum_size, 1):,} visits or more"
-        steps.append(_step(words, rows, patients))
-    if len(names) - len(small) < 2:
-        raise InvalidInputError(
-            f"{variable.name}: {len(names) - len(small)} of the study's groups {list(names)} have "
-            "visits, at least two are needed; compare the recode with the source's values"
+        self._size, self._diagnosed = np.zeros((2, len(self._names)), dtype=np.int64)
+        self._visits = np.zeros(len(selected.row_of_visit), dtype=bool)
+        self._patients = _PatientNumbers(n_patients or 0)
+        self._labels = {name: _Labels() for name in ("stratum", "psu")}
+
+    def count(self, part: _Part) -> None:
+        """Count a part's visits, step by step."""
+        coded, known, grouped = self._steps(part)
+        for tally, rows in (
+            (self._coded, coded), (self._known, known), (self._grouped, grouped)
+        ):  # fmt: skip
+            tally.add(rows, part.patients)
+        position = self._position(part)
+        self._size += np.bincount(position[grouped], minlength=len(self._names))
+        hit = grouped & (part.coded.diagnosed == 1)
+        self._diagnosed += np.bincount(position[hit], minlength=len(self._names))
+
+    def decide(self) -> None:
+        """Leave small groups out, and fail if nothing is left to compare."""
+        variable, names = self._variable, self._names
+        is_small = self._size < self._smallest
+        self._small = [name for name, small in zip(names, is_small, strict=True) if small]
+        if self._small:
+            warnings.warn(
+                DataWarning(
+                    f"{self.name}: left out for having fewer than {self._smallest:,} visits: "
+                    f"{', '.join(self._small)}"
+                ),
+                stacklevel=4,
+            )
+        kept = np.flatnonzero(~is_small)
+        if len(kept) < 2:
+            raise InvalidInputError(
+                f"{variable.name}: {len(kept)} of the study's groups {list(names)} have visits, at "
+                "least two are needed; compare the recode with the source's values"
+            )
+        visits, diagnosed = int(self._size[kept].sum()), int(self._diagnosed[kept].sum())
+        if not diagnosed:
+            raise TooFewCasesError(
+                f"no visit of the {variable.name} cohort ({visits:,} visits) has a code of "
+                f"{self._spec.condition.name!r}; check the code set, the versions (ICD9, ICD10) "
+                "and the spelling of the codes in the source"
+            )
+        if diagnosed == visits:
+            raise InvalidInputError(
+                f"all visits of the {variable.name} cohort have a code of "
+                f"{self._spec.condition.name!r}; a comparison needs visits without it"
+            )
+        self._group_names = tuple(names[k] for k in kept)
+        self._number = np.full(len(names), -1)
+        self._number[kept] = np.arange(len(kept))
+
+    def has_rows(self, part: _Part) -> bool:
+        """Whether any visit of a part belongs to the cohort."""
+        return bool(self._rows(part).any())
+
+    def make(self, part: _Part) -> Cohort:
+        """The cohort's visits in a part."""
+        mask = self._rows(part)
+        self._large.add(mask, part.patients)
+        self._visits[part.table.column("visit").to_numpy()[mask]] = True
+        rows = np.flatnonzero(mask)
+        group = self._number[self._position(part)[rows]]
+
+        def column(name: str) -> Any:
+            values = part.column(name)
+            return None if values is None else values.take(rows)
+
+        def labels(name: str) -> NDArray[np.int32] | None:
+            values = column(name)
+            return None if values is None else self._labels[name](values)
+
+        weights, ids = column("weight"), column("visit_id")
+        return Cohort(
+            X=part.coded.X if mask.all() else part.coded.X.take(rows),
+            diagnosed=part.coded.diagnosed[rows],
+            groups=group.astype(group_dtype(len(self._group_names))),
+            group_names=self._group_names,
+            weights=None if weights is None else weights.to_numpy(np.float64),
+            clusters=None if part.patients is None else self._patients(part.patients[rows]),
+            strata=labels("stratum"),
+            psus=labels("psu"),
+            feature_names=self._feature_names,
+            ids=None if ids is None else np.asarray(ids),
         )
-    reason = f"fewer than {max(variable.minimum_size, 1):,} visits"
-    return rows, steps, {names[k]: reason for k in small}
+
+    def built(self, cohort: AnyCohort) -> BuiltCohort:
+        """The cohort with what led to it."""
+        name, variable = self.name, self._variable
+        steps = []
+        if self._spec.without_codes == "drop":
+            steps.append(self._coded.step("at least one code"))
+        if not variable.missing:
+            steps.append(self._known.step(f"{name} known"))
+        if variable.recode:
+            steps.append(self._grouped.step(f"{name} in one of the study's groups"))
+        if self._small:
+            steps.append(self._large.step(f"{name} group of {self._smallest:,} visits or more"))
+        reason = f"fewer than {self._smallest:,} visits"
+        left_out = dict.fromkeys(self._small, reason)
+        return BuiltCohort(name, cohort, self._attrition.then(*steps), left_out, self._visits)
+
+    @property
+    def _smallest(self) -> int:
+        return max(self._variable.minimum_size, 1)
+
+    def _position(self, part: _Part) -> NDArray[np.int16]:
+        return part.table.column(f"group:{self.name}").to_numpy()
+
+    def _steps(self, part: _Part) -> tuple[Mask, Mask, Mask]:
+        """Visits with a code, of these with a known group, of these in a group of the study."""
+        position = self._position(part)
+        has_code = part.coded.has_code
+        coded = has_code if self._spec.without_codes == "drop" else np.ones_like(has_code)
+        known = coded & (position != MISSING)
+        return coded, known, known & (position >= 0)
+
+    def _rows(self, part: _Part) -> Mask:
+        """Visits of the cohort."""
+        grouped = self._steps(part)[-1]
+        return grouped & (self._number[self._position(part)] >= 0)
 
 
-def _cohort(
-    spec: CohortSpec,
-    variable: GroupVariable,
-    selected: Selected,
-    matrix: CodeMatrix,
-    rows: NDArray[np.int64],
-    patients: NDArray[np.int64] | None,
-    keep_ids: bool,
-) -> Cohort:
-    diagnosed = matrix.diagnosed[rows]
-    if not diagnosed.any():
-        raise TooFewCasesError(
-            f"no visit of the {variable.name} cohort ({len(rows):,} visits) has a code of "
-            f"{spec.condition.name!r}; check the code set, the versions (ICD9, ICD10) and the "
-            "spelling of the codes in the source"
-        )
-    everything = len(rows) == selected.n
+class _Tally:
+    """Visits and, if patients are identified, different patients."""
 
-    def column(name: str) -> Any:
-        values = selected.table.column(name)
-        if values.null_count == len(values):
-            return None
-        series = values.to_pandas()
-        return series if everything else series.take(rows)
+    def __init__(self, n_patients: int | None) -> None:
+        self._visits = 0
+        self._seen = None if n_patients is None else np.zeros(n_patients, dtype=bool)
 
-    position = selected.table.column(f"group:{variable.name}").to_numpy()[rows]
-    names = pd.Index(list(selected.group_names[variable.name]))
-    return as_cohort(
-        matrix.X if everything else matrix.X.take(rows),
-        diagnosed,
-        groups=pd.Categorical.from_codes(position, names),
-        sample_weight=column("weight"),
-        clusters=None if patients is None else patients[rows],
-        strata=column("stratum"),
-        psus=column("psu"),
-        feature_names=matrix.feature_names,
-        ids=column("visit_id") if keep_ids else None,
-    )
+    def add(self, rows: Mask, patients: NDArray[np.int32] | None) -> None:
+        self._visits += int(np.count_nonzero(rows))
+        if self._seen is not None and patients is not None:
+            self._seen[patients[rows]] = True
+
+    def step(self, words: str) -> Step:
+        return Step(words, self._visits, None if self._seen is None else int(self._seen.sum()))
+
+
+class _PatientNumbers:
+    """Patients numbered anew in the order in which they appear, part after part."""
+
+    def __init__(self, n_patients: int) -> None:
+        self._number = np.full(n_patients, -1, dtype=np.int32)
+        self._count = 0
+
+    def __call__(self, patients: NDArray[np.int32]) -> NDArray[np.int32]:
+        new = pd.unique(patients[self._number[patients] < 0])
+        self._number[new] = np.arange(self._count, self._count + len(new), dtype=np.int32)
+        self._count += len(new)
+        return self._number[patients]
+
+
+class _Labels:
+    """Numbers for a few labels in the order in which they appear, part after part."""
+
+    def __init__(self) -> None:
+        self._number: dict[Any, int] = {}
+
+    def __call__(self, values: pd.Series) -> NDArray[np.int32]:
+        code, different = pd.factorize(values)
+        numbers = [self._number.setdefault(label, len(self._number)) for label in different]
+        return np.array(numbers, dtype=np.int32)[code]

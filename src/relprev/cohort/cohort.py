@@ -16,6 +16,11 @@ from relprev.errors import InvalidInputError
 ROW_FIELDS = ("diagnosed", "groups", "weights", "clusters", "strata", "psus", "ids")
 
 
+def group_dtype(n_groups: int) -> Any:
+    """Smallest type that holds every group's number."""
+    return np.uint8 if n_groups <= 256 else np.uint16
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Cohort:
     """Visits with symptoms, group and recorded diagnosis. Frozen and validated.
@@ -127,6 +132,11 @@ class Cohort:
         """Number of features."""
         return self.X.n_cols
 
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """What is known of every visit: diagnosed, groups and perhaps weights, clusters, ..."""
+        return tuple(name for name in ROW_FIELDS if getattr(self, name) is not None)
+
     def __len__(self) -> int:
         return self.n
 
@@ -232,6 +242,31 @@ class Cohort:
         number[kept] = np.arange(len(kept))
         names = tuple(self.group_names[k] for k in kept)
         return replace(self, groups=number[self.groups], group_names=names)
+
+    def without(self, *names: str) -> Cohort:
+        """The same visits without some of what is known of them.
+
+        Parameters
+        ----------
+        *names : str
+            Of "weights", "clusters", "strata", "psus", "ids".
+
+        Returns
+        -------
+        Cohort
+            These are None in it.
+        """
+        return replace(self, **dict.fromkeys(names))  # type: ignore[arg-type]
+
+    def collected(self) -> Cohort:
+        """The cohort in memory: itself.
+
+        Returns
+        -------
+        Cohort
+            This one.
+        """
+        return self
 
     def save(self, path: str | Path) -> None:
         """Write to one file, whole or not at all. See `relprev.cohort.storage`.

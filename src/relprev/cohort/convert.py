@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from relprev.cohort.cohort import Cohort
+from relprev.cohort.cohort import Cohort, group_dtype
 from relprev.cohort.partitioned import AnyCohort, PartitionedCohort
 from relprev.design import as_design
 from relprev.design.convert import listed
@@ -166,7 +166,7 @@ def _group_numbers(groups: Any) -> tuple[NDArray[Any], tuple[str, ...]]:
     if len(set(names)) < len(names):
         twice = sorted({name for name in names if names.count(name) > 1})
         raise InvalidInputError(f"groups holds values that print alike: {listed(twice)}")
-    return numbers.astype(np.uint8 if len(names) <= 256 else np.uint16), names
+    return numbers.astype(group_dtype(len(names))), names
 
 
 def _weights(sample_weight: Any) -> NDArray[np.float64] | None:

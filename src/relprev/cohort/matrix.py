@@ -5,14 +5,18 @@ by batch, as one number each,
 
     key = row * K + feature        (K features),
 
-sorted, and freed of repetitions; then key // K is the row and key % K the column. Memory
-is that of the result, whatever the size of the source, and the order of its rows does
-not matter.
+sorted, and freed of repetitions; then key // K is the row and key % K the column. The order
+of the source's rows does not matter. The visits come in parts. One part stays in memory;
+several wait in files, and memory holds one of them at a time.
 """
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -20,55 +24,134 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from relprev.codes import roll_up
-from relprev.cohort.selection import Selected
+from relprev.cohort.selection import BATCH_ROWS, Selected
 from relprev.cohort.spec import CohortSpec, Extra
 from relprev.design import BinaryCSR
+from relprev.partitions import Scratch, give_back
 from relprev.sources.source import Source, quoted
 
-BATCH_ROWS = 1_000_000
 NUMBER_BITS = 32  # of a code's number, below the row's
 Keys = NDArray[np.int64]
+Extras = list[tuple[Extra, list[str]]]  # with the values or ranges that get a column
 
 
 @dataclass(frozen=True, eq=False)
-class CodeMatrix:
-    """X, its feature names, and what else the codes say of every row.
-
-    ``diagnosed`` and ``has_code`` are of shape (n,).
-    """
+class CodedPart:
+    """What the codes say of a part's rows: X, ``diagnosed`` and ``has_code``, of shape (n,)."""
 
     X: BinaryCSR
-    feature_names: tuple[str, ...]
     diagnosed: NDArray[np.uint8]
     has_code: NDArray[np.bool_]
 
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """All arrays that grow with the rows."""
+        return self.X.to_arrays() | {"diagnosed": self.diagnosed, "has_code": self.has_code}
 
-def code_matrix(spec: CohortSpec, source: Source, selected: Selected) -> CodeMatrix:
-    """The design matrix of the included visits; the condition's codes become ``diagnosed``."""
-    codes, parts = _recorded(source, selected)
+    def with_arrays(self, arrays: dict[str, NDArray[Any]]) -> CodedPart:
+        """The same part on other memory."""
+        return CodedPart(self.X.with_arrays(arrays), arrays["diagnosed"], arrays["has_code"])
+
+
+@dataclass(frozen=True, eq=False)
+class CodedVisits:
+    """The parts in turn, with the features that are common enough.
+
+    Parameters
+    ----------
+    parts : list of CodedPart
+        With all features.
+    number : integer array
+        New number of every feature, -1 where it is left out.
+    feature_names : tuple of str
+        Of those that are not.
+    """
+
+    parts: list[CodedPart]
+    number: Keys
+    feature_names: tuple[str, ...]
+
+    def __iter__(self) -> Iterator[CodedPart]:
+        for part in self.parts:
+            yield CodedPart(self._common(part.X), part.diagnosed, part.has_code)
+            for array in part.arrays().values():
+                give_back(array)
+
+    def _common(self, X: BinaryCSR) -> BinaryCSR:
+        if len(self.feature_names) == X.n_cols:
+            return X
+        column = self.number[X.indices]
+        kept = column >= 0
+        before = np.concatenate([[0], np.cumsum(kept)])
+        return BinaryCSR(before[X.indptr], column[kept], len(self.feature_names))
+
+
+def coded_visits(
+    spec: CohortSpec, source: Source, selected: Selected, scratch: Scratch | None = None
+) -> CodedVisits:
+    """The design matrix of the included visits; the condition's codes become ``diagnosed``.
+
+    With ``scratch`` parts are kept in files there.
+    """
+    spool = _Spool(selected, scratch)
+    codes = _recorded(source, selected, spool)
     condition = spec.condition.cut_to(source.code_lengths)
     is_label = np.array([(version, code) in condition for version, code, _ in codes], dtype=bool)
     feature, names = _features(spec, codes, is_label)
-    extra_names, extra_keys = _extra_features(spec.features.extra, selected, len(names))
-    names += extra_names
-    diagnosed = np.zeros(selected.n, dtype=np.uint8)
-    has_code = np.zeros(selected.n, dtype=bool)
-    for k, part in enumerate(parts):
-        row, number = part >> NUMBER_BITS, part & (2**NUMBER_BITS - 1)
-        has_code[row] = True
-        diagnosed[row[is_label[number]]] = 1
-        column = feature[number]
-        used = column >= 0
-        parts[k] = row[used] * len(names) + column[used]
-    parts += [rows * len(names) + column for rows, column in extra_keys]
-    X, kept = _matrix(parts, selected.n, len(names), spec.features.min_count)
-    return CodeMatrix(X, tuple(names[k] for k in kept), diagnosed, has_code)
-
-
-def _recorded(source: Source, selected: Selected) -> tuple[list[tuple[str, str, str]], list[Keys]]:
-    """The different (version, code, role), and the recorded ones as row * 2**32 + number."""
-    numbers: dict[tuple[str, str, str], int] = {}
+    extras = [(extra, _labels(extra, selected)) for extra in spec.features.extra]
+    first_extra = len(names)
+    names += [_name(extra, label) for extra, labels in extras for label in labels]
+    count = np.zeros(len(names), dtype=np.int64)
     parts = []
+    for k in range(selected.n_parts):
+        more = _extra_keys(extras, selected, k, first_extra, len(names))
+        part = _coded(spool.take(k), more, is_label, feature, selected.size(k), len(names))
+        count += part.X.nonzero_squares()[1]
+        parts.append(part if scratch is None else part.with_arrays(scratch.spill(part.arrays())))
+    kept = np.flatnonzero(count > spec.features.min_count)
+    number = np.full(len(names), -1, dtype=np.int64)
+    number[kept] = np.arange(len(kept))
+    return CodedVisits(parts, number, tuple(names[k] for k in kept))
+
+
+class _Spool:
+    """The recorded codes of every part as (row in the part) * 2**32 + number of the code.
+
+    One part is kept in memory; with ``scratch``, every part in a file.
+    """
+
+    def __init__(self, selected: Selected, scratch: Scratch | None) -> None:
+        self._rows_per_part = selected.rows_per_part
+        self._keys: list[Keys] = []
+        self._scratch = scratch
+
+    def add(self, row: NDArray[np.int32], number: Keys) -> None:
+        keys = (row.astype(np.int64) % self._rows_per_part << NUMBER_BITS) | number
+        if self._scratch is None:
+            self._keys.append(keys)
+            return
+        part = row // self._rows_per_part
+        for k in np.unique(part):
+            with self._file(k).open("ab") as file:
+                keys[part == k].tofile(file)
+
+    def take(self, k: int) -> Keys:
+        """A part's keys, which are then forgotten."""
+        if self._scratch is None:
+            keys, self._keys = self._keys, []
+            return np.concatenate(keys) if keys else np.empty(0, np.int64)
+        file = self._file(k)
+        found = np.fromfile(file, np.int64) if file.exists() else np.empty(0, np.int64)
+        file.unlink(missing_ok=True)
+        return found
+
+    def _file(self, k: int) -> Path:
+        assert self._scratch is not None
+        return self._scratch.path / f"codes-{k}.bin"
+
+
+def _recorded(source: Source, selected: Selected, spool: _Spool) -> list[tuple[str, str, str]]:
+    """Spool the recorded codes; returns the different (version, code, role) by their number."""
+    numbers: dict[tuple[str, str, str], int] = {}
     for version, role in source.query("SELECT DISTINCT version, role FROM codes ORDER BY ALL"):
         same_role = "role IS NULL" if role is None else f"role = {quoted(role)}"
         reader = source.connection.sql(
@@ -82,15 +165,13 @@ def _recorded(source: Source, selected: Selected) -> tuple[list[tuple[str, str, 
             )  # fmt: skip
             row = selected.row_of_visit[batch.column(0).to_numpy()]
             kept = row >= 0
-            key = row[kept].astype(np.int64) << NUMBER_BITS
-            key |= number[code.indices.to_numpy()[kept]]
-            parts.append(key)
-    return list(numbers), parts
+            spool.add(row[kept], number[code.indices.to_numpy()[kept]])
+    return list(numbers)
 
 
 def _features(
     spec: CohortSpec, codes: list[tuple[str, str, str]], is_label: NDArray[np.bool_]
-) -> tuple[NDArray[np.int64], list[str]]:
+) -> tuple[Keys, list[str]]:
     """Feature number of every code (-1: not a feature) and the features' names."""
     roles = spec.features.roles
     used = [not label and (not roles or role in roles)
@@ -104,64 +185,86 @@ def _features(
     return np.array(numbers, dtype=np.int64), names
 
 
-def _extra_features(
-    extras: tuple[Extra, ...], selected: Selected, first: int
-) -> tuple[list[str], list[tuple[Keys, Keys]]]:
-    """Names, and (rows, columns) of the ones, of features that are not codes."""
-    names: list[str] = []
-    keys = []
-    for extra in extras:
-        values = selected.table.column(f"extra:{extra.column}").combine_chunks()
-        position, labels = _ranges(extra, values) if extra.edges else _values(extra, values)
-        rows = np.flatnonzero(position >= 0)
-        keys.append((rows, first + len(names) + position[rows]))
-        names += labels
-    return names, keys
+def _coded(
+    keys: Keys, extra: list[Keys], is_label: NDArray[np.bool_], feature: Keys, n_rows: int,
+    n_features: int,
+) -> CodedPart:  # fmt: skip
+    """One part, from its spooled codes and the keys of features that are not codes."""
+    diagnosed = np.zeros(n_rows, dtype=np.uint8)
+    has_code = np.zeros(n_rows, dtype=bool)
+    end = 0
+    for start in range(0, len(keys), BATCH_ROWS):  # in place, to save memory
+        batch = keys[start : start + BATCH_ROWS]
+        row, number = batch >> NUMBER_BITS, batch & (2**NUMBER_BITS - 1)
+        has_code[row] = True
+        diagnosed[row[is_label[number]]] = 1
+        column = feature[number]
+        used = row[column >= 0] * n_features + column[column >= 0]
+        keys[end : end + len(used)] = used
+        end += len(used)
+    keys = np.concatenate([keys[:end], *extra]) if extra else keys[:end]
+    return CodedPart(_matrix(keys, n_rows, n_features), diagnosed, has_code)
 
 
-def _ranges(extra: Extra, values: pa.Array) -> tuple[Keys, list[str]]:
-    edges = np.array(extra.edges)
-    number = pc.cast(values, pa.float64()).to_numpy(zero_copy_only=False)
-    position = np.where(np.isnan(number), -1, np.searchsorted(edges, number, side="right") - 1)
-    ends = [f"{edge:g}" for edge in edges[1:]] + ["inf"]
-    return position, [
-        f"{extra.column}:[{edge:g},{end})" for edge, end in zip(edges, ends, strict=True)
-    ]
-
-
-def _values(extra: Extra, values: pa.Array) -> tuple[Keys, list[str]]:
-    """The commonest value is the reference: it has no column."""
-    text = pc.cast(values, pa.string())
-    counts = sorted(
-        ((item["counts"], item["values"]) for item in pc.value_counts(text).to_pylist()
-         if item["values"] is not None),
-        key=lambda pair: (-pair[0], pair[1]),
-    )  # fmt: skip
-    kept = sorted(value for _, value in counts[1:])
-    index = pc.index_in(text, value_set=pa.array(kept, pa.string()))
-    position = pc.fill_null(index, -1).to_numpy(zero_copy_only=False).astype(np.int64)
-    return position, [f"{extra.column}={value}" for value in kept]
-
-
-def _matrix(
-    parts: list[Keys], n_rows: int, n_features: int, min_count: int
-) -> tuple[BinaryCSR, NDArray[np.int64]]:
-    """X with the features seen more than ``min_count`` times, and their numbers."""
-    keys = np.concatenate(parts) if parts else np.empty(0, np.int64)
-    parts.clear()
+def _matrix(keys: Keys, n_rows: int, n_features: int) -> BinaryCSR:
+    """X from row * n_features + column, in any order and with repetitions."""
     keys.sort()
     if len(keys):
         keys = keys[np.concatenate([[True], keys[1:] != keys[:-1]])]
     width = max(n_features, 1)
-    column = keys % width
-    count = np.bincount(column, minlength=n_features)
-    kept = np.flatnonzero(count > min_count)
-    new_number = np.full(width, -1, dtype=np.int64)
-    new_number[kept] = np.arange(len(kept))
-    column = new_number[column]
-    row = keys // width
-    if len(kept) < n_features:
-        row, column = row[column >= 0], column[column >= 0]
-    indptr = np.zeros(n_rows + 1, dtype=np.int64)
-    np.cumsum(np.bincount(row, minlength=n_rows), out=indptr[1:])
-    return BinaryCSR(indptr, column, len(kept)), kept
+    indptr = np.searchsorted(keys, np.arange(n_rows + 1) * width)
+    return BinaryCSR(indptr, np.remainder(keys, width, out=keys), n_features)
+
+
+# -- features that are not codes -----------------------------------------------------------
+
+
+def _labels(extra: Extra, selected: Selected) -> list[str]:
+    """Ranges, or all values but the commonest, which is the reference."""
+    if extra.edges:
+        ends = [f"{edge:g}" for edge in extra.edges[1:]] + ["inf"]
+        return [f"[{edge:g},{end})" for edge, end in zip(extra.edges, ends, strict=True)]
+    counts: Counter[Any] = Counter()
+    for k in range(selected.n_parts):
+        found = pc.value_counts(_text(_values(extra, selected, k))).to_pylist()
+        counts.update({item["values"]: item["counts"] for item in found})
+    counts.pop(None, None)
+    by_count = sorted(counts, key=lambda value: (-counts[value], value))
+    return sorted(by_count[1:])
+
+
+def _name(extra: Extra, label: str) -> str:
+    return f"{extra.column}{':' if extra.edges else '='}{label}"
+
+
+def _extra_keys(
+    extras: Extras, selected: Selected, part: int, first: int, n_features: int
+) -> list[Keys]:
+    """row * n_features + column of a part's ones, extra by extra."""
+    keys = []
+    for extra, labels in extras:
+        values = _values(extra, selected, part)
+        position = _range(extra, values) if extra.edges else _index(values, labels)
+        rows = np.flatnonzero(position >= 0)
+        keys.append(rows * n_features + first + position[rows])
+        first += len(labels)
+    return keys
+
+
+def _values(extra: Extra, selected: Selected, part: int) -> pa.Array:
+    return selected.read(part, f"extra:{extra.column}").column(0).combine_chunks()
+
+
+def _range(extra: Extra, values: pa.Array) -> Keys:
+    number = pc.cast(values, pa.float64()).to_numpy(zero_copy_only=False)
+    place = np.searchsorted(np.array(extra.edges), number, side="right") - 1
+    return np.where(np.isnan(number), -1, place)
+
+
+def _index(values: pa.Array, labels: list[str]) -> Keys:
+    index = pc.index_in(_text(values), value_set=pa.array(labels, pa.string()))
+    return pc.fill_null(index, -1).to_numpy(zero_copy_only=False).astype(np.int64)
+
+
+def _text(values: pa.Array) -> pa.Array:
+    return pc.cast(values, pa.string())

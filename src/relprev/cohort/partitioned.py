@@ -14,6 +14,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
+import socket
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -24,11 +25,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from relprev.cluster import require_ready
 from relprev.cohort.cohort import ROW_FIELDS, Cohort
 from relprev.design import BinaryCSR, Dense, Design, FloatCSR
 from relprev.design.csr import stacked
-from relprev.errors import InvalidInputError
-from relprev.partitions import OnCluster, OutOfCore, Partitions, map_file
+from relprev.errors import ClusterError, InvalidInputError
+from relprev.partitions import OnCluster, OutOfCore, Partitions, Scratch, map_file
 
 FORMAT = 1
 HEADER = "cohort.json"
@@ -49,7 +51,9 @@ class PartitionedCohort:
     n_cols : int
         Number of features.
     group_names : tuple of str
+        Names of the groups.
     feature_names : tuple of str, optional
+        Names of the features.
     fields : tuple of str
         What every visit has: diagnosed, groups and perhaps weights, clusters, strata, psus.
 
@@ -60,8 +64,14 @@ class PartitionedCohort:
     >>> cohort = ed_visits(3_000, n_codes=50, seed=0).cohort
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_parts(cut(cohort, 1_000), folder + "/visits")
-    ...     PartitionedCohort.open(folder + "/visits")
+    ...     visits = PartitionedCohort.open(folder + "/visits")
+    ...     print(visits)
+    ...     print(visits.map(len), int(visits.gathered("diagnosed").sum()))
+    ...     some = visits.take(np.flatnonzero(visits.gathered("groups") < 2))
+    ...     print(some.with_groups(np.array([0, 1])).n_groups, some.n < visits.n)
     <PartitionedCohort of 3,000 visits x 50 features in 3 parts, groups Group A, Group B, ...>
+    [1000, 1000, 1000] 54
+    2 True
     """
 
     parts: Partitions
@@ -72,8 +82,10 @@ class PartitionedCohort:
     fields: tuple[str, ...]
 
     @staticmethod
-    def open(folder: str | Path, client: Any = None) -> PartitionedCohort:
-        """Open a folder written by `write_parts`.
+    def open(
+        folder: str | Path, client: Any = None, *, scratch: str | Path | None = None
+    ) -> PartitionedCohort:
+        """Open a folder written by `write_parts` or `build_cohorts`.
 
         Parameters
         ----------
@@ -82,6 +94,14 @@ class PartitionedCohort:
         client : distributed.Client, optional
             Keep the parts on this Dask cluster. Default: leave them on disk and read one
             after another.
+        scratch : path, optional
+            Folder for what is made of parts on disk while it is needed. Default: the system's
+            for temporary files (``$TMPDIR``).
+
+        Returns
+        -------
+        PartitionedCohort
+            Its parts are read when they are needed.
         """
         folder = Path(folder)
         header = _read_header(folder)
@@ -89,8 +109,10 @@ class PartitionedCohort:
         files = [(folder / part["file"], part) for part in header["parts"]]
         sizes = [part["rows"] for _, part in files]
         if client is None:
-            parts: Partitions = OutOfCore([_open_part(path, part, *shared) for path, part in files])
+            opened = [_open_part(path, part, *shared) for path, part in files]
+            parts: Partitions = OutOfCore(opened, Scratch(scratch))
         else:
+            require_ready(client)
             count = PARTS_PER_THREAD * max(1, sum(client.nthreads().values()))
             batches = _batches(sizes, min(count, len(sizes)))
             sizes = [sum(sizes[k] for k in batch) for batch in batches]
@@ -112,27 +134,100 @@ class PartitionedCohort:
 
     @property
     def n_groups(self) -> int:
+        """Number of groups."""
         return len(self.group_names)
 
     def map(self, function: Callable[..., Any], *shared: Any) -> list[Any]:
-        """``function(cohort, *shared)`` of every part, in order."""
+        """Apply a function to every part.
+
+        Parameters
+        ----------
+        function : function of a Cohort and ``shared``
+            What to do; on a cluster it must be importable there.
+        *shared : object
+            Further arguments.
+
+        Returns
+        -------
+        list
+            What it returned for every part, in order.
+        """
         return self.parts.map(function, *shared)
 
     def gathered(self, name: str) -> NDArray[Any] | None:
-        """One value a visit, in memory: "diagnosed", "groups", "clusters"; None if absent."""
+        """One value a visit, in memory.
+
+        Parameters
+        ----------
+        name : str
+            "diagnosed", "groups", "weights", "clusters", "strata" or "psus".
+
+        Returns
+        -------
+        array of shape (n,), or None
+            None if the cohort does not have it.
+        """
         if name not in self.fields:
             return None
         return np.concatenate(self.map(_values, name))
 
     def take(self, rows: NDArray[np.int64]) -> PartitionedCohort:
-        """The visits at the given positions (ascending), all groups kept."""
+        """Some of the visits, all groups kept.
+
+        Parameters
+        ----------
+        rows : integer array of shape (m,)
+            Positions, ascending.
+
+        Returns
+        -------
+        PartitionedCohort
+            Of those visits.
+        """
         parts, sizes = self.parts.take(_taken, rows, self.sizes)
         return replace(self, parts=parts, sizes=sizes)
 
     def with_groups(self, kept: NDArray[np.int64]) -> PartitionedCohort:
-        """The same visits with only these groups, renumbered; all visits must be in one."""
+        """The same visits with only these groups, renumbered; all visits must be in one.
+
+        Parameters
+        ----------
+        kept : integer array of shape (k,)
+            Positions in ``group_names``.
+
+        Returns
+        -------
+        PartitionedCohort
+            With ``k`` groups.
+        """
         names = tuple(self.group_names[k] for k in kept)
         return replace(self, parts=self.parts.derive(Cohort.with_groups, kept), group_names=names)
+
+    def without(self, *names: str) -> PartitionedCohort:
+        """The same visits without some of what is known of them.
+
+        Parameters
+        ----------
+        *names : str
+            Of "weights", "clusters", "strata", "psus".
+
+        Returns
+        -------
+        PartitionedCohort
+            `gathered` gives None for them.
+        """
+        kept = tuple(name for name in self.fields if name not in names)
+        return replace(self, parts=self.parts.derive(Cohort.without, *names), fields=kept)
+
+    def collected(self) -> Cohort:
+        """The cohort in memory.
+
+        Returns
+        -------
+        Cohort
+            Of all parts.
+        """
+        return replace(_together(self.map(_copied)), feature_names=self.feature_names)
 
     def __len__(self) -> int:
         return self.n
@@ -162,26 +257,47 @@ def write_parts(cohorts: Iterable[Cohort], folder: str | Path) -> None:
     cohorts : iterable of Cohort
         With the same groups, features and fields. One is held at a time.
     folder : path
-        Must not exist.
+        Must not exist. Only its owner can read it.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from relprev.simulate import ed_visits
+    >>> years = [ed_visits(1_000, n_codes=50, seed=seed).cohort for seed in (1, 2)]
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_parts(years, folder + "/visits")
+    ...     print(PartitionedCohort.open(folder + "/visits").n)
+    2000
     """
-    folder = Path(folder)
-    if folder.exists():
-        raise InvalidInputError(f"{folder} exists; choose another name or remove it")
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    temporary = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
-    try:
-        header = _write_all(cohorts, temporary)
-        (temporary / HEADER).write_text(json.dumps(header, indent=1))
-        temporary.chmod(0o755)
-        temporary.rename(folder)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+    with PartsWriter(folder) as writer:
+        for cohort in cohorts:
+            writer.add(cohort)
 
 
-def _write_all(cohorts: Iterable[Cohort], folder: Path) -> dict[str, Any]:
-    common: dict[str, Any] | None = None
-    parts = []
-    for number, cohort in enumerate(cohorts):
+class PartsWriter:
+    """Write the parts of a cohort one by one; the folder appears when complete.
+
+    Parameters
+    ----------
+    folder : path
+        Must not exist. Only its owner can read it.
+    """
+
+    def __init__(self, folder: str | Path) -> None:
+        self._folder = Path(folder)
+        self._common: dict[str, Any] = {}
+        self._parts: list[dict[str, Any]] = []
+
+    def __enter__(self) -> PartsWriter:
+        if self._folder.exists():
+            raise InvalidInputError(f"{self._folder} exists; choose another name or remove it")
+        parent = self._folder.parent
+        parent.mkdir(parents=True, exist_ok=True)
+        self._temporary = Path(tempfile.mkdtemp(prefix=f".{self._folder.name}-", dir=parent))
+        return self
+
+    def add(self, cohort: Cohort) -> None:
+        """Write a part; it must have the groups, features and fields of the others."""
         own = {
             "kind": type(cohort.X).__name__,
             "n_cols": cohort.n_cols,
@@ -189,36 +305,50 @@ def _write_all(cohorts: Iterable[Cohort], folder: Path) -> dict[str, Any]:
             "feature_names": None if cohort.feature_names is None else list(cohort.feature_names),
             "fields": [name for name in KEPT_FIELDS if getattr(cohort, name) is not None],
         }
-        common = common or own
-        differ = [name for name, value in own.items() if value != common[name]]
+        self._common = self._common or own
+        number = len(self._parts)
+        differ = [name for name, value in own.items() if value != self._common[name]]
         if differ:
             raise InvalidInputError(
                 f"part {number} differs from the first in {', '.join(differ)}; all parts must "
                 "have the same groups, features and fields"
             )
-        name = f"part-{number:05}.arrow"
-        _write_part(cohort, folder / name)
-        content = (folder / name).read_bytes()
-        parts.append(
+        file = self._temporary / f"part-{number:05}.arrow"
+        _write_part(cohort, file)
+        self._parts.append(
             {
-                "file": name,
+                "file": file.name,
                 "rows": cohort.n,
                 "diagnosed": int(cohort.diagnosed.sum()),
-                "bytes": len(content),
-                "blake2b": hashlib.blake2b(content, digest_size=16).hexdigest(),
+                "bytes": file.stat().st_size,
+                "blake2b": _fingerprint(file),
             }
         )
-    if common is None:
-        raise InvalidInputError("there is no part to write")
-    return {"relprev_partitioned_cohort": FORMAT, **common, "parts": parts}
+
+    def __exit__(self, error: object, *_: object) -> None:
+        try:
+            if error is None:
+                if not self._parts:
+                    raise InvalidInputError("there is no part to write")
+                header = {"relprev_partitioned_cohort": FORMAT, **self._common}
+                text = json.dumps(header | {"parts": self._parts}, indent=1)
+                (self._temporary / HEADER).write_text(text, encoding="utf-8")
+                self._temporary.rename(self._folder)
+        finally:
+            shutil.rmtree(self._temporary, ignore_errors=True)
+
+
+def _fingerprint(file: Path) -> str:
+    with file.open("rb") as opened:
+        digest = hashlib.file_digest(opened, lambda: hashlib.blake2b(digest_size=16))
+    return digest.hexdigest()
 
 
 def verify_parts(folder: str | Path) -> None:
     """Read all parts and compare them with their fingerprints; names the first that differs."""
     folder = Path(folder)
     for part in _read_header(folder)["parts"]:
-        digest = hashlib.blake2b((folder / part["file"]).read_bytes(), digest_size=16)
-        if digest.hexdigest() != part["blake2b"]:
+        if _fingerprint(folder / part["file"]) != part["blake2b"]:
             raise InvalidInputError(
                 f"{folder / part['file']} is damaged: its content has changed since it was "
                 "written; write the cohort again"
@@ -278,7 +408,13 @@ def _design_columns(X: Design) -> dict[str, pa.Array]:
 def _open_part(
     path: Path, part: dict[str, Any], kind: str, n_cols: int, group_names: tuple[str, ...]
 ) -> Cohort:
-    memory = map_file(path)
+    try:
+        memory = map_file(path)
+    except OSError as error:
+        raise ClusterError(
+            f"{path} cannot be read by {socket.gethostname()} ({error.strerror}); on a cluster, "
+            "all workers must see the folder under this path"
+        ) from None
     whole = pa.py_buffer(memory)
     try:
         batch = pa.ipc.open_file(pa.BufferReader(whole)).get_batch(0)
@@ -287,6 +423,8 @@ def _open_part(
 
     def flat(array: pa.Array, buffer: int, dtype: Any, count: int) -> NDArray[Any]:
         """A column's memory as an array on the mapped file itself, so that it can be released."""
+        if not count:
+            return np.empty(0, dtype)
         place = array.buffers()[buffer].address - whole.address
         return np.frombuffer(memory, dtype, count, place)
 
@@ -312,14 +450,22 @@ def _open_parts(
     files: Sequence[tuple[Path, dict[str, Any]]], kind: str, n_cols: int, names: tuple[str, ...]
 ) -> Cohort:
     """Several parts as one, in memory."""
-    parts = [_open_part(path, part, kind, n_cols, names) for path, part in files]
+    return _together([_copied(_open_part(path, part, kind, n_cols, names)) for path, part in files])
+
+
+def _copied(cohort: Cohort) -> Cohort:
+    return cohort.with_arrays({name: np.array(values) for name, values in cohort.arrays().items()})
+
+
+def _together(parts: Sequence[Cohort]) -> Cohort:
+    if len(parts) == 1:
+        return parts[0]
     fields = {
         name: np.concatenate([getattr(part, name) for part in parts])
         for name in KEPT_FIELDS if getattr(parts[0], name) is not None
     }  # fmt: skip
     X = stacked([part.X for part in parts])
-    copied = X.with_arrays({name: array.copy() for name, array in X.to_arrays().items()})
-    return Cohort(X=copied, group_names=names, **fields)  # type: ignore[arg-type]
+    return Cohort(X=X, group_names=parts[0].group_names, **fields)  # type: ignore[arg-type]
 
 
 def _batches(sizes: Sequence[int], count: int) -> list[list[int]]:

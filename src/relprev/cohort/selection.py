@@ -11,39 +11,86 @@ from numpy.typing import NDArray
 from relprev.cohort.spec import CohortSpec, GroupVariable, Include
 from relprev.errors import InvalidInputError
 from relprev.sources.attrition import Attrition, Step
-from relprev.sources.source import Source, identifier, quoted
+from relprev.sources.source import Source, execute, identifier, quoted
 
 MISSING, OTHER = -1, -2  # positions of visits without a value, and with one that is in no group
 MAX_GROUPS = 1000
+TABLE = "relprev_selected"
+BATCH_ROWS = 1_000_000
 
 
 @dataclass(frozen=True, eq=False)
 class Selected:
-    """The included visits.
+    """The included visits, in the order of their numbers and in parts, read one at a time.
+
+    They stay in a table of the source's database, which spills to disk.
 
     Parameters
     ----------
-    table : Arrow table with n rows, in the order of their visits
-        visit, patient, weight, stratum, psu, visit_id, the extra features' columns and, for every
-        group variable, ``group:<name>``: position of the group, or MISSING or OTHER.
+    source : Source
     group_names : dict of group variable to names of its groups
     attrition : Attrition
     row_of_visit : int32 array of shape (visits in the source,)
-        Row of a visit in ``table``, -1 where it is not included.
+        Row of a visit, -1 where it is not included.
+    patients : int32 array of shape (n,), or None
+        Patients, numbered in the order in which they appear; None where the source does not
+        identify them.
+    design : tuple of str
+        Those of weight, stratum and psu that the source has.
+    edges : tuple of int
+        First visit of every part, and the number of visits in the source.
+    n, rows_per_part : int
+        Rows in all, and of every part but the last.
     """
 
-    table: pa.Table
+    source: Source
     group_names: dict[str, tuple[str, ...]]
     attrition: Attrition
     row_of_visit: NDArray[np.int32]
+    patients: NDArray[np.int32] | None
+    design: tuple[str, ...]
+    edges: tuple[int, ...]
+    n: int
+    rows_per_part: int
 
     @property
-    def n(self) -> int:
-        return int(self.table.num_rows)
+    def n_parts(self) -> int:
+        return len(self.edges) - 1
+
+    def rows(self, part: int) -> slice:
+        """Row numbers of a part."""
+        start = part * self.rows_per_part
+        return slice(start, min(start + self.rows_per_part, self.n))
+
+    def size(self, part: int) -> int:
+        """Rows of a part."""
+        return self.rows(part).stop - self.rows(part).start
+
+    def read(self, part: int, *columns: str) -> pa.Table:
+        """Columns of a part's rows: visit, visit_id, weight, stratum, psu, ``extra:<column>`` and
+        ``group:<name>`` (position of the group, or MISSING or OTHER)."""
+        low, high = self.edges[part : part + 2]
+        return self.source.connection.sql(
+            f"SELECT {', '.join(map(identifier, columns))} FROM {TABLE} "
+            f"WHERE visit >= {low} AND visit < {high}"
+        ).to_arrow_table()
+
+    def close(self) -> None:
+        """Drop the table."""
+        self.source.connection.execute(f"DROP TABLE IF EXISTS {TABLE}")
 
 
-def select_visits(spec: CohortSpec, source: Source, groups: tuple[GroupVariable, ...]) -> Selected:
-    """Apply the study's inclusion rules, in order, and count after each."""
+def select_visits(
+    spec: CohortSpec,
+    source: Source,
+    groups: tuple[GroupVariable, ...],
+    rows_per_part: int | None = None,
+    keep_ids: bool = False,
+) -> Selected:
+    """Apply the study's inclusion rules, in order, and count after each.
+
+    Without ``rows_per_part`` all rows are one part.
+    """
     missing = sorted(spec.columns() - set(source.columns("visits")))
     if missing:
         why = "".join(f" ({source.absent[name]})" for name in missing if name in source.absent)
@@ -55,7 +102,7 @@ def select_visits(spec: CohortSpec, source: Source, groups: tuple[GroupVariable,
     attrition = source.attrition.then(*_counts(source, rules))
     where = " AND ".join(f"({sql})" for _, sql in rules) or "true"
     names = {group.name: _group_names(group, source, where) for group in groups}
-    columns = ["visit", "visit_id", "patient", "weight", "stratum", "psu"]
+    columns = ["visit", "patient", "weight", "stratum", "psu", *(["visit_id"] if keep_ids else [])]
     columns += [
         f"{identifier(extra.column)} AS {identifier('extra:' + extra.column)}"
         for extra in spec.features.extra
@@ -64,16 +111,55 @@ def select_visits(spec: CohortSpec, source: Source, groups: tuple[GroupVariable,
         f"{_position(group, names[group.name])} AS {identifier('group:' + group.name)}"
         for group in groups
     ]
-    table = source.connection.sql(
-        f"SELECT {', '.join(columns)} FROM visits WHERE {where}"
-    ).to_arrow_table()
-    visit = table.column("visit").to_numpy()
-    if (np.diff(visit) < 0).any():  # a join in the source may have changed the order
-        order = np.argsort(visit)
-        table, visit = table.take(pa.array(order)), visit[order]
-    rows = np.full(source.n_visits, -1, dtype=np.int32)
-    rows[visit] = np.arange(table.num_rows, dtype=np.int32)
-    return Selected(table, names, attrition, rows)
+    visit = _keep(source, f"SELECT {', '.join(columns)} FROM visits WHERE {where}")
+    n, n_source = len(visit), source.n_visits
+    rows = np.full(n_source, -1, dtype=np.int32)
+    rows[visit] = np.arange(n, dtype=np.int32)
+    size = rows_per_part or n
+    return Selected(
+        source, names, attrition, rows, _patients(source, rows, n), _design(source),
+        (*visit[::size].tolist(), n_source), n, size,
+    )  # fmt: skip
+
+
+def _keep(source: Source, query: str) -> NDArray[np.int32]:
+    """Put the visits of a query into the table, in the order of their numbers; returns those."""
+    execute(source.connection, f"CREATE OR REPLACE TEMP TABLE {TABLE} AS {query}")
+    visit = _column(source, f"SELECT visit::INTEGER FROM {TABLE}")
+    if (visit[1:] < visit[:-1]).any():  # a join in the source may have changed the order
+        execute(
+            source.connection,
+            f"CREATE OR REPLACE TEMP TABLE {TABLE} AS SELECT * FROM {TABLE} ORDER BY visit",
+        )
+        visit.sort()
+    return visit
+
+
+def _column(source: Source, query: str) -> NDArray[np.int32]:
+    (values,) = source.connection.sql(query).fetchnumpy().values()
+    return np.asarray(values)
+
+
+def _design(source: Source) -> tuple[str, ...]:
+    names = ("weight", "stratum", "psu")
+    counts = source.query(f"SELECT {', '.join(f'count({name})' for name in names)} FROM {TABLE}")
+    return tuple(name for name, count in zip(names, counts[0], strict=True) if count)
+
+
+def _patients(source: Source, row: NDArray[np.int32], n: int) -> NDArray[np.int32] | None:
+    if not source.query(f"SELECT count(patient) FROM {TABLE}")[0][0]:
+        return None
+    found = source.connection.sql(f"""
+        WITH numbered AS (
+            SELECT patient, (row_number() OVER (ORDER BY min(visit)) - 1)::INTEGER AS number
+            FROM {TABLE} GROUP BY patient
+        )
+        SELECT visit, number FROM {TABLE} JOIN numbered USING (patient)
+    """).to_arrow_reader(BATCH_ROWS)
+    numbers = np.empty(n, dtype=np.int32)
+    for batch in found:
+        numbers[row[batch.column(0).to_numpy()]] = batch.column(1).to_numpy()
+    return numbers
 
 
 def _condition(rule: Include) -> str:

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
-import numpy as np
 import pandas as pd
 
-from relprev.cohort import BuiltCohort, Cohort, build_cohorts
+from relprev.cohort import AnyCohort, BuiltCohort
+from relprev.cohort.summary import group_totals
 from relprev.design.convert import listed
 from relprev.errors import InvalidInputError
-from relprev.groups import group_counts
+from relprev.groups import numbered
 from relprev.inference.design import SamplingDesign
 from relprev.inference.estimable import MIN_PATIENTS
 from relprev.report import VariableFindings
 from relprev.sources.source import Source
+from relprev.study.cohorts import study_cohorts
 from relprev.study.data import require_columns, unknown_values
 from relprev.study.study import Study
 from relprev.study.variable import Variable, with_options
@@ -58,33 +61,27 @@ def inspect_study(study: Study) -> Inspection:
         absent = [str(pattern) for pattern, n in codes.items() if not n]
         if absent:
             notes.append(f"condition: no visit has {listed(absent)}")
-        built = build_cohorts(study.cohort, source)
-    variables, words, problems = [], {}, []
-    for name, item in built.items():
-        cohort = with_options(item.cohort, study.inference)
-        Variable(study, name, cohort).reference  # noqa: B018  fails if it has no visits
-        variables.append(
-            VariableFindings(
-                name, {}, item.attrition.to_frame(), (), pd.DataFrame(), dict(item.left_out),
-                groups_table(cohort),
-            )
-        )  # fmt: skip
-        words[name] = _words(cohort)
-        notes += _notes(name, item, cohort)
-        problems += _problems(name, cohort, study)
+        variables, words, problems = [], {}, []
+        with tempfile.TemporaryDirectory(prefix="relprev-") as folder:
+            for name, item in study_cohorts(study, source, Path(folder, "cohorts")).items():
+                cohort = with_options(item.cohort, study.inference)
+                Variable(study, name, cohort).reference  # noqa: B018  fails if it has no visits
+                variables.append(
+                    VariableFindings(
+                        name, {}, item.attrition.to_frame(), (), pd.DataFrame(),
+                        dict(item.left_out), groups_table(cohort),
+                    )
+                )  # fmt: skip
+                words[name] = _words(cohort)
+                notes += _notes(name, item, cohort)
+                problems += _problems(name, cohort, study)
     return Inspection(source.name, codes, tuple(variables), words, tuple(notes), tuple(problems))
 
 
-def groups_table(cohort: Cohort) -> pd.DataFrame:
+def groups_table(cohort: AnyCohort) -> pd.DataFrame:
     """Columns group, n, n_diagnosed."""
-    hit = cohort.diagnosed == 1
-    return pd.DataFrame(
-        {
-            "group": list(cohort.group_names),
-            "n": group_counts(cohort.groups, cohort.n_groups),
-            "n_diagnosed": group_counts(cohort.groups[hit], cohort.n_groups),
-        }
-    )
+    n, n_diagnosed = group_totals(cohort)[:2]
+    return pd.DataFrame({"group": list(cohort.group_names), "n": n, "n_diagnosed": n_diagnosed})
 
 
 def _codes(study: Study, source: Source) -> dict[str, int]:
@@ -97,20 +94,18 @@ def _codes(study: Study, source: Source) -> dict[str, int]:
     }
 
 
-def _words(cohort: Cohort) -> str:
-    words = [f"{cohort.n:,} visits", f"{cohort.X.n_cols:,} features"]
-    if cohort.weights is not None:
-        words.append("sampling weights")
-    if cohort.strata is not None:
-        words.append(f"{len(np.unique(cohort.strata)):,} strata")
-    if cohort.psus is not None:
-        words.append(f"{len(np.unique(cohort.psus)):,} primary sampling units")
-    if cohort.clusters is not None:
-        words.append(f"{len(np.unique(cohort.clusters)):,} patients")
+def _words(cohort: AnyCohort) -> str:
+    words = [f"{cohort.n:,} visits", f"{cohort.n_cols:,} features"]
+    words += ["sampling weights"] if "weights" in cohort.fields else []
+    named = {"strata": "strata", "psus": "primary sampling units", "clusters": "patients"}
+    for name, units in named.items():
+        values = cohort.gathered(name)
+        if values is not None:
+            words.append(f"{len(numbered(values)[0]):,} {units}")
     return ", ".join(words)
 
 
-def _notes(name: str, item: BuiltCohort, cohort: Cohort) -> list[str]:
+def _notes(name: str, item: BuiltCohort, cohort: AnyCohort) -> list[str]:
     notes = [f"{name}: {group} is left out, {why}" for group, why in item.left_out.items()]
     counts = groups_table(cohort)
     return notes + [
@@ -119,7 +114,7 @@ def _notes(name: str, item: BuiltCohort, cohort: Cohort) -> list[str]:
     ]
 
 
-def _problems(name: str, cohort: Cohort, study: Study) -> list[str]:
+def _problems(name: str, cohort: AnyCohort, study: Study) -> list[str]:
     """What would stop the estimators."""
     found = []
     if (groups_table(cohort)["n_diagnosed"] >= MIN_PATIENTS).sum() < 2:

@@ -8,6 +8,7 @@ from typing import Annotated, ClassVar, Literal, get_args
 
 from pydantic import ConfigDict, Field
 
+from relprev.cohort.build import ROWS_PER_PART
 from relprev.tomlfile import SETTINGS
 
 Method = Literal["debiased", "purple"]
@@ -121,6 +122,34 @@ class CheckOptions:
     max_visits: Annotated[
         int, Field(ge=1000, description="Most visits that checks which fit models again use.")
     ] = MAX_CHECK_VISITS
+
+
+@dataclass(frozen=True)
+class ComputeOptions:
+    """Where cohorts are kept while a study runs. The results are the same.
+
+    Parameters
+    ----------
+    out_of_core : bool
+        Keep cohorts on disk, in parts that are read one after another. For data that do not fit
+        in memory; they take up to twice as long.
+    rows_per_part : int
+        Visits of a part. Memory holds one part, and some bytes a visit.
+
+    Examples
+    --------
+    >>> ComputeOptions(out_of_core=True).rows_per_part
+    1000000
+    """
+
+    __pydantic_config__: ClassVar[ConfigDict] = SETTINGS
+
+    out_of_core: Annotated[
+        bool, Field(description="Keep cohorts on disk, for data larger than memory.")
+    ] = False
+    rows_per_part: Annotated[
+        int, Field(ge=1000, description="Visits of a part of a cohort on disk.")
+    ] = ROWS_PER_PART
 
 
 @dataclass(frozen=True)

@@ -20,12 +20,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from relprev.cohort import Cohort, build_cohorts
+from relprev.cluster import require_ready
+from relprev.cohort import AnyCohort
 from relprev.errors import InvalidInputError, RelprevError, RelprevWarning
 from relprev.progress import Advance, progress
 from relprev.report import StudyReport, VariableFindings, write_report
 from relprev.report.output import versions
 from relprev.report.suppression import redact
+from relprev.study.cohorts import is_kept, keep, open_cohort, study_cohorts
 from relprev.study.data import require_columns
 from relprev.study.folder import FINISHED, put_in_place, require_replaceable, working_folder
 from relprev.study.inspect import groups_table
@@ -37,7 +39,6 @@ from relprev.study.store import (
     Outcome,
     Store,
     code_digest,
-    cohort_digest,
     digest,
     files_digest,
     timed,
@@ -62,14 +63,18 @@ SECONDS = {  # of the stages of a study of 1.4 million visits, four groups
 
 
 def run_study(
-    study: Study, out: str | Path | None = None, *, force: bool = False, verbose: bool = True
-) -> StudyResult:
+    study: Study, out: str | Path | None = None, *, force: bool = False, verbose: bool = True,
+    client: Any = None,
+) -> StudyResult:  # fmt: skip
     """Do the whole study; see `Study.run`."""
     target = None if out is None else Path(out)
+    if client is not None:
+        require_ready(client)
+        study = replace(study, compute=replace(study.compute, out_of_core=True))
     if target is not None:
         require_replaceable(target, study.name, force)
     with working_folder(target) as work, _log(work / LOG) as log:
-        run = _Run(study, Store(work), log)
+        run = _Run(study, Store(work), log, verbose, client)
         with progress("Study", len(run.steps), verbose, run.steps) as advance:
             report = run.report(advance)
             if target is None:
@@ -94,8 +99,11 @@ def _write(report: StudyReport, finished: Path, log: logging.Logger) -> None:
 class _Run:
     """One run: the stages, in order."""
 
-    def __init__(self, study: Study, store: Store, log: logging.Logger) -> None:
+    def __init__(
+        self, study: Study, store: Store, log: logging.Logger, verbose: bool, client: Any
+    ) -> None:
         self.study, self.store, self.log = study, store, log
+        self.verbose, self.client = verbose, client
         self.outcomes: dict[str, Outcome] = {}
 
     @property
@@ -109,7 +117,8 @@ class _Run:
         """All stages, then what the report says."""
         self.log.info("study %s, relprev %s", self.study.name, versions()["relprev"])
         advance("cohort")
-        self._stage("cohort", self._cohort_key(), self._build)
+        key = self._cohort_key()
+        self._stage("cohort", key, partial(self._build, self.store.path(f"parts-{key}")))
         findings = [
             self._variable(position, group.name, advance)
             for position, group in enumerate(self.study.cohort.groups)
@@ -122,7 +131,7 @@ class _Run:
         """The outcome kept under the key, or made and kept now."""
         name = f"{of}: {kind.replace('_', ' ')}" if of else kind
         found = self.store.find(kind, key)
-        if found is None:
+        if found is None or not self._has_cohorts(found):
             self.log.info("%s: begun", name)
             said: list[str] = []
             with _recorded(said):
@@ -144,37 +153,44 @@ class _Run:
             code_digest(), source.kind, source.arguments, self.study.described()["cohort"],
             asdict(self.study.inference), self.study.estimate.versus,
             self.study.estimate.reference, files_digest(source.files()), unseen,
+            asdict(self.study.compute),
         )  # fmt: skip
 
-    def _build(self) -> Outcome:
+    def _has_cohorts(self, found: Outcome) -> bool:
+        """Whether the cohorts that an outcome speaks of are still there."""
+        about = found.values.get("variables", {})
+        return all(is_kept(self.store.path(item["file"])) for item in about.values())
+
+    def _build(self, folder: Path) -> Outcome:
         """Cohorts of all group variables, saved one by one."""
         study = self.study
         with study.open_source() as source:
             require_columns(study, source)
-            simulated = isinstance(source, SimulatedSource)
-            built = build_cohorts(study.cohort, source, keep_ids=simulated)
+            built = study_cohorts(study, source, folder, verbose=self.verbose)
             values: dict[str, Any] = {
                 "source": source_words(source), "details": dict(source.details),
                 "descriptions": dict(source.descriptions), "variables": {},
             }  # fmt: skip
             tables = {}
             for position, (name, item) in enumerate(built.items()):
-                cohort = replace(item.cohort, ids=None)
+                cohort = item.cohort
                 values["sampling"] = sampling_words(with_options(cohort, study.inference))
-                mark = cohort_digest(cohort)
-                cohort.save(self.store.path(f"cohort-{mark}.npz"))
-                values["variables"][name] = {"digest": mark, "left_out": dict(item.left_out)}
+                mark, file = keep(cohort, folder, position)
+                values["variables"][name] = {
+                    "digest": mark, "file": file, "left_out": dict(item.left_out),
+                }  # fmt: skip
                 tables[f"attrition{position}"] = item.attrition.to_frame()
                 tables[f"groups{position}"] = groups_table(cohort)
                 if isinstance(source, SimulatedSource):
-                    truth = source.truth(item.cohort, Variable(study, name, item.cohort).versus)
+                    truth = source.truth(item, Variable(study, name, cohort).versus)
                     tables[f"truth{position}"] = truth.to_frame()[[*KEYS, "estimate"]]
         return Outcome(values, tables)
 
     def _variable(self, position: int, name: str, advance: Advance) -> VariableFindings:
         study, cohort_stage = self.study, self.outcomes["cohort"]
         about = cohort_stage.values["variables"][name]
-        variable = _Lazy(study, name, self.store.path(f"cohort-{about['digest']}.npz"))
+        opened = partial(open_cohort, self.store.path(about["file"]), self.client)
+        variable = _Lazy(study, name, opened, self.verbose)
         key = digest(
             code_digest(), about["digest"], asdict(study.estimate), asdict(study.inference),
             study.seed, name,
@@ -265,25 +281,29 @@ class _Run:
 class _Lazy:
     """A variable whose cohort is read when first needed."""
 
-    def __init__(self, study: Study, name: str, path: Path) -> None:
-        self._study, self._name, self._path = study, name, path
+    def __init__(
+        self, study: Study, name: str, opened: Callable[[], AnyCohort], verbose: bool
+    ) -> None:
+        self._study, self._name, self._opened, self._verbose = study, name, opened, verbose
 
     @cached_property
     def _variable(self) -> Variable:
-        cohort = with_options(Cohort.load(self._path), self._study.inference)
-        return Variable(self._study, self._name, cohort)
+        cohort = with_options(self._opened(), self._study.inference)
+        return Variable(self._study, self._name, cohort, self._verbose)
 
     def estimate(self, method: Method) -> Outcome:
         """The estimates; where the data are too thin for the method, a warning that says so."""
+        variable = self._variable
         try:
-            return self._variable.estimate(method)
+            return variable.estimate(method)
         except InvalidInputError as error:
             return Outcome(warnings=(f"{self._name}: no {method} estimate: {error}",))
 
     def check(self, name: CheckName) -> Outcome:
         """The check; where the data are too thin for it, a warning that says so."""
+        variable = self._variable
         try:
-            return self._variable.check(name)
+            return variable.check(name)
         except (InvalidInputError, np.linalg.LinAlgError) as error:
             words = f"{self._name}: the check {name.replace('_', ' ')} could not be made: {error}"
             return replace(check_outcome([]), warnings=(words,))

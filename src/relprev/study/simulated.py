@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from relprev.cohort import Cohort
-from relprev.cohort.summary import group_means, summarise
-from relprev.errors import InvalidInputError
+from relprev.cohort import BuiltCohort
+from relprev.cohort.summary import summarise
 from relprev.estimates import RelativePrevalence, relative_prevalence
+from relprev.groups import group_sums
 from relprev.simulate import Simulation, ed_visits
 from relprev.sources.source import Source, connect
 
@@ -29,12 +29,14 @@ class SimulatedSource(Source):
 
     simulation: Simulation
 
-    def truth(self, cohort: Cohort, versus: str) -> RelativePrevalence:
-        """True relative prevalences of a cohort built from this source with its identifiers."""
-        if cohort.ids is None:
-            raise InvalidInputError("the cohort has no ids; build it with keep_ids=True")
-        rows = cohort.ids.astype(np.int64)
-        condition = group_means(self.simulation.condition_probability[rows], cohort)
+    def truth(self, built: BuiltCohort, versus: str) -> RelativePrevalence:
+        """True relative prevalences of a cohort built from this source."""
+        cohort, k = built.cohort, built.cohort.n_groups
+        groups, weights = cohort.gathered("groups"), cohort.gathered("weights")
+        assert groups is not None
+        weight = np.ones(cohort.n) if weights is None else weights
+        probability = self.simulation.condition_probability[built.visits]
+        condition = group_sums(groups, weight * probability, k) / group_sums(groups, weight, k)
         rate = dict(
             zip(self.simulation.cohort.group_names, self.simulation.diagnosis_rates, strict=True)
         )

@@ -20,6 +20,9 @@ run = ["constant_ratio", "overlap"]
 
 [report]
 title = "Intimate partner violence, NEDS 2019"
+
+[compute]
+out_of_core = true           # cohorts on disk, for data larger than memory
 """
 
 from __future__ import annotations
@@ -34,7 +37,13 @@ from relprev.cohort import CohortSpec, cohort_spec
 from relprev.cohort.spec import Condition, Features, GroupVariable, Include, cohort_spec_names
 from relprev.errors import InvalidInputError
 from relprev.sources.source import Source
-from relprev.study.options import CheckOptions, EstimateOptions, InferenceOptions, ReportOptions
+from relprev.study.options import (
+    CheckOptions,
+    ComputeOptions,
+    EstimateOptions,
+    InferenceOptions,
+    ReportOptions,
+)
 from relprev.study.source import SourceOptions, SourceTable, source_options
 from relprev.tomlfile import SETTINGS, KeyPath, located, read_settings, suggestion
 
@@ -68,6 +77,7 @@ class StudyFile:
     inference: InferenceOptions = field(default_factory=InferenceOptions)
     checks: CheckOptions = field(default_factory=CheckOptions)
     report: ReportOptions = field(default_factory=ReportOptions)
+    compute: ComputeOptions = field(default_factory=ComputeOptions)
 
 
 @dataclass(frozen=True)
@@ -88,6 +98,8 @@ class Study:
         Which checks are made.
     report : ReportOptions
         Words that the data cannot know.
+    compute : ComputeOptions
+        Where cohorts are kept.
     seed : int
         Of everything random.
     name : str
@@ -117,6 +129,7 @@ class Study:
     inference: InferenceOptions = field(default_factory=InferenceOptions)
     checks: CheckOptions = field(default_factory=CheckOptions)
     report: ReportOptions = field(default_factory=ReportOptions)
+    compute: ComputeOptions = field(default_factory=ComputeOptions)
     seed: int = 0
     name: str = "study"
     file: str = field(default="", compare=False)
@@ -164,6 +177,7 @@ class Study:
             inference=content.inference,
             checks=content.checks,
             report=content.report,
+            compute=content.compute,
             seed=content.seed,
             name=path.stem,
             file=str(path),
@@ -173,8 +187,9 @@ class Study:
         return study
 
     def run(
-        self, out: str | Path | None = None, *, force: bool = False, verbose: bool = True
-    ) -> StudyResult:
+        self, out: str | Path | None = None, *, force: bool = False, verbose: bool = True,
+        client: Any = None,
+    ) -> StudyResult:  # fmt: skip
         """Do the whole study: read, estimate, check, report.
 
         Parameters
@@ -185,6 +200,9 @@ class Study:
             Replace results of another study.
         verbose : bool
             Show progress on standard error.
+        client : distributed.Client, optional
+            Work on this Dask cluster, whose workers must be able to read the folder beside ``out``
+            in which cohorts are kept. The results are the same.
 
         Returns
         -------
@@ -193,7 +211,7 @@ class Study:
         """
         from relprev.study.run import run_study
 
-        return run_study(self, out, force=force, verbose=verbose)
+        return run_study(self, out, force=force, verbose=verbose, client=client)
 
     def open_source(self) -> Source:
         """Read the data; what is wrong with them is an error that names the study file too.
@@ -242,7 +260,7 @@ class Study:
             "name": self.name, "seed": self.seed, "source": self.source.described(),
             "cohort": cohort, "estimate": asdict(self.estimate),
             "inference": asdict(self.inference), "checks": asdict(self.checks),
-            "report": asdict(self.report),
+            "report": asdict(self.report), "compute": asdict(self.compute),
         }  # fmt: skip
 
 

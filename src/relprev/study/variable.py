@@ -14,10 +14,11 @@ from relprev import checks
 from relprev.checks.features import feature_counts, feature_labels
 from relprev.checks.result import CheckResult, drawing
 from relprev.codes import describe
-from relprev.cohort import Cohort
-from relprev.cohort.summary import row_weights
+from relprev.cohort import AnyCohort, Cohort
+from relprev.cohort.summary import group_totals
+from relprev.design.base import FloatArray
 from relprev.estimates import COMPLEMENT, PAIRWISE
-from relprev.groups import group_sums
+from relprev.groups import numbered
 from relprev.inference import DebiasedPURPLE
 from relprev.inference.result import MIN_MIXING
 from relprev.model import PURPLE
@@ -43,7 +44,8 @@ class Variable:
 
     study: Study
     name: str
-    cohort: Cohort
+    cohort: AnyCohort
+    verbose: bool = False
 
     @cached_property
     def reference(self) -> str:
@@ -55,7 +57,7 @@ class Variable:
                 f"{given!r} has no visits in the cohort; groups are "
                 f"{', '.join(self.cohort.group_names)}",
             )
-        weight = group_sums(self.cohort.groups, row_weights(self.cohort), self.cohort.n_groups)
+        weight = group_totals(self.cohort)[2]
         return given or self.cohort.group_names[int(np.argmax(weight))]
 
     @property
@@ -67,7 +69,9 @@ class Variable:
     @cached_property
     def purple(self) -> PURPLE:
         """The published estimator, fitted."""
-        return PURPLE(reference=self.reference, random_state=self.study.seed).fit(self.cohort)
+        return PURPLE(
+            reference=self.reference, random_state=self.study.seed, verbose=self.verbose
+        ).fit(self.cohort)
 
     @cached_property
     def debiased(self) -> DebiasedPURPLE:
@@ -75,7 +79,7 @@ class Variable:
         inference = self.study.inference
         return DebiasedPURPLE(
             folds=inference.folds, lonely_psu=inference.lonely_psu, reference=self.reference,
-            random_state=self.study.seed,
+            random_state=self.study.seed, verbose=self.verbose,
         ).fit(self.cohort)  # fmt: skip
 
     # -- estimates -------------------------------------------------------------------------
@@ -110,7 +114,7 @@ class Variable:
     def _symptoms(self) -> pd.DataFrame:
         """The features that move p(y=1|x) most: largest |weight| times SD of the feature."""
         names = feature_labels(self.cohort)
-        visits = feature_counts(self.cohort, np.ones(self.cohort.n))
+        visits = np.sum(self.cohort.map(_visits_with), axis=0)
         share = visits / self.cohort.n
         weight = self.purple.coef_
         strength = np.abs(weight) * np.sqrt(share * (1 - share))
@@ -167,31 +171,35 @@ class Variable:
         return replace(result, effect=result.effect + note)
 
 
-def with_options(cohort: Cohort, inference: InferenceOptions) -> Cohort:
+def with_options(cohort: AnyCohort, inference: InferenceOptions) -> AnyCohort:
     """The cohort without the parts of the design that the study does not use."""
-    if not inference.design:
-        cohort = replace(cohort, strata=None, psus=None)
-    return cohort if inference.clusters else replace(cohort, clusters=None)
+    unused = [*(() if inference.design else ("strata", "psus")),
+              *(() if inference.clusters else ("clusters",))]  # fmt: skip
+    return cohort.without(*unused) if unused else cohort
 
 
-def sampling_words(cohort: Cohort) -> str:
+def sampling_words(cohort: AnyCohort) -> str:
     """What standard errors of the cohort allow for."""
-    if cohort.psus is not None:
+    if "psus" in cohort.fields:
         return "the survey's strata and primary sampling units"
-    return "" if cohort.clusters is None else "repeat visits of patients"
+    return "repeat visits of patients" if "clusters" in cohort.fields else ""
 
 
-def sample_patients(cohort: Cohort, most: int, seed: int) -> Cohort:
-    """About ``most`` visits of patients drawn at random, all of them if there are no more."""
+def sample_patients(cohort: AnyCohort, most: int, seed: int) -> Cohort:
+    """About ``most`` visits of patients drawn at random, all of them if there are no more.
+
+    They are in memory, whatever the cohort is.
+    """
     if cohort.n <= most:
-        return cohort
+        return cohort.collected()
     rng = np.random.default_rng([seed, 3])
-    if cohort.clusters is None:
-        return cohort.take(np.sort(rng.choice(cohort.n, most, replace=False)))
-    patient = np.unique(cohort.clusters, return_inverse=True)[1]
+    clusters = cohort.gathered("clusters")
+    if clusters is None:
+        return cohort.take(np.sort(rng.choice(cohort.n, most, replace=False))).collected()
+    patient = numbered(clusters)[1]
     rank = rng.permutation(int(patient.max()) + 1)
     visits_up_to = np.cumsum(np.bincount(rank[patient]))
-    return cohort.take(np.flatnonzero(visits_up_to[rank[patient]] <= most))
+    return cohort.take(np.flatnonzero(visits_up_to[rank[patient]] <= most)).collected()
 
 
 def check_outcome(results: list[CheckResult]) -> Outcome:
@@ -213,6 +221,11 @@ def check_results(outcome: Outcome) -> list[CheckResult]:
         table = outcome.tables[f"table{k}"]
         results.append(CheckResult(**settings, table=table, draw=drawing(values["kind"])))
     return results
+
+
+def _visits_with(cohort: Cohort) -> FloatArray:
+    """Visits with each feature."""
+    return feature_counts(cohort, np.ones(cohort.n))
 
 
 def _described(feature: str) -> str:

@@ -1,0 +1,163 @@
+"""Dask clusters: start one, connect to one, and say in plain words what goes wrong there.
+
+Scheduling, transport and retries are Dask's. What is added is that a cluster which cannot
+give the right answer, or any, is an error before the work begins or as soon as it shows.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import logging
+import platform
+from collections.abc import Iterator
+from concurrent.futures import CancelledError
+from contextlib import contextmanager
+from importlib.metadata import version
+from types import ModuleType
+from typing import Any
+
+from relprev.errors import ClusterError, InvalidInputError
+from relprev.parallel import available_cores
+
+SECONDS = 10.0  # to wait for a scheduler and its first worker
+PACKAGES = ("relprev", "numpy", "numba", "scipy", "pyarrow")  # that results depend on
+
+
+@contextmanager
+def local_cluster(workers: int) -> Iterator[Any]:
+    """A cluster of processes on this machine, which share its cores and memory.
+
+    Parameters
+    ----------
+    workers : int
+        Number of processes.
+
+    Yields
+    ------
+    distributed.Client
+        Connected to it.
+    """
+    distributed = _distributed()
+    if workers < 1:
+        raise InvalidInputError(f"workers must be 1 or more, got {workers}")
+    watched = importlib.util.find_spec("bokeh") is not None  # what Dask's dashboard needs
+    with (
+        distributed.LocalCluster(
+            n_workers=workers, threads_per_worker=max(1, available_cores() // workers),
+            dashboard_address="127.0.0.1:0" if watched else None, silence_logs=logging.ERROR,
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):  # fmt: skip
+        yield client
+
+
+@contextmanager
+def connect(address: str, *, timeout: float = SECONDS) -> Iterator[Any]:
+    """A client of a running cluster.
+
+    Parameters
+    ----------
+    address : str
+        Of its scheduler, for example ``"tcp://10.0.0.5:8786"``.
+    timeout : float
+        Seconds to wait for it.
+
+    Yields
+    ------
+    distributed.Client
+        Connected to it.
+    """
+    distributed = _distributed()
+    try:
+        client = distributed.Client(address, timeout=timeout)
+    except (OSError, TimeoutError, ValueError):
+        raise ClusterError(
+            f"no scheduler answers at {address}; check the address (as 'dask scheduler' prints "
+            "it), that it runs, and that no firewall is between"
+        ) from None
+    with client:
+        yield client
+
+
+def require_ready(client: Any, timeout: float = SECONDS) -> None:
+    """Fail unless the cluster has workers, all with this process's versions.
+
+    Parameters
+    ----------
+    client : distributed.Client
+        Of the cluster.
+    timeout : float
+        Seconds to wait for the first worker.
+    """
+    try:
+        client.wait_for_workers(1, timeout=timeout)
+    except TimeoutError:
+        raise ClusterError(
+            f"the cluster at {client.scheduler.address} has no workers; start some with 'dask "
+            f"worker {client.scheduler.address}'"
+        ) from None
+    ours = versions()
+    with plain_errors():
+        found = client.run(versions, on_error="return")
+    for worker, theirs in found.items():
+        if isinstance(theirs, Exception):
+            raise ClusterError(
+                f"the worker at {worker} cannot load relprev ({type(theirs).__name__}); install "
+                f"relprev {ours['relprev']} there"
+            )
+        differ = [f"{name} {theirs[name]} there, {own} here"
+                  for name, own in ours.items() if theirs.get(name) != own]  # fmt: skip
+        if differ:
+            raise ClusterError(
+                f"the worker at {worker} has other versions: {'; '.join(differ)}; results could "
+                "differ. Install the same versions on all machines"
+            )
+
+
+def versions() -> dict[str, str]:
+    """Versions of what results depend on, in this process.
+
+    Returns
+    -------
+    dict of str to str
+        Python's (two numbers) and the packages'.
+    """
+    python = ".".join(platform.python_version_tuple()[:2])
+    return {"python": python} | {name: version(name) for name in PACKAGES}
+
+
+@contextmanager
+def plain_errors() -> Iterator[None]:
+    """Inside, what goes wrong on the cluster becomes a `ClusterError`."""
+    from distributed.comm.core import CommClosedError
+    from distributed.scheduler import KilledWorker
+
+    try:
+        yield
+    except KilledWorker:
+        raise ClusterError(
+            "workers were lost again and again while they worked on the same part, most likely "
+            "for lack of memory; give them more (--memory-limit of 'dask worker'), use fewer "
+            "workers a machine or fewer rows a part. What is finished is kept: run again to go on"
+        ) from None
+    except MemoryError:
+        raise ClusterError(
+            "a worker ran out of memory; give workers more, use fewer of them a machine or fewer "
+            "rows a part. What is finished is kept: run again to go on"
+        ) from None
+    except (CommClosedError, CancelledError, asyncio.CancelledError, TimeoutError):
+        raise ClusterError(
+            "the connection to the cluster's scheduler was lost; see its log. What is finished is "
+            "kept: run again to go on"
+        ) from None
+
+
+def _distributed() -> ModuleType:
+    try:
+        import distributed
+    except ImportError:
+        raise ClusterError(
+            "a cluster needs the package distributed: pip install 'relprev[cluster]'"
+        ) from None
+    return distributed

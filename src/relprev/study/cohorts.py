@@ -1,0 +1,70 @@
+"""The cohorts of a study: built in memory or in parts, kept in a folder, opened again."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+from relprev.cohort import AnyCohort, BuiltCohort, Cohort, PartitionedCohort, build_cohorts
+from relprev.cohort.partitioned import HEADER
+from relprev.errors import InvalidInputError
+from relprev.sources.source import Source
+from relprev.study.store import cohort_digest, digest
+from relprev.study.study import Study
+
+
+def study_cohorts(
+    study: Study, source: Source, folder: Path, *, verbose: bool = False
+) -> dict[str, BuiltCohort]:
+    """The cohorts of all group variables.
+
+    Parameters
+    ----------
+    study : Study
+    source : Source
+    folder : path
+        Where they are kept if the study says so; what an earlier run left there is removed.
+    verbose : bool
+        Show progress on standard error.
+    """
+    if not study.compute.out_of_core:
+        return build_cohorts(study.cohort, source, verbose=verbose)
+    shutil.rmtree(folder, ignore_errors=True)
+    rows = study.compute.rows_per_part
+    return build_cohorts(study.cohort, source, folder=folder, rows_per_part=rows, verbose=verbose)
+
+
+def keep(cohort: AnyCohort, folder: Path, position: int) -> tuple[str, str]:
+    """Save the cohort of the group variable at a position, unless it is on disk already.
+
+    Returns
+    -------
+    its digest, and its place below the folder's parent
+    """
+    if isinstance(cohort, Cohort):
+        mark = cohort_digest(cohort)
+        file = folder.parent / f"cohort-{mark}.npz"
+        cohort.save(file)
+    else:
+        file = folder / f"cohort-{position}"
+        mark = digest((file / HEADER).read_text(encoding="utf-8"))
+    return mark, file.relative_to(folder.parent).as_posix()
+
+
+def is_kept(path: Path) -> bool:
+    """Whether a cohort is there, with all its parts."""
+    if path.suffix == ".npz":
+        return path.is_file()
+    try:
+        PartitionedCohort.open(path)
+    except InvalidInputError:
+        return False
+    return True
+
+
+def open_cohort(path: Path, client: Any = None) -> AnyCohort:
+    """The cohort kept there: in memory, in parts on disk or, with a client, on its cluster."""
+    if path.suffix == ".npz":
+        return Cohort.load(path)
+    return PartitionedCohort.open(path, client, scratch=path.parent)
