@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test lint types unit browser docs slow bench clean
+.PHONY: help demo test lint types unit browser docs slow bench evidence clean
 
 help:  ## Show this help
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 10
@@ -37,8 +37,11 @@ slow: $(VENV)/.dev  ## Simulations that take minutes
 bench: $(VENV)/.bench  ## Benchmarks; results in benchmarks/results
 	$(BIN)/python -m benchmarks
 
+evidence: $(VENV)/.bench  ## Everything behind the evidence pages at a reduced size; pages in evidence-output
+	$(BIN)/python -m evidence rerun --out evidence-output
+
 clean:  ## Remove the environment and caches
-	rm -rf $(VENV) demo-output docs/_build docs/api docs/auto_gallery .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
+	rm -rf $(VENV) demo-output evidence-output docs/_build docs/api docs/auto_gallery .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
 
 $(VENV)/.pip:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "relprev needs Python 3.11 or newer; set PYTHON=/path/to/python3.11")'

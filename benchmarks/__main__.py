@@ -4,15 +4,19 @@ python -m benchmarks                 all of them (about an hour, 5 GiB of memory
 python -m benchmarks adam neds       some of them
 python -m benchmarks --quick         all of them at a tenth of the size
 python -m benchmarks --summary       print the tables of the results files
+python -m benchmarks --page          write docs/evidence/accuracy-and-speed.md from them
+
+--out FOLDER has the results elsewhere than in benchmarks/results, and the page too.
 """
 
 from __future__ import annotations
 
 import argparse
 import importlib
+from pathlib import Path
 
-from benchmarks import summary
-from benchmarks.measure import write_results
+from benchmarks import page, summary
+from benchmarks.measure import RESULTS, write_results
 
 NAMES = (
     "accuracy",
@@ -27,7 +31,8 @@ NAMES = (
 )
 
 
-def main() -> None:
+def command_line() -> argparse.ArgumentParser:
+    """The options."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks",
         description=__doc__,
@@ -36,9 +41,19 @@ def main() -> None:
     parser.add_argument("names", nargs="*", help=", ".join(NAMES))
     parser.add_argument("--quick", action="store_true", help="smaller data, fewer repeats")
     parser.add_argument("--summary", action="store_true", help="print tables of stored results")
+    parser.add_argument("--page", action="store_true", help="write the documentation's page")
+    parser.add_argument("--out", type=Path, default=RESULTS, help="folder of the results")
+    return parser
+
+
+def main() -> None:
+    parser = command_line()
     arguments = parser.parse_args()
     if arguments.summary:
-        print(summary.tables())
+        print(summary.tables(arguments.out))
+        return
+    if arguments.page:
+        print(page.write(arguments.out))
         return
     unknown = set(arguments.names) - set(NAMES)
     if unknown:
@@ -46,7 +61,7 @@ def main() -> None:
     for name in arguments.names or NAMES:
         module = importlib.import_module(f"benchmarks.{name}")
         rows = module.run(arguments.quick)
-        path = write_results(name, rows, arguments.quick)
+        path = write_results(name, rows, arguments.quick, arguments.out)
         print(f"written to {path}", flush=True)
 
 

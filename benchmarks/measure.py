@@ -67,9 +67,19 @@ def _processor() -> str:
     return names[0] if names else platform.processor()
 
 
-def write_results(name: str, rows: list[dict[str, Any]], quick: bool) -> Path:
+def made_by(command: str, about: dict[str, Any]) -> str:
+    """Command, date, machine and versions, for the line below a table."""
+    versions = ", ".join(f"{name} {number}" for name, number in about["versions"].items())
+    where = f"{about['processor']}, {about['cores']} cores" if "processor" in about else ""
+    python = f"Python {about['python']}"
+    return f"`{command}`, {', '.join(filter(None, [about['date'], where, python, versions]))}."
+
+
+def write_results(
+    name: str, rows: list[dict[str, Any]], quick: bool, folder: Path = RESULTS
+) -> Path:
     """Write rows with machine and versions as JSON."""
-    path = RESULTS / f"{name}{'-quick' if quick else ''}.json"
+    path = folder / f"{name}{'-quick' if quick else ''}.json"
     with written_whole(path) as temporary:
         temporary.write_text(json.dumps({"machine": machine(), "rows": rows}, indent=1) + "\n")
     return path

@@ -1,51 +1,70 @@
-"""The stored results as Markdown tables, as README shows them."""
+"""The stored results as Markdown tables, as README and the documentation show them."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from math import log
+from pathlib import Path
 from statistics import median
 from typing import Any
 
 from benchmarks.measure import RESULTS
 
-
-def tables() -> str:
-    """Accuracy and speed, with the machine they were measured on."""
-    return "\n\n".join(
-        [_accuracy(), _speed(), _national(), _raw_files(), _known_truth(), _machine()]
-    )
+Rows = list[dict[str, Any]]
 
 
-def _load(name: str) -> dict[str, Any]:
-    content: dict[str, Any] = json.loads((RESULTS / f"{name}.json").read_text())
+def tables(folder: Path = RESULTS) -> str:
+    """Accuracy and speed for README, with the machine they were measured on."""
+    parts = [
+        accuracy(rows("accuracy", folder)),
+        speed(rows("adam", folder), rows("l1_logistic", folder)),
+        national(rows("neds", folder)),
+        raw_files(rows("sources", folder)),
+        known_truth(rows("known_truth", folder)),
+    ]
+    names = ("accuracy", "adam", "l1_logistic", "neds", "sources", "known_truth")
+    return "\n\n".join([*parts, _machine(load(name, folder)["machine"] for name in names)])
+
+
+def load(name: str, folder: Path = RESULTS) -> dict[str, Any]:
+    """Results of a benchmark; those at reduced size where there are no others."""
+    path = folder / f"{name}.json"
+    path = path if path.is_file() else folder / f"{name}-quick.json"
+    content: dict[str, Any] = json.loads(path.read_text())
     return content
 
 
-def _table(head: list[str], rows: list[list[str]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
+def rows(name: str, folder: Path = RESULTS) -> Rows:
+    """The rows of a benchmark's results."""
+    found: Rows = load(name, folder)["rows"]
+    return found
+
+
+def table(head: list[str], body: list[list[str]]) -> str:
+    """A Markdown table."""
+    lines = [head, ["---"] * len(head), *body]
     return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
 
 
-def _accuracy() -> str:
-    rows = _load("accuracy")["rows"]
-    rates = sorted({row["c_b"] for row in rows})
+def accuracy(found: Rows) -> str:
+    rates = sorted({row["c_b"] for row in found})
     body = []
     for separable, label in ((False, "not separable"), (True, "separable")):
-        cells = {row["c_b"]: row for row in rows if row["separable"] == separable}
+        cells = {row["c_b"]: row for row in found if row["separable"] == separable}
         body.append([label] + [f"{cells[c]['mean']:.3f} ± {cells[c]['sd']:.3f}" for c in rates])
-    seeds = rows[0]["seeds"]
-    return f"Estimated / true ratio on Gauss-Synth, mean ± SD over {seeds} seeds:\n\n" + _table(
+    seeds = found[0]["seeds"]
+    return f"Estimated / true ratio on Gauss-Synth, mean ± SD over {seeds} seeds:\n\n" + table(
         ["diagnosis rate of group b", *(str(c) for c in rates)], body
     )
 
 
-def _speed() -> str:
+def speed(adam: Rows, l1_logistic: Rows) -> str:
     body = []
-    for row in _load("adam")["rows"]:
+    for row in adam:
         times = f"{row['adam_seconds']:.0f} s", f"{row['relprev_seconds']:.2f} s"
         body.append([row["data"], "Adam, 10,000 epochs", *times, f"{row['times_faster']:.0f}"])
-    for row in _load("l1_logistic")["rows"]:
+    for row in l1_logistic:
         rivals = {
             name: row[f"{name}_seconds"]
             for name in ("liblinear", "skglm", "glum")
@@ -56,26 +75,52 @@ def _speed() -> str:
         times = f"{rivals[fastest]:.2f} s", f"{row['relprev_seconds']:.2f} s"
         body.append([data, fastest, *times, f"{row['times_faster_than_fastest']:.1f}"])
     head = ["data", "fastest other", "its time", "relprev", "times faster"]
-    return "Time to the same objective:\n\n" + _table(head, body)
+    return "Time to the same objective:\n\n" + table(head, body)
 
 
-def _national() -> str:
+def national(found: Rows) -> str:
     body = [
         [
             f"{row['visits']:,}", f"{row['ones']:,}", f"{1000 * row['pass_seconds']:.0f} ms",
             f"{row['pass_over_scipy']:.2f}", f"{row['path_seconds']:.1f} s",
             f"{row['path_in_passes']:.0f}", f"{row['peak_gib']:.1f} GiB",
         ]
-        for row in _load("neds")["rows"]
+        for row in found
     ]  # fmt: skip
     head = ["visits", "codes recorded", "one pass", "÷ scipy's two products",
             "path of six penalties", "in passes", "peak memory"]  # fmt: skip
-    return "National size, 19,710 different codes, four groups, weights:\n\n" + _table(head, body)
+    return "National size, 19,710 different codes, four groups, weights:\n\n" + table(head, body)
 
 
-def _raw_files() -> str:
+def debiased(found: Rows) -> str:
+    body = [
+        [
+            f"{row['visits']:,}", f"{row['diagnosed']:,}", f"{row['path_seconds']:.1f} s",
+            f"{row['debiased_seconds']:.1f} s", f"{row['times_path_cpu']:.1f}",
+            f"{row['peak_gib']:.1f} GiB",
+        ]
+        for row in found
+    ]  # fmt: skip
+    head = ["visits", "diagnosed", "PURPLE's path", "DebiasedPURPLE", "processor time ÷ path's",
+            "peak memory"]  # fmt: skip
+    return "The debiased estimator on the same visits:\n\n" + table(head, body)
+
+
+def whole_study(found: Rows) -> str:
+    body = [
+        [
+            f"{row['visits']:,}", str(row["variables"]), f"{row['minutes']:.1f} min",
+            f"{row['peak_gib']:.1f} GiB", f"{row['report_bytes'] / 1e6:.1f} MB",
+        ]
+        for row in found
+    ]  # fmt: skip
+    head = ["visits in the file", "group variables", "raw file to report", "peak memory", "report"]
+    return "`relprev run` on a simulated NEDS file, all checks:\n\n" + table(head, body)
+
+
+def raw_files(found: Rows) -> str:
     body = []
-    for row in _load("sources")["rows"]:
+    for row in found:
         parts = {name: row[f"{name}_cpu_seconds"] for name in ("scan", "read", "build")}
         body.append([
             f"{row['visits']:,}", f"{row['bytes'] / 1e9:.1f} GB",
@@ -85,29 +130,29 @@ def _raw_files() -> str:
         ])  # fmt: skip
     head = ["visits", "file", "bare DuckDB scan", "reading, once a file", "four cohorts",
             "visits a second", "÷ bare scan", "peak memory"]  # fmt: skip
-    return "Raw NEDS file to cohorts, in seconds of one core:\n\n" + _table(head, body)
+    return "Raw NEDS file to cohorts, in seconds of one core:\n\n" + table(head, body)
 
 
-def _known_truth() -> str:
-    rows = _load("known_truth")["rows"]
+def known_truth(found: Rows) -> str:
     body = []
-    for source in dict.fromkeys(row["source"] for row in rows):
-        found = [row for row in rows if row["source"] == source]
-        errors = [abs(log(row["estimate"] / row["truth"])) for row in found]
-        observed = [abs(log(row["observed_ratio"] / row["truth"])) for row in found]
+    for source in dict.fromkeys(row["source"] for row in found):
+        part = [row for row in found if row["source"] == source]
+        errors = [abs(log(row["estimate"] / row["truth"])) for row in part]
+        observed = [abs(log(row["observed_ratio"] / row["truth"])) for row in part]
         body.append([
-            source, f"{found[0]['visits']:,}", str(len({row["seed"] for row in found})),
-            f"{sum(row['inside'] for row in found)} of {len(found)}",
+            source, f"{part[0]['visits']:,}", str(len({row["seed"] for row in part})),
+            f"{sum(row['inside'] for row in part)} of {len(part)}",
             f"{100 * median(errors):.1f}%", f"{100 * median(observed):.1f}%",
         ])  # fmt: skip
     head = ["simulated raw files", "visits each", "files", "95% intervals that hold the truth",
             "median error", "median error of recorded ratios"]  # fmt: skip
-    return "Raw files to relative prevalences, every group variable:\n\n" + _table(head, body)
+    return "Raw files to relative prevalences, every group variable:\n\n" + table(head, body)
 
 
-def _machine() -> str:
-    found = _load("neds")["machine"]
-    return (
-        f"Measured on {found['date']}: {found['processor']}, {found['cores']} cores, "
-        f"Python {found['python']}."
-    )
+def _machine(found: Iterable[dict[str, Any]]) -> str:
+    """Where and when the tables were measured, each combination once."""
+    places = {
+        f"{about['date']}: {about['processor']}, {about['cores']} cores, Python {about['python']}"
+        for about in found
+    }
+    return f"Measured on {'; '.join(sorted(places))}."

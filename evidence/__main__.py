@@ -8,9 +8,11 @@ from typing import Annotated
 import typer
 
 from evidence import page as page_
+from evidence import rerun as rerun_
 from evidence import steps as steps_
 from evidence import store
 
+Results = Annotated[Path, typer.Option(help="Folder of the results kept.", show_default="evidence")]
 app = typer.Typer(help="The paper's evidence as run.", no_args_is_help=True)
 
 
@@ -18,22 +20,40 @@ app = typer.Typer(help="The paper's evidence as run.", no_args_is_help=True)
 def add(
     run: Annotated[str, typer.Argument(help=f"One of {', '.join(store.RUNS)}.")],
     folder: Annotated[Path, typer.Argument(help="Folder that 'relprev reproduce' wrote.")],
+    results: Results = store.FOLDER,
 ) -> None:
     """Keep the results of a run; other methods' results in it stay."""
-    typer.echo(f"{run}: {store.add(run, folder):,} rows")
+    typer.echo(f"{run}: {store.add(run, folder, results):,} rows")
 
 
 @app.command()
-def steps() -> None:
+def steps(
+    data_sets: Annotated[int, typer.Option(help="Data sets of each kind.")] = steps_.DATA_SETS,
+    results: Results = store.FOLDER,
+) -> None:
     """Show what PURPLE's curve takes from each group's positives on separable data (a minute)."""
-    typer.echo(steps_.run().groupby(["variant", "rate_b"]).mean().round(4).to_string())
+    found = steps_.run(data_sets, results)
+    typer.echo(found.groupby(["variant", "rate_b"]).mean().round(4).to_string())
 
 
 @app.command()
-def page() -> None:
+def page(
+    results: Results = store.FOLDER,
+    out: Annotated[
+        Path, typer.Option(help="Folder for the page.", show_default="docs/evidence")
+    ] = page_.DOCS,
+) -> None:
     """Write docs/evidence/paper.md and its figures."""
-    for path in page_.write():
+    for path in page_.write(results, out):
         typer.echo(path)
+
+
+@app.command()
+def rerun(
+    out: Annotated[Path, typer.Option(help="Folder for everything.")] = Path("evidence-output"),
+) -> None:
+    """Run everything behind the evidence pages at a reduced size, and build the pages from it."""
+    rerun_.rerun(out)
 
 
 if __name__ == "__main__":

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
 import matplotlib
 import pandas as pd
+from benchmarks.measure import made_by
 
 from evidence import steps
 from evidence.claims import CLAIMS
@@ -26,34 +28,34 @@ PUBLISHED = {  # the authors' code, run unmodified, not separable; columns as in
         "1.001 ± 0.014", "0.990 ± 0.009", "0.998 ± 0.010", "1.013 ± 0.015", "1.012 ± 0.039",
     ),
 }  # fmt: skip
+NOT_RUN = "*Not run here: needs data that are not part of the repository.*"
 FULL_GRID = 10 * 20 * 5  # scenarios, data sets and splits of gauss
 
 
-def write() -> list[Path]:
+def write(results: Path = FOLDER, docs: Path = DOCS) -> list[Path]:
     """Write the page and its figures; return their paths."""
-    runs = _runs()
-    paths = [_figure(stored) for stored in runs.values()]
-    with written_whole(DOCS / "paper.md") as path:
-        path.write_text(text(), encoding="utf-8")
-    return [DOCS / "paper.md", *paths]
+    paths = [_figure(stored, docs) for stored in _runs(results).values()]
+    with written_whole(docs / "paper.md") as path:
+        path.write_text(text(results), encoding="utf-8")
+    return [docs / "paper.md", *paths]
 
 
-def text() -> str:
-    """The page: template.md with its {{ places }} filled."""
-    runs = _runs()
-    content = {name: _run(stored) for name, stored in runs.items()}
+def text(results: Path = FOLDER) -> str:
+    """The page: template.md with its {{ places }} filled; a run without results says so."""
+    runs = _runs(results)
+    content = {name: _run(runs[name]) if name in runs else NOT_RUN for name in RUNS}
     content |= {
         "claims": _claims(runs),
-        "steps": _steps(),
-        "symptoms": _symptoms(),
+        "steps": _steps(results),
+        "symptoms": _symptoms(results),
         "times": _times(runs["gauss"]),
     }
     template = (FOLDER / "template.md").read_text(encoding="utf-8")
     return re.sub(r"\{\{ (\S+) \}\}", lambda place: content[place[1]], template)
 
 
-def _runs() -> dict[str, Stored]:
-    return {name: load(name) for name in RUNS}
+def _runs(results: Path) -> dict[str, Stored]:
+    return {name: load(name, results) for name in RUNS if (results / name).is_dir()}
 
 
 def _run(stored: Stored) -> str:
@@ -65,7 +67,7 @@ def _run(stored: Stored) -> str:
 
 def _claims(runs: dict[str, Stored]) -> str:
     rows = []
-    for claim in CLAIMS:
+    for claim in (claim for claim in CLAIMS if claim.run in runs):
         found, holds = claim.check(runs[claim.run])
         rows.append([claim.run, claim.words, found, "yes" if holds else "**no**"])
     return table(["run", "claim", "found", "holds"], rows)
@@ -84,7 +86,7 @@ def _tables(stored: Stored) -> list[str]:
             by_x = cells.set_index(experiment.x)
             label = METHODS[name].label if line == "method" else f"{line} {name}"
             rows.append([label.replace("_", " "), *(_cell(by_x.loc[x]) for x in columns)])
-        if stored.name in PUBLISHED and value in ("", False):
+        if len(columns) == len(PUBLISHED.get(stored.name, ())) and value in ("", False):
             rows.append(["*PURPLE, published code*", *PUBLISHED[stored.name]])
         title = {True: "separable", False: "not separable", "": ""}.get(value, str(value))
         head = f"{title}; {experiment.x}".strip("; ").replace("_", " ")
@@ -126,8 +128,9 @@ def _made_by(stored: Stored) -> str:
     )
 
 
-def _steps() -> str:
-    found = pd.read_csv(steps.RESULTS).drop(columns="seed").groupby(["variant", "rate_b"]).mean()
+def _steps(results: Path) -> str:
+    lines = pd.read_csv(results / steps.RESULTS)
+    found = lines.drop(columns="seed").groupby(["variant", "rate_b"]).mean()
     rows = [
         [
             "paper's text" if variant == "paper" else "authors' code", str(rate),
@@ -137,15 +140,18 @@ def _steps() -> str:
         for (variant, rate), row in found.iterrows()
     ]  # fmt: skip
     head = ["data", "rate b", "nearest a", "nearest b", "lost a", "lost b", "estimate / truth"]
-    return (
-        table(head, rows)
-        + f"\n\n`python -m evidence steps`, means of {steps.DATA_SETS} data sets each."
-    )
+    about = json.loads((results / steps.MACHINE).read_text(encoding="utf-8"))
+    made = made_by("python -m evidence steps", about)
+    count = lines["seed"].nunique()
+    return f"{table(head, rows)}\n\nMeans of {count} data sets each. {made}"
 
 
-def _symptoms() -> str:
+def _symptoms(results: Path) -> str:
     """Tables S1 to S5: the codes chosen on NHDS, and the endometriosis codes that choose some."""
-    chosen = pd.read_csv(FOLDER / "semisynthetic-nhds" / "symptoms.csv", dtype={"code": str})
+    file = results / "semisynthetic-nhds" / "symptoms.csv"
+    if not file.is_file():
+        return NOT_RUN
+    chosen = pd.read_csv(file, dtype={"code": str})
     parts = [
         "Chosen from NHDS 2010 by the paper's rules, with the share of the visits of Black (a) and "
         "white (b) patients that have each code; a dash hides shares that stand for 1 to 10 "
@@ -182,8 +188,8 @@ def _times(stored: Stored) -> str:
     ) + table(["method", "seconds a fit", "minutes for the full grid"], rows)
 
 
-def _figure(stored: Stored) -> Path:
-    path = DOCS / "figures" / f"{stored.name}.svg"
+def _figure(stored: Stored, docs: Path) -> Path:
+    path = docs / "figures" / f"{stored.name}.svg"
     same = {"svg.hashsalt": stored.name, "svg.fonttype": "none"}  # same results, same file
     with matplotlib.rc_context(same), written_whole(path) as temporary:
         figures.draw(stored.experiment, stored.table).savefig(temporary, metadata={"Date": None})

@@ -11,31 +11,37 @@ over truth in the rows fitted on.
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
+from benchmarks.measure import machine
 
 from evidence.store import FOLDER
 from relprev import PURPLE
 from relprev.files import written_whole
 from relprev.simulate import gauss_synth
 
-RESULTS = FOLDER / "steps.csv"
+RESULTS, MACHINE = "steps.csv", "steps.json"
 DATA_SETS = 20
 RATES_B = (0.1, 0.5, 0.9)
 
 
-def run() -> pd.DataFrame:
+def run(data_sets: int = DATA_SETS, results: Path = FOLDER) -> pd.DataFrame:
     """One row for each variant, diagnosis rate of group b and data set; also written to a file."""
     rows = pd.DataFrame(
         [
             {"variant": variant, "rate_b": rate, "seed": seed, **_lost(variant, rate, seed)}
             for variant in ("paper", "published")
             for rate in RATES_B
-            for seed in range(DATA_SETS)
+            for seed in range(data_sets)
         ]
     )
-    with written_whole(RESULTS) as path:
+    with written_whole(results / RESULTS) as path:
         rows.round(5).to_csv(path, index=False)
+    with written_whole(results / MACHINE) as path:
+        path.write_text(json.dumps(machine(), indent=1) + "\n", encoding="utf-8")
     return rows
 
 

@@ -41,20 +41,20 @@ class Stored:
     machine: dict[str, Any]
 
 
-def load(name: str) -> Stored:
+def load(name: str, results: Path | None = None) -> Stored:
     """A run by its name."""
-    folder = FOLDER / name
+    folder = (results or FOLDER) / name
     experiment = EXPERIMENTS[RUNS[name][0]]
     results = pd.read_parquet(folder / "results.parquet")
     about = json.loads((folder / "machine.json").read_text(encoding="utf-8"))
     return Stored(name, experiment, results, summarise(results), about)
 
 
-def add(name: str, folder: Path) -> int:
+def add(name: str, folder: Path, results: Path | None = None) -> int:
     """Keep the results of a folder that ``relprev reproduce`` wrote; return the number of rows."""
     new = pd.read_parquet(folder / "results.parquet")
     _check(name, new)
-    kept = FOLDER / name / "results.parquet"
+    kept = (results or FOLDER) / name / "results.parquet"
     if kept.is_file():
         old = pd.read_parquet(kept)
         new = pd.concat([old[~old["method"].isin(new["method"].unique())], new])

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from benchmarks.measure import made_by
 
 from relprev.files import written_whole
 from simulations import bias, coverage, power
@@ -154,11 +155,7 @@ def _bias(results: Path) -> str:
 
 def _made(note: Path) -> str:
     made: dict[str, Any] = json.loads(note.read_text(encoding="utf-8"))
-    versions = ", ".join(f"{name} {number}" for name, number in made["versions"].items())
-    return (
-        f"Made on {made['date']} by `python -m simulations {made['command']}` "
-        f"with Python {made['python']}, {versions}."
-    )
+    return made_by(f"python -m simulations {made['command']}", made)
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

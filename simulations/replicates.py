@@ -1,29 +1,26 @@
 """Run seeded replicates on several processes and keep their rows in one tidy file.
 
 The file is written whole after every batch; replicates found in it are not run again. A
-second file beside it, ``.json``, says with which command and versions it was made.
+second file beside it, ``.json``, says with which command, where and with which versions.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import platform
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from datetime import UTC, datetime
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from benchmarks.measure import machine
 
 from relprev.files import written_whole
 from relprev.progress import progress
 
 BATCH = 20
-PACKAGES = ("relprev", "numpy", "scipy", "numba", "scikit-learn")
 RESULTS = Path(__file__).parent / "results"
 Job = tuple[str, int]  # scenario, replicate
 Run = Callable[[Job], list[dict[str, Any]]]
@@ -60,12 +57,7 @@ def run_all(run: Run, jobs: list[Job], out: Path, processes: int, command: str) 
 
 def _write(table: pd.DataFrame, out: Path, command: str) -> None:
     ordered = table.sort_values(["scenario", "replicate"], kind="stable")
-    note = {
-        "command": command,
-        "date": datetime.now(UTC).strftime("%Y-%m-%d"),
-        "python": platform.python_version(),
-        "versions": {name: version(name) for name in PACKAGES},
-    }
+    note = {"command": command, **machine()}
     with written_whole(out) as temporary:
         ordered.to_csv(temporary, index=False, float_format="%.6g")
     with written_whole(out.with_suffix(".json")) as temporary:

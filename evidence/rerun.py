@@ -1,0 +1,75 @@
+"""All evidence again at a reduced size, in a folder of its own.
+
+The commands are those that the pages name, with fewer data sets and smaller data; the results in
+the repository stay as they are. The numbers are noisier than those on the pages, and claims that
+need the full size may not hold; what they show is that everything runs and how it is made.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from evidence.store import RUNS
+
+BIN = Path(sys.executable).parent
+ROOT = Path(__file__).parents[1]
+SITE = "-D extensions=myst_parser,mathml -D root_doc=index"  # conf.py's, less what pages lack
+INDEX = """# Evidence, rerun at a reduced size
+
+```{toctree}
+paper
+accuracy-and-speed
+coverage
+```
+"""
+
+
+def commands(out: Path) -> list[str]:
+    """What is run, in order."""
+    lines = []
+    for run, (experiment, variant, data) in RUNS.items():
+        if data == "nhds":  # not in the repository
+            continue
+        folder = f"{out}/reproduce-{variant}"
+        lines += [
+            f"relprev reproduce {experiment} --quick --quiet --variant {variant} --out {folder}",
+            f"python -m evidence add {run} {folder}/{experiment} --results {out}/paper",
+        ]
+    return [
+        *lines,
+        f"python -m evidence steps --data-sets 3 --results {out}/paper",
+        f"python -m simulations coverage --replicates 10 --out {out}/simulations/coverage.csv",
+        f"python -m simulations power --replicates 4 --paper-checks 1 "
+        f"--out {out}/simulations/power.csv",
+        f"python -m simulations bias --replicates 2 --out {out}/simulations/bias.csv",
+        f"python -m benchmarks --quick --out {out}/benchmarks",
+        f"python -m evidence page --results {out}/paper --out {out}/pages",
+        f"python -m simulations page --results {out}/simulations --out {out}/pages/coverage.md",
+        f"python -m benchmarks --page --out {out}/benchmarks",
+        f"cp {out}/benchmarks/accuracy-and-speed.md {out}/pages",
+        f"sphinx-build --quiet -c docs {SITE} {out}/pages {out}/html",
+    ]
+
+
+def rerun(out: Path) -> None:
+    """Run the commands; stop at the first that fails."""
+    out = out.resolve()
+    for folder in ("paper", "simulations", "benchmarks", "pages"):
+        (out / folder).mkdir(parents=True, exist_ok=True)
+    (out / "pages" / "index.md").write_text(INDEX, encoding="utf-8")
+    environment = os.environ | {"PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"}
+    start = time.monotonic()
+    for command in commands(out):
+        print(f"[{(time.monotonic() - start) / 60:5.1f} min] {command}", flush=True)
+        done = subprocess.run(
+            shlex.split(command), cwd=ROOT, env=environment, check=False,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        )  # fmt: skip
+        if done.returncode:
+            sys.exit(f"{done.stdout}\n{command}\nfailed with exit code {done.returncode}")
+    print(f"[{(time.monotonic() - start) / 60:5.1f} min] {out}/html/index.html")
