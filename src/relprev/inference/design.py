@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 from relprev.cohort import AnyCohort
 from relprev.design.base import FloatArray
 from relprev.errors import InvalidInputError, TooFewCasesError
+from relprev.groups import group_counts, numbered
 from relprev.partitions import total
 
 LONELY = ("fail", "adjust", "certainty")
@@ -121,13 +122,14 @@ class SamplingDesign:
         unit = next((values for values in known if values is not None), np.arange(cohort.n))
         strata = cohort.gathered("strata")
         if strata is None:
-            psu = np.unique(unit, return_inverse=True)[1]
-            return cls(psu, np.zeros(int(psu.max()) + 1, dtype=np.int64), lonely)
-        stratum = np.unique(strata, return_inverse=True)[1].astype(np.int64)
-        number = np.unique(unit, return_inverse=True)[1].astype(np.int64)
+            psu, n_psus = numbered(unit)
+            return cls(psu, np.zeros(n_psus, dtype=np.int64), lonely)
+        stratum, number = numbered(strata)[0], numbered(unit)[0]
         # A PSU number may be used again in another stratum: the pair is what counts.
-        pairs, psu = np.unique(stratum * (number.max() + 1) + number, return_inverse=True)
-        return cls(psu, pairs // (number.max() + 1), lonely)
+        psu, n_psus = numbered(stratum * (number.max() + 1) + number)
+        stratum_of_psu = np.empty(n_psus, dtype=np.int64)
+        stratum_of_psu[psu] = stratum
+        return cls(psu, stratum_of_psu, lonely)
 
     def take(self, rows: NDArray[Any]) -> SamplingDesign:
         """The design of a domain: rows left out, their PSUs kept.
@@ -147,12 +149,13 @@ class SamplingDesign:
     @property
     def n_psus(self) -> int:
         """Number of PSUs that have rows."""
-        return len(np.unique(self.psu))
+        return numbered(self.psu)[1]
 
     @property
     def n_strata(self) -> int:
         """Number of strata that have rows."""
-        return len(np.unique(self.stratum[np.unique(self.psu)]))
+        has_rows = group_counts(self.psu, len(self.stratum)) > 0
+        return numbered(self.stratum[has_rows])[1]
 
     @property
     def degrees_of_freedom(self) -> int:
