@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from relprev.design import BinaryCSR, Dense
+from relprev.design.base import side_by_side
 from relprev.design.csr import index_dtype, pointer_dtype
 from tests.conftest import design_of
 
@@ -21,6 +22,20 @@ def test_products_equal_numpy(matrix, kind):
     np.testing.assert_allclose(X.matvec(w), matrix @ w, atol=1e-12)
     np.testing.assert_allclose(X.rmatvec(r), matrix.T @ r, atol=1e-9)
     np.testing.assert_allclose(X.rmatvec_sq(r), (matrix**2).T @ r, atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("count", [1, 3, 6])
+def test_several_predictors_at_once_equal_one_by_one(matrix, kind, count):
+    X, rng = design_of(matrix, kind), np.random.default_rng(1)
+    coefficients, lo, hi = rng.normal(size=(count, 7)), 100, 9_000
+    W = side_by_side(coefficients)
+    z, gradient = np.zeros((W.shape[1], 10_000)), np.zeros(W.shape)
+    X.dots(W, lo, hi, z)
+    np.testing.assert_allclose(z[:count, : hi - lo], coefficients @ matrix[lo:hi].T, atol=1e-12)
+    X.add_tdots(z, lo, hi, gradient)
+    expected = matrix[lo:hi].T @ z[:, : hi - lo].T
+    np.testing.assert_allclose(gradient, expected, atol=1e-9)
 
 
 def test_float_entries_are_squared_in_rmatvec_sq():

@@ -6,6 +6,7 @@ Three products are all the model needs. With rows i, columns j:
     add_tdot       out_j += sum_i X_ij r_i          over start <= i < stop
     add_tdot_sq    out_j += sum_i X_ij^2 h_i        over start <= i < stop
 
+(the first two also with several w or r at once, `dots` and `add_tdots`),
 plus rows by index (splits) and the columns of a few rows (coordinate descent).
 """
 
@@ -22,6 +23,8 @@ from relprev.parallel import blocks, map_chunks
 
 FloatArray = NDArray[np.float64]
 IndexArray = NDArray[np.integer[Any]]
+
+ABREAST = 4  # predictors that the sparse loops take at once
 
 
 @dataclass(frozen=True)
@@ -159,6 +162,36 @@ class Design(ABC):
         out : float64 array of shape (n_cols,)
             The product is added to it.
         """
+
+    def dots(self, W: FloatArray, start: int, stop: int, out: FloatArray) -> None:
+        """Write ``X[start:stop] @ W``, transposed, into ``out``.
+
+        Parameters
+        ----------
+        W : array of shape (n_cols, q)
+            One column a predictor; see `side_by_side`.
+        start, stop : int
+            Rows.
+        out : array of shape (q, stop - start) or with more columns
+            Where the result goes.
+        """
+        for k in range(W.shape[1]):
+            self.dot(W[:, k], start, stop, out[k])
+
+    def add_tdots(self, R: FloatArray, start: int, stop: int, out: FloatArray) -> None:
+        """Add ``X[start:stop].T @ R.T`` to ``out``.
+
+        Parameters
+        ----------
+        R : array of shape (q, stop - start) or with more columns
+            One row a predictor.
+        start, stop : int
+            Rows.
+        out : array of shape (n_cols, q)
+            Where the result is added.
+        """
+        for k in range(out.shape[1]):
+            self.add_tdot(R[k], start, stop, out[:, k])
 
     @abstractmethod
     def take(self, rows: IndexArray) -> Design:
@@ -314,3 +347,20 @@ def root_mean_square(sum_of_squares: FloatArray, count: IndexArray) -> FloatArra
     """Columns' root mean squares; 1 where a column has no non-zero value."""
     some = count > 0
     return np.sqrt(np.where(some, sum_of_squares, 1.0) / np.where(some, count, 1.0))
+
+
+def side_by_side(coefficients: FloatArray) -> FloatArray:
+    """Coefficients (q, p) of several predictors as the W of `Design.dots`.
+
+    Several are filled up with zeros to a multiple of `ABREAST`, which the loops take at once.
+
+    Examples
+    --------
+    >>> side_by_side(np.ones((3, 2)))
+    array([[1., 1., 1., 0.],
+           [1., 1., 1., 0.]])
+    """
+    q, p = coefficients.shape
+    W = np.zeros((p, q if q == 1 else -(-q // ABREAST) * ABREAST))
+    W[:, :q] = coefficients.T
+    return W

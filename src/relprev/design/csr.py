@@ -15,8 +15,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from relprev.design import kernels
-from relprev.design.base import Columns, Design, FloatArray, IndexArray
+from relprev.design.base import ABREAST, Columns, Design, FloatArray, IndexArray
 from relprev.groups import group_counts, group_sums
+from relprev.parallel import map_chunks
 
 
 def index_dtype(n_cols: int) -> type[np.unsignedinteger[Any]]:
@@ -110,10 +111,18 @@ class BinaryCSR(CSR):
     def add_tdot_sq(self, h: FloatArray, start: int, stop: int, out: FloatArray) -> None:
         self.add_tdot(h, start, stop, out)  # 1 ** 2 = 1
 
+    def dots(self, W: FloatArray, start: int, stop: int, out: FloatArray) -> None:
+        if W.shape[1] % ABREAST:
+            return super().dots(W, start, stop, out)
+        return kernels.binary_dots(self.indptr, self.indices, W, start, stop, out)
+
+    def add_tdots(self, R: FloatArray, start: int, stop: int, out: FloatArray) -> None:
+        if out.shape[1] % ABREAST:
+            return super().add_tdots(R, start, stop, out)
+        return kernels.binary_add_tdots(self.indptr, self.indices, R, start, stop, out)
+
     def take(self, rows: IndexArray) -> BinaryCSR:
-        indptr, indices, _ = kernels.take_rows(
-            self.indptr, self.indices, _NO_VALUES, _positions(rows)
-        )
+        indptr, indices, _ = _take_rows(self, _NO_VALUES, rows)
         return BinaryCSR(indptr, indices, self.n_cols)
 
     def columns(self, rows: IndexArray | None = None) -> Columns:
@@ -179,10 +188,7 @@ class FloatCSR(CSR):
         kernels.float_add_tdot(self.indptr, self.indices, self.values, h, start, stop, out, 2)
 
     def take(self, rows: IndexArray) -> FloatCSR:
-        indptr, indices, values = kernels.take_rows(
-            self.indptr, self.indices, self.values, _positions(rows)
-        )
-        return FloatCSR(indptr, indices, values, self.n_cols)
+        return FloatCSR(*_take_rows(self, self.values, rows), self.n_cols)
 
     def columns(self, rows: IndexArray | None = None) -> Columns:
         picked = np.arange(self.n_rows) if rows is None else _positions(rows)
@@ -227,6 +233,25 @@ def stacked(parts: Sequence[Design]) -> Design:
 
 
 _NO_VALUES = np.empty(0)
+
+
+def _take_rows(
+    X: CSR, values: FloatArray, rows: IndexArray
+) -> tuple[NDArray[np.int64], IndexArray, FloatArray]:
+    """Arrays of the rows at the given positions, copied on all threads."""
+    picked = _positions(rows)
+    indptr = np.zeros(len(picked) + 1, dtype=np.int64)
+    np.cumsum(np.diff(X.indptr)[picked], out=indptr[1:])
+    indices = np.empty(indptr[-1], dtype=X.indices.dtype)
+    new_values = np.empty(indptr[-1] if len(values) else 0)
+
+    def one_chunk(start: int, stop: int) -> None:
+        kernels.copy_rows(
+            X.indptr, X.indices, values, picked, start, stop, indptr, indices, new_values
+        )
+
+    map_chunks(one_chunk, len(picked))
+    return indptr, indices, new_values
 
 
 def _positions(rows: IndexArray) -> NDArray[np.int64]:

@@ -30,6 +30,7 @@ from relprev.cohort.summary import group_totals
 from relprev.design.base import FloatArray
 from relprev.errors import DataWarning, InvalidInputError
 from relprev.estimates import COMPLEMENT
+from relprev.groups import numbered
 from relprev.inference.design import SamplingDesign
 from relprev.inference.estimable import domain_rows, estimable
 from relprev.inference.folds import make_folds
@@ -383,7 +384,7 @@ def _in_memory(problem: AnyProblem, name: str) -> Problem:
 
 def _n_patients(cohort: AnyCohort) -> int:
     clusters = cohort.gathered("clusters")
-    return cohort.n if clusters is None else len(np.unique(clusters))
+    return cohort.n if clusters is None else len(numbered(clusters)[0])
 
 
 def _warn_if_thin(moments: GroupMoments) -> None:

@@ -24,9 +24,9 @@ is above 1 where the penalty had flattened.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -34,7 +34,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from relprev.design import Dense, Design
+from relprev.design import Dense
 from relprev.design.base import FloatArray
 from relprev.errors import InvalidInputError
 from relprev.inference.lasso import Comparison, LassoModel, comparisons, fit_lasso
@@ -49,7 +49,7 @@ from relprev.model.likelihood import (
 )
 from relprev.model.path import RIDGE_FLOOR, ridge
 from relprev.model.quadratic import Penalty
-from relprev.model.solver import SolverOptions, solve
+from relprev.model.solver import SolverOptions, gradient_scale, solve
 from relprev.partitions import total
 from relprev.progress import Advance
 
@@ -164,6 +164,11 @@ class RiskProblem:
         """The small ridge that goes with every fit."""
         return ridge(self.rows, 0.0, RIDGE_FLOOR)
 
+    @cached_property
+    def scale(self) -> float:
+        """What gradients are compared with."""
+        return gradient_scale(self.rows)
+
 
 @dataclass(frozen=True)
 class PurpleRisk:
@@ -180,7 +185,7 @@ class PurpleRisk:
 
     def fit(self, train: RiskProblem, strength: float, start: Parameters | None) -> Parameters:
         penalty = Penalty(strength, train.l2)
-        return solve(train.rows, penalty, start, options=ACCURACY).parameters
+        return solve(train.rows, penalty, start, scale=train.scale, options=ACCURACY).parameters
 
     def loss(self, model: Parameters, held_out: RiskProblem) -> float:
         return evaluate(held_out.rows, model).loss
@@ -202,13 +207,14 @@ def cross_fit(
         How many folds choose the strength; None: as many as needed, see the module.
     """
     grid = sorted({float(value) for value in strengths}, reverse=True)
+    fold = _fold_of_rows(folds)
     tuned = (tuning_folds or _enough(learner, folds)) if len(grid) > 1 else 0
-    tuning, paths = _tune(learner, folds[:tuned], folds, grid, advance)
+    tuning, paths = _tune(learner, folds[:tuned], fold, grid, advance)
     best = int(np.argmin(tuning["loss"])) if tuned else 0
     first = paths[0][best] if paths else None
     models = []
     for k in range(len(folds)):
-        others = _others(folds, k)
+        others = np.flatnonzero(fold != k)
         if k < tuned and len(others) <= learner.most_rows:
             model = paths[k][best]
         else:
@@ -226,7 +232,7 @@ def _enough(learner: Learner, folds: Sequence[Rows]) -> int:
 
 
 def _tune(
-    learner: Learner, tuned: Sequence[Rows], folds: Sequence[Rows], grid: list[float],
+    learner: Learner, tuned: Sequence[Rows], fold: NDArray[np.uint8], grid: list[float],
     advance: Advance,
 ) -> tuple[pd.DataFrame, list[list[Any]]]:  # fmt: skip
     """Out-of-fold loss of the strengths, and every tuning fold's models.
@@ -235,7 +241,7 @@ def _tune(
     strengths take longest to fit and only overfit then.
     """
     most = learner.most_rows
-    trains = [learner.inputs(_evenly(_others(folds, k), most)) for k in range(len(tuned))]
+    trains = [learner.inputs(_evenly(np.flatnonzero(fold != k), most)) for k in range(len(tuned))]
     judges = [learner.inputs(_evenly(rows, most)) for rows in tuned]
     weights = [learner.problem.weight(rows) for rows in tuned]
     paths: list[list[Any]] = [[] for _ in tuned]
@@ -262,10 +268,10 @@ def classifier_out_of_fold(
                 f"propensity and m must be classifiers with {method}, "
                 f"{type(classifier).__name__} has not"
             )
-    weight = omega * len(omega)
+    weight, fold = omega * len(omega), _fold_of_rows(folds)
     parts = []
     for k, rows in enumerate(folds):
-        others = _others(folds, k)
+        others = np.flatnonzero(fold != k)
         fitted = clone(classifier).fit(X[others], target[others], sample_weight=weight[others])
         part = np.zeros((len(rows), n_classes))
         part[:, fitted.classes_.astype(int)] = fitted.predict_proba(X[rows])
@@ -284,9 +290,7 @@ def score_data(
     propensity : list of models, or array of shape (n, K)
     risk : list of models, array of shape (n,), or None for zeros
     """
-    fold = np.empty(problem.n_rows, dtype=np.uint8)
-    for k, rows in enumerate(folds):
-        fold[rows] = k
+    fold = _fold_of_rows(folds)
     if isinstance(problem, Problem):
         return _score_part(problem, fold, propensity, risk, reference)
     each = np.split(fold, np.cumsum(problem.sizes)[:-1])
@@ -297,32 +301,17 @@ def score_data(
 def _score_part(
     part: Problem, fold: NDArray[np.uint8], propensity: Any, risk: Any, reference: int
 ) -> ScoreData:
-    K = part.n_groups
-    if isinstance(propensity, list):
-        predictions = [model.probabilities for model in propensity]
-        propensity = bounded(_by_fold(part.X, fold, predictions, (K,)))
-    if isinstance(risk, list):
-        risks = [partial(_reference_risk, model, reference) for model in risk]
-        risk = _by_fold(part.X, fold, risks, ())
-    none = np.zeros(part.n_rows) if risk is None else risk
-    return ScoreData(part.g, part.s.astype(float), part.omega, propensity, none, reference)
-
-
-def _reference_risk(model: Parameters, reference: int, X: Design) -> FloatArray:
-    return model.c[reference] * _sigmoid(X.matvec(model.w) + model.b)
-
-
-def _by_fold(
-    X: Design, fold: NDArray[np.uint8], predictions: Sequence[Callable[[Design], FloatArray]],
-    width: tuple[int, ...],
-) -> FloatArray:  # fmt: skip
-    """Every row's values from the model that has not seen its fold."""
-    out = np.empty((X.n_rows, *width))
-    for k, predict in enumerate(predictions):
+    by_models = isinstance(propensity, list), isinstance(risk, list)
+    pi = np.empty((part.n_rows, part.n_groups)) if by_models[0] else propensity
+    m = np.zeros(part.n_rows) if by_models[1] or risk is None else risk
+    for k in np.unique(fold) if any(by_models) else ():
         rows = np.flatnonzero(fold == k)
-        if len(rows):
-            out[rows] = predict(X.take(rows))
-    return out
+        X = part.X.take(rows)  # of models that have not seen this fold
+        if by_models[0]:
+            pi[rows] = bounded(propensity[k].probabilities(X))
+        if by_models[1]:
+            m[rows] = risk[k].c[reference] * _sigmoid(X.matvec(risk[k].w) + risk[k].b)
+    return ScoreData(part.g, part.s.astype(float), part.omega, pi, m, reference)
 
 
 def recalibrated(data: AnyScores) -> tuple[AnyScores, float]:
@@ -377,11 +366,16 @@ def _sigmoid(z: FloatArray) -> FloatArray:
 def bounded(propensity: FloatArray) -> FloatArray:
     """Propensities kept away from zero, rows summing to one."""
     raised = np.maximum(propensity, SMALLEST)
-    return raised / raised.sum(axis=1, keepdims=True)
+    raised /= (raised @ np.ones(raised.shape[1]))[:, None]
+    return raised
 
 
-def _others(folds: Sequence[Rows], k: int) -> Rows:
-    return np.sort(np.concatenate([rows for j, rows in enumerate(folds) if j != k]))
+def _fold_of_rows(folds: Sequence[Rows]) -> NDArray[np.uint8]:
+    """The number of every row's fold."""
+    fold = np.empty(sum(map(len, folds)), dtype=np.uint8)
+    for k, rows in enumerate(folds):
+        fold[rows] = k
+    return fold
 
 
 def _evenly(rows: Rows, most: int) -> Rows:

@@ -28,7 +28,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from relprev.design import Design
-from relprev.design.base import FloatArray
+from relprev.design.base import FloatArray, side_by_side
 from relprev.errors import ConvergenceWarning
 from relprev.inference import kernels
 from relprev.model.likelihood import AnyProblem, Problem
@@ -50,11 +50,13 @@ class PropensityModel:
         free = len(self.intercept)
         out = np.empty((X.n_rows, free + 1))
 
+        W = side_by_side(self.coef)
+
         def one_chunk(start: int, stop: int) -> None:
-            z = np.empty((free, BLOCK_ROWS))
+            z = np.empty((W.shape[1], BLOCK_ROWS))
             for lo, hi in blocks(start, stop):
-                _predictors(X, self.coef, lo, hi, z)
-                kernels.multinomial_probabilities(z, self.intercept, out[lo:hi])
+                X.dots(W, lo, hi, z)
+                kernels.multinomial_probabilities(z[:free], self.intercept, out[lo:hi])
 
         map_chunks(one_chunk, X.n_rows)
         return out
@@ -75,29 +77,26 @@ class PropensityProblem:
 
 def _pass(part: Problem, at: PropensityModel) -> tuple[FloatArray, FloatArray]:
     """Gradient in the coefficients, and sums of the loss and of d/d intercepts."""
-    X, free = part.X, part.n_groups - 1
+    X, free, W = part.X, part.n_groups - 1, side_by_side(at.coef)
 
     def one_chunk(start: int, stop: int) -> tuple[FloatArray, FloatArray]:
-        gradient = np.zeros((free, X.n_cols))
+        gradient = np.zeros(W.shape)
         sums = np.zeros(1 + free)
-        z, work = np.empty((free, BLOCK_ROWS)), np.empty((3, BLOCK_ROWS))
+        z, work = np.empty((W.shape[1], BLOCK_ROWS)), np.empty((3, BLOCK_ROWS))
         for lo, hi in blocks(start, stop):
-            _predictors(X, at.coef, lo, hi, z)
-            kernels.multinomial_block(z, at.intercept, part.g[lo:hi], part.omega[lo:hi], work, sums)
-            for k in range(free):
-                X.add_tdot(z[k], lo, hi, gradient[k])
+            X.dots(W, lo, hi, z)
+            kernels.multinomial_block(
+                z[:free], at.intercept, part.g[lo:hi], part.omega[lo:hi], work, sums
+            )
+            X.add_tdots(z, lo, hi, gradient)
         return gradient, sums
 
-    return total(map_chunks(one_chunk, X.n_rows))
+    gradient, sums = total(map_chunks(one_chunk, X.n_rows))
+    return gradient.T[:free], sums
 
 
 def _mean_square(part: Problem) -> FloatArray:
     return part.X.rmatvec_sq(part.omega)
-
-
-def _predictors(X: Design, coef: FloatArray, lo: int, hi: int, z: FloatArray) -> None:
-    for k in range(len(coef)):
-        X.dot(coef[k], lo, hi, z[k, : hi - lo])
 
 
 def null_model(problem: PropensityProblem) -> PropensityModel:

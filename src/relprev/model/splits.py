@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from relprev.cohort import AnyCohort
 from relprev.errors import InvalidInputError, TooFewCasesError
+from relprev.groups import numbered
 
 
 def split(cohort: AnyCohort, shares: Sequence[float], seed: int) -> list[NDArray[np.int64]]:
@@ -78,11 +79,7 @@ def _cluster_numbers(cohort: AnyCohort) -> NDArray[np.integer]:
     clusters = cohort.gathered("clusters")
     if clusters is None:
         return np.arange(cohort.n)
-    low, high = int(clusters.min()), int(clusters.max())
-    if low >= 0 and high < 2 * cohort.n:  # dense enough to count instead of sort
-        used = np.bincount(clusters, minlength=high + 1) > 0
-        return (np.cumsum(used) - 1)[clusters]
-    return np.unique(clusters, return_inverse=True)[1]
+    return numbered(clusters)[1]
 
 
 def _cluster_strata(cohort: AnyCohort, cluster: NDArray[np.integer]) -> NDArray[np.int64]:
