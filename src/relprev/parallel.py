@@ -49,9 +49,11 @@ def chunks(n_rows: int) -> list[tuple[int, int]]:
     >>> chunks(20_000)
     [(0, 8192), (8192, 16384), (16384, 20000)]
     """
+    if n_rows == 0:
+        return []
     n_blocks = -(-n_rows // BLOCK_ROWS)
     n_chunks = min(MAX_CHUNKS, n_blocks)
-    edges = [BLOCK_ROWS * (n_blocks * k // n_chunks) for k in range(n_chunks)] if n_chunks else []
+    edges = [BLOCK_ROWS * (n_blocks * k // n_chunks) for k in range(n_chunks)]
     return list(zip(edges, [*edges[1:], n_rows], strict=True))
 
 

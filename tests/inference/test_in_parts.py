@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from relprev import DebiasedPURPLE, as_cohort
-from relprev.checks import check_constant_ratio
 from relprev.cohort import PartitionedCohort, write_parts
 from relprev.cohort.partitioned import cut
 from relprev.errors import DataWarning, InvalidInputError
@@ -90,8 +89,6 @@ def test_values_of_rows_are_not_at_hand(patients, tmp_path):
     other = fitted(in_parts(patients, tmp_path / "visits"))
     with pytest.raises(InvalidInputError, match="kept in parts"):
         _ = other.propensity_
-    with pytest.raises(InvalidInputError, match="kept in parts"):
-        check_constant_ratio(other)
 
 
 def test_on_a_cluster(patients, tmp_path):

@@ -49,6 +49,7 @@ from relprev.model import PURPLE
 from relprev.partitions import total
 
 N_BINS = 5
+ROUNDOFF = 1e-14  # relative change of a loss that cannot be told from none
 PIECES = 4096  # of the range of logit p, to find the fifths
 MIN_ROWS = 500  # held-out rows of a group in a split, to be drawn
 
@@ -238,7 +239,7 @@ def _logistic(rows: Rows, group: int, weight: float) -> tuple[FloatArray, FloatA
     for _ in range(100):
         step = np.linalg.solve(H, slope)
         tried = at(beta + step)
-        while tried[0] > loss and np.abs(step).max() > 1e-10:
+        while tried[0] > (1 + ROUNDOFF) * loss and np.abs(step).max() > 1e-10:
             step = step / 2
             tried = at(beta + step)
         beta = beta + step

@@ -33,7 +33,7 @@ from numpy.typing import ArrayLike
 from scipy import stats
 from sklearn.base import clone
 
-from relprev.cohort import Cohort
+from relprev.cohort import AnyCohort, Cohort
 from relprev.design.base import FloatArray
 from relprev.errors import DataWarning, InvalidInputError, TooFewCasesError
 from relprev.estimates import COLUMNS, COMPLEMENT
@@ -159,7 +159,7 @@ class Replication:
 
 def bootstrap(
     estimator: Any,
-    cohort: Cohort,
+    cohort: AnyCohort,
     versus: str = COMPLEMENT,
     *,
     replicates: int = 200,
@@ -175,7 +175,7 @@ def bootstrap(
     ----------
     estimator : PURPLE, DebiasedPURPLE or another estimator
         Cloned and fitted anew for every replicate.
-    cohort : Cohort
+    cohort : Cohort or PartitionedCohort
     versus : str
         As in ``relative_prevalence``.
     replicates : int
@@ -185,8 +185,9 @@ def bootstrap(
     random_state : int
         Replicate r draws from a stream of its own.
     processes : int
-        Processes to fit in, each with a copy of the cohort. They start by importing the main
-        script, which must therefore guard what it does by ``if __name__ == "__main__":``.
+        Processes to fit in, each with a copy of the cohort; 1 for a cohort kept in parts. They
+        start by importing the main script, which must therefore guard what it does by
+        ``if __name__ == "__main__":``.
     out : path, optional
         CSV file of the replicates; if it exists, those in it are not fitted again.
     verbose : bool
@@ -212,9 +213,10 @@ def bootstrap(
     """
     if replicates < 2:
         raise InvalidInputError(f"replicates must be at least 2, got {replicates}")
-    _check_processes(processes)
+    _check_processes(processes, cohort)
     design = SamplingDesign.from_cohort(cohort, lonely_psu)
-    weight = np.ones(cohort.n) if cohort.weights is None else cohort.weights
+    given = cohort.gathered("weights")
+    weight = np.ones(cohort.n) if given is None else given
     work = _Work(estimator, cohort, versus, partial(_resampled, design, weight, random_state))
     base, table = _refit(work, replicates, processes, out, verbose)
     k = np.full(replicates, 1 / replicates)
@@ -223,7 +225,7 @@ def bootstrap(
 
 def replicate_weights(
     estimator: Any,
-    cohort: Cohort,
+    cohort: AnyCohort,
     weights: ArrayLike,
     versus: str = COMPLEMENT,
     *,
@@ -241,7 +243,7 @@ def replicate_weights(
     ----------
     estimator : PURPLE, DebiasedPURPLE or another estimator
         Cloned and fitted anew for every replicate.
-    cohort : Cohort
+    cohort : Cohort or PartitionedCohort
         The data, with their full-sample weights.
     weights : array of shape (n, R)
         Replicate weights; zero where a replicate leaves a row out.
@@ -293,7 +295,7 @@ def replicate_weights(
     if not np.isfinite(columns).all() or (columns < 0).any():
         raise InvalidInputError("weights must be finite and not negative")
     k = _coefficients(kind, columns.shape[1], fay, coefficients)
-    _check_processes(processes)
+    _check_processes(processes, cohort)
     work = _Work(estimator, cohort, versus, partial(_column, columns))
     base, table = _refit(work, columns.shape[1], processes, out, verbose)
     df = columns.shape[1] - 1 if degrees_of_freedom is None else degrees_of_freedom
@@ -326,9 +328,14 @@ def _coefficients(kind: str, count: int, fay: float, given: ArrayLike | None) ->
     return np.full(count, known[kind])
 
 
-def _check_processes(processes: int) -> None:
+def _check_processes(processes: int, cohort: AnyCohort) -> None:
     if not isinstance(processes, int | np.integer) or processes < 1:
         raise InvalidInputError(f"processes must be a whole number >= 1, got {processes!r}")
+    if processes > 1 and not isinstance(cohort, Cohort):
+        raise InvalidInputError(
+            f"processes must be 1 for a cohort kept in parts, got {processes}: every replicate "
+            "already uses all cores, or all workers of the cluster"
+        )
 
 
 def _resampled(design: SamplingDesign, weight: FloatArray, seed: int, number: int) -> FloatArray:
@@ -345,7 +352,7 @@ class _Work:
     """What every replicate needs; ``weights`` gives those of a replicate."""
 
     estimator: Any
-    cohort: Cohort
+    cohort: AnyCohort
     versus: str
     weights: Weights
 
@@ -400,9 +407,7 @@ def _kept(work: _Work, path: Path, base: pd.DataFrame) -> pd.DataFrame:
 def _one(shared: tuple[_Work, pd.DataFrame], number: int) -> pd.DataFrame:
     """A replicate's estimates; NaN if it could not be fitted."""
     work, base = shared
-    weight = work.weights(number)
-    rows = np.flatnonzero(weight > 0)
-    part = replace(work.cohort.take(rows), weights=weight[rows])
+    part = _reweighted(work.cohort, work.weights(number))
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DataWarning)  # thin groups are counted later
@@ -410,6 +415,26 @@ def _one(shared: tuple[_Work, pd.DataFrame], number: int) -> pd.DataFrame:
     except TooFewCasesError:
         table = base.assign(estimate=np.nan, observed_ratio=np.nan)
     return table.assign(replicate=number)[KEYS]
+
+
+def _reweighted(cohort: AnyCohort, weight: FloatArray) -> AnyCohort:
+    """The visits whose weight is not zero, with these weights."""
+    if isinstance(cohort, Cohort):
+        return _weighted(cohort, weight)
+    pieces = np.split(weight, np.cumsum(cohort.sizes)[:-1])
+    which = [k for k, piece in enumerate(pieces) if piece.any()]
+    kept = [pieces[k] for k in which]
+    return replace(
+        cohort,
+        parts=cohort.parts.select(which).derive(_weighted, each=kept),
+        sizes=tuple(int(np.count_nonzero(piece)) for piece in kept),
+        fields=tuple(dict.fromkeys([*cohort.fields, "weights"])),
+    )
+
+
+def _weighted(cohort: Cohort, weight: FloatArray) -> Cohort:
+    rows = np.flatnonzero(weight)
+    return replace(cohort.take(rows), weights=weight[rows])
 
 
 def _warn_if_degenerate(table: pd.DataFrame, count: int) -> None:

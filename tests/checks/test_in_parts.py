@@ -1,0 +1,188 @@
+"""Checks and bootstrap on a cohort kept in parts give the numbers they give in memory."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.metrics import average_precision_score, roc_auc_score
+
+from relprev import PURPLE, DebiasedPURPLE
+from relprev.checks import (
+    agreement,
+    check_calibration,
+    check_constant_ratio,
+    check_leakage,
+    check_overlap,
+    compare_unconstrained,
+    sensitivity,
+)
+from relprev.checks import quantiles as quantiles_module
+from relprev.checks.quantiles import weighted_quantiles
+from relprev.cohort import PartitionedCohort, write_parts
+from relprev.cohort.partitioned import cut
+from relprev.errors import InvalidInputError
+from relprev.inference import bootstrap
+from relprev.inference.replication import replicate_weights
+from relprev.model.ranking import ranking
+from relprev.partitions import InMemory
+from relprev.simulate import ed_visits
+
+SAME = 1e-8
+ONE = PURPLE(lambdas=[1e-3, 1e-4])
+
+
+def prepared(folder, **options):
+    """A cohort, the same in parts, and DebiasedPURPLE fitted to each."""
+    cohort = ed_visits(9_000, n_codes=50, prevalence=0.3, seed=3, **options).cohort
+    cohort = cohort.take(np.random.default_rng(0).permutation(cohort.n))
+    write_parts(cut(cohort, 2_001), folder / "visits")
+    parts = PartitionedCohort.open(folder / "visits")
+    fits = [DebiasedPURPLE(strengths=[10.0], lambdas=1e-4).fit(c) for c in (cohort, parts)]
+    return cohort, parts, *fits
+
+
+@pytest.fixture(scope="module", params=["patients", "survey"])
+def both(request, tmp_path_factory):
+    return prepared(tmp_path_factory.mktemp("parts"), survey=request.param == "survey")
+
+
+def assert_same(one, other):
+    assert one.effect == other.effect
+    pd.testing.assert_frame_equal(other.table, one.table, rtol=SAME, atol=1e-12, check_dtype=False)
+    assert other.verdict == one.verdict
+    np.testing.assert_allclose(
+        [other.statistic, other.p_value, *other.interval],
+        [one.statistic, one.p_value, *one.interval],
+        rtol=SAME,
+    )
+
+
+@pytest.mark.parametrize("by", ["trend", "quintiles", "categories"])
+def test_constant_ratio(both, by, monkeypatch):
+    monkeypatch.setattr(quantiles_module, "FEW", 50)  # so that intervals are cut again
+    cohort, _, one, other = both
+    labels = np.where(np.arange(cohort.n) % 3 == 0, "a", "b") if by == "categories" else by
+    assert_same(check_constant_ratio(one, labels), check_constant_ratio(other, labels))
+
+
+def test_overlap_and_leakage(both):
+    cohort, parts, one, other = both
+    assert_same(check_overlap(one, cohort), check_overlap(other, parts))
+    assert_same(check_leakage(cohort), check_leakage(parts))
+
+
+def test_overlap_in_a_domain(both):
+    cohort, parts, *_ = both
+    domain = np.arange(cohort.n) % 4 != 0
+    domain[:2_001] = False  # a part without rows
+    options = {"m": None, "strengths": [10.0], "lonely_psu": "adjust"}
+    one, other = (DebiasedPURPLE(**options).fit(c, domain=domain) for c in (cohort, parts))
+    assert_same(check_overlap(one, cohort), check_overlap(other, parts))
+
+
+def test_sensitivity_and_agreement(both):
+    cohort, parts, one, other = both
+    few = {"false_positives": [0.1]}
+    found = (sensitivity(fit, "Group A", "Group B", **few) for fit in (one, other))
+    assert_same(*found)
+    purple = [PURPLE(lambdas=1e-4).fit(c) for c in (cohort, parts)]
+    assert_same(agreement(purple[0], one), agreement(purple[1], other))
+
+
+def test_calibration(both):
+    cohort, parts, *_ = both
+    assert_same(check_calibration(cohort, ONE), check_calibration(parts, ONE))
+
+
+@pytest.mark.parametrize("selection", ["auc", "likelihood"])
+def test_unconstrained(both, selection):
+    cohort, parts, *_ = both
+    estimator = PURPLE(lambdas=[1e-3, 1e-4], selection=selection)
+    assert_same(compare_unconstrained(cohort, estimator), compare_unconstrained(parts, estimator))
+
+
+def test_bootstrap(both):
+    cohort, parts, *_ = both
+    estimator = PURPLE(lambdas=1e-3, n_starts=1)
+    one, other = (bootstrap(estimator, c, replicates=3) for c in (cohort, parts))
+    pd.testing.assert_frame_equal(other.replicates, one.replicates, rtol=SAME)
+    np.testing.assert_allclose(other.std_errors(), one.std_errors(), rtol=1e-6)
+    with pytest.raises(InvalidInputError, match="processes must be 1 for a cohort kept in parts"):
+        bootstrap(estimator, parts, replicates=3, processes=2)
+
+
+def test_replicate_weights_that_leave_out_a_whole_part(both):
+    cohort, parts, *_ = both
+    weights = np.random.default_rng(0).uniform(0.5, 1.5, (cohort.n, 2))
+    weights[:2_001, 0] = 0.0
+    estimator = PURPLE(lambdas=1e-3, n_starts=1)
+    one, other = (replicate_weights(estimator, c, weights) for c in (cohort, parts))
+    pd.testing.assert_frame_equal(other.replicates, one.replicates, rtol=SAME)
+
+
+def test_on_a_cluster(tmp_path):
+    distributed = pytest.importorskip("distributed")
+    cohort = ed_visits(3_000, n_codes=50, prevalence=0.3, seed=3, survey=True).cohort
+    write_parts(cut(cohort, 1_001), tmp_path / "visits")
+    options = {"strengths": [10.0], "lambdas": 1e-3, "folds": 2}
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=None
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        parts = PartitionedCohort.open(tmp_path / "visits", client)
+        one, other = (DebiasedPURPLE(**options).fit(c) for c in (cohort, parts))
+        assert_same(check_constant_ratio(one), check_constant_ratio(other))
+        assert_same(check_overlap(one, cohort), check_overlap(other, parts))
+        simple = PURPLE(lambdas=1e-2)
+        assert_same(check_calibration(cohort, simple), check_calibration(parts, simple))
+
+
+# -- quantiles and ranks -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("few", [3, 10_000])
+def test_quantiles_are_those_of_the_sorted_rows(few, monkeypatch):
+    monkeypatch.setattr(quantiles_module, "FEW", few)
+    rng = np.random.default_rng(1)
+    values = np.append(np.round(rng.normal(size=3_000), 2), np.full(500, 0.7))
+    weights = rng.uniform(0.1, 2.0, len(values))
+    parts = InMemory(list(zip(np.split(values, [900]), np.split(weights, [900]), strict=True)))
+    order = np.argsort(values)
+    reached = np.cumsum(weights[order])
+    at = [0.05, 0.3, 0.5, 0.8, 0.95, 1.0]
+    place = np.searchsorted(reached, np.array(at) * reached[-1])
+    expected = values[order][np.minimum(place, len(values) - 1)]
+    found = weighted_quantiles(parts, lambda part: part, at)
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_quantiles_of_one_value(monkeypatch):
+    monkeypatch.setattr(quantiles_module, "FEW", 3)
+    parts = InMemory([(np.full(50, -1.25), np.ones(50))])
+    assert weighted_quantiles(parts, lambda part: part, [0.1, 0.9]).tolist() == [-1.25, -1.25]
+
+
+def test_ranks_are_scikit_learns():
+    rng = np.random.default_rng(2)
+    s = rng.random(2_000) < 0.1
+    p = np.round(rng.random(2_000) + 0.3 * s, 2)  # many ties
+    omega = rng.uniform(0.5, 2.0, 2_000)
+    pieces = [(p[rows], s[rows], omega[rows]) for rows in (slice(0, 700), slice(700, None))]
+    found = ranking(InMemory(pieces), lambda part: part)
+    assert found.auc == pytest.approx(roc_auc_score(s, p, sample_weight=omega), rel=1e-12)
+    expected = average_precision_score(s, p, sample_weight=omega)
+    assert found.average_precision == pytest.approx(expected, rel=1e-12)
+
+
+def test_a_group_that_is_never_diagnosed_in_some_part(tmp_path):
+    cohort = ed_visits(6_000, n_codes=50, prevalence=0.3, seed=5).cohort
+    silent = (cohort.groups == 3) & (np.arange(cohort.n) < 3_000)
+    cohort = replace(cohort, diagnosed=np.where(silent, 0, cohort.diagnosed).astype(np.uint8))
+    write_parts(cut(cohort, 1_500), tmp_path / "visits")
+    parts = PartitionedCohort.open(tmp_path / "visits")
+    one, other = (DebiasedPURPLE(m=None, strengths=[10.0]).fit(c) for c in (cohort, parts))
+    assert_same(check_overlap(one, cohort), check_overlap(other, parts))
+    assert_same(check_calibration(cohort, ONE), check_calibration(parts, ONE))
