@@ -54,8 +54,7 @@ def numbered(
     used = np.zeros(span, dtype=bool)
     for start in range(0, len(values), BLOCK):
         used[values[start : start + BLOCK].astype(np.int64) - low] = True
-    place = np.cumsum(used, dtype=small)
-    place -= 1
+    place = np.cumsum(used, dtype=small) - small(1)
     number = np.empty(len(values), dtype=small)
     for start in range(0, len(values), BLOCK):
         rows = slice(start, start + BLOCK)
