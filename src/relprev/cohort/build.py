@@ -42,12 +42,14 @@ class BuiltCohort:
     ----------
     name : str
         Of the group variable.
-    cohort : Cohort
+    cohort : Cohort or PartitionedCohort
         The visits.
     attrition : Attrition
         How many visits were left after every step.
     left_out : mapping of group to reason
         Groups too small for the cohort, and why.
+    visits : boolean array of shape (visits of the source,)
+        Which of the source's visits are in the cohort.
 
     Examples
     --------
@@ -91,7 +93,11 @@ def build_cohorts(
     groups : sequence of str, optional
         Names of the group variables wanted. Default: all of the study's.
     keep_ids : bool
-        Keep the visits' identifiers in the cohort.
+        Keep the visits' identifiers in the cohort; in memory only.
+    folder : path, optional
+        Write the cohorts there, in parts, for data larger than memory. Default: in memory.
+    rows_per_part : int
+        Visits of a part, with ``folder``.
     verbose : bool
         Show progress on standard error.
 

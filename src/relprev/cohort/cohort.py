@@ -255,6 +255,12 @@ class Cohort:
         -------
         Cohort
             These are None in it.
+
+        Examples
+        --------
+        >>> from relprev.simulate import ed_visits
+        >>> ed_visits(500, n_codes=50).cohort.without("clusters")
+        <Cohort of 500 visits x 50 features, groups Group A, Group B, Group C, Group D>
         """
         return replace(self, **dict.fromkeys(names))  # type: ignore[arg-type]
 
@@ -265,6 +271,13 @@ class Cohort:
         -------
         Cohort
             This one.
+
+        Examples
+        --------
+        >>> from relprev.simulate import ed_visits
+        >>> cohort = ed_visits(500, n_codes=50).cohort
+        >>> cohort.collected() is cohort
+        True
         """
         return self
 

@@ -69,9 +69,11 @@ class PartitionedCohort:
     ...     print(visits.map(len), int(visits.gathered("diagnosed").sum()))
     ...     some = visits.take(np.flatnonzero(visits.gathered("groups") < 2))
     ...     print(some.with_groups(np.array([0, 1])).n_groups, some.n < visits.n)
+    ...     print(visits.without("clusters").collected())
     <PartitionedCohort of 3,000 visits x 50 features in 3 parts, groups Group A, Group B, ...>
     [1000, 1000, 1000] 54
     2 True
+    <Cohort of 3,000 visits x 50 features, groups Group A, Group B, Group C, Group D>
     """
 
     parts: Partitions

@@ -174,6 +174,15 @@ class Design(ABC):
             Rows.
         out : array of shape (q, stop - start) or with more columns
             Where the result goes.
+
+        Examples
+        --------
+        >>> from relprev.design import Dense
+        >>> out = np.zeros((2, 1))
+        >>> Dense(np.array([[1.0, 2.0]])).dots(np.array([[1.0, 0.0], [1.0, 5.0]]), 0, 1, out)
+        >>> out
+        array([[ 3.],
+               [10.]])
         """
         for k in range(W.shape[1]):
             self.dot(W[:, k], start, stop, out[k])
@@ -189,6 +198,15 @@ class Design(ABC):
             Rows.
         out : array of shape (n_cols, q)
             Where the result is added.
+
+        Examples
+        --------
+        >>> from relprev.design import Dense
+        >>> out = np.zeros((2, 2))
+        >>> Dense(np.array([[1.0, 2.0]])).add_tdots(np.array([[1.0], [10.0]]), 0, 1, out)
+        >>> out
+        array([[ 1., 10.],
+               [ 2., 20.]])
         """
         for k in range(out.shape[1]):
             self.add_tdot(R[k], start, stop, out[:, k])

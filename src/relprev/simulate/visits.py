@@ -152,6 +152,11 @@ def ed_visit_parts(n_visits: int, *, rows: int = 2_000_000, **options: Any) -> I
     **options : object
         As in `ed_visits`.
 
+    Returns
+    -------
+    iterator of Cohort
+        One part at a time; see `relprev.cohort.write_parts`.
+
     Notes
     -----
     Formula: :mod:`relprev.simulate.visits`.
