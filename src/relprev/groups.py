@@ -54,7 +54,8 @@ def numbered(
     used = np.zeros(span, dtype=bool)
     for start in range(0, len(values), BLOCK):
         used[values[start : start + BLOCK].astype(np.int64) - low] = True
-    place = np.cumsum(used, dtype=small) - small(1)
+    place: NDArray[np.integer[Any]] = np.cumsum(used, dtype=small)
+    np.subtract(place, 1, out=place)
     number = np.empty(len(values), dtype=small)
     for start in range(0, len(values), BLOCK):
         rows = slice(start, start + BLOCK)
