@@ -201,13 +201,13 @@ class DebiasedPURPLE(BaseEstimator):
         )  # fmt: skip
         self._check_parameters(cohort)
         design = SamplingDesign.from_cohort(cohort, self.lonely_psu)
-        inside = domain_rows(domain, cohort.n)
-        in_domain = cohort if domain is None else cohort.take(inside)
+        inside = None if domain is None else domain_rows(domain, cohort.n)
+        in_domain = cohort if inside is None else cohort.take(inside)
         kept, rows = estimable(in_domain)
-        self.rows_ = inside[rows]
+        self.rows_ = rows if inside is None else inside[rows]
         self._summarise(in_domain)
         screen(kept)
-        self._estimate(kept, design.take(self.rows_))
+        self._estimate(kept, design if len(rows) == cohort.n else design.take(self.rows_))
         self._remember(cohort)
         return self
 

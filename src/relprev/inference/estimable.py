@@ -15,9 +15,7 @@ MIN_PATIENTS = 2  # diagnosed patients a group needs
 
 
 def domain_rows(domain: Any, n: int) -> NDArray[np.int64]:
-    """Positions of the rows to estimate on: all, or those where the mask is true."""
-    if domain is None:
-        return np.arange(n)
+    """Positions of the rows to estimate on: those where the mask is true."""
     mask = np.asarray(domain)
     if mask.shape != (n,) or mask.dtype != bool:
         raise InvalidInputError(
