@@ -27,9 +27,11 @@ unit: $(VENV)/.dev  ## Tests
 browser:  ## Debian's chromium, for the tests of the report's page (needs root)
 	command -v chromium || { apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium; }
 
-docs: $(VENV)/.dev  ## Run the code on the pages and build them, in docs/_build/html
+docs: $(VENV)/.dev  ## Run the code on the pages, build them in docs/_build/html, check links
 	$(BIN)/pytest -q docs
+	rm -rf docs/_build docs/api
 	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet -j auto docs docs/_build/html
+	RELPREV_SITE=docs/_build/html $(BIN)/pytest -q -n 0 tests/docs/test_site.py
 
 slow: $(VENV)/.dev  ## Simulations that take minutes
 	$(BIN)/pytest -m slow

@@ -43,6 +43,7 @@ sphinx_gallery_conf = {
     "download_all_examples": False,
     "show_memory": False,
     "min_reported_time": 1e9,  # no running times on the pages
+    "write_computation_times": False,  # its page would load scripts from the network
     "remove_config_comments": True,
 }
 
