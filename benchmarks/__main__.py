@@ -26,6 +26,7 @@ NAMES = (
     "debiased",
     "sources",
     "known_truth",
+    "full_size",
     "study",
     "scale",
 )
