@@ -7,6 +7,7 @@ import io
 import itertools
 import json
 import re
+import warnings
 from dataclasses import replace
 from html.parser import HTMLParser
 from xml.etree import ElementTree
@@ -18,6 +19,7 @@ from matplotlib import pyplot as plt
 
 from relprev.errors import InvalidInputError
 from relprev.report import (
+    figures,
     plot_calibration,
     plot_check,
     plot_forest,
@@ -387,6 +389,20 @@ def test_dollar_signs_in_names_are_not_mathematics(awkward):
 def test_check_is_drawn_on_the_axes_given(race):
     ax = plot_check(race.checks[0])
     assert plot_check(race.checks[0], ax) is ax
+
+
+def test_legend_of_many_long_names_leaves_room_for_the_figure():
+    fig, ax = plt.subplots(layout="constrained", figsize=(5.6, 3.6))
+    for k in range(12):
+        ax.plot([0, 1], [0, k], label=f"{k}: a metropolitan county of 250,000 to 999,999 people")
+    figures._legend(ax)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # the layout gives up with a warning
+        fig.draw_without_rendering()
+    width, height = ax.get_window_extent().size / fig.dpi
+    assert width > 4
+    assert height > 2
+    plt.close(fig)
 
 
 def test_named_plots_take_their_own_check_only(race):

@@ -34,6 +34,7 @@ OTHERS = ("#009E73", "#CC79A7", "#56B4E9", "#E69F00")
 INK = "#000000"
 WIDTH = 5.6  # inches
 LABEL_WIDTH = 22  # characters of a row's label before it is wrapped
+LINE_LETTERS = 64  # that fit beside each other above the axes
 MARKERS = ("o", "s", "^", "v")
 STYLE: Any = {
     "font.size": 10.0,
@@ -298,12 +299,19 @@ def _named_rows(ax: Axes, own: bool) -> None:
 
 
 def _legend(ax: Axes) -> None:
-    """Above the axes, where it hides nothing."""
-    count = len(ax.get_legend_handles_labels()[1])
+    """Above the axes, where it hides nothing, in as many columns as the figure is wide enough."""
+    handles, labels = ax.get_legend_handles_labels()
+    words = [_wrapped(label, LINE_LETTERS // 2) for label in labels]
+    longest = max((len(line) for label in words for line in label.split("\n")), default=0)
+    columns = int(np.clip(LINE_LETTERS // (longest + 4), 1, 3))
     ax.legend(
-        loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=min(count, 3), borderaxespad=0.2,
-        handletextpad=0.3, columnspacing=1.2,
+        handles, words, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=columns,
+        borderaxespad=0.2, handletextpad=0.3, columnspacing=1.2,
     )  # fmt: skip
+    lines = sum(label.count("\n") + 1 for label in words) / columns
+    figure: Any = ax.figure
+    if len(figure.axes) == 1:  # room for more than two lines
+        figure.set_figheight(figure.get_figheight() + 0.2 * max(0.0, lines - 2))
 
 
 @_styled
