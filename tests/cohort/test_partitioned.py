@@ -3,7 +3,7 @@ import pytest
 
 from relprev import as_cohort
 from relprev.cohort import PartitionedCohort, write_parts
-from relprev.cohort.partitioned import cut, verify_parts
+from relprev.cohort.partitioned import _batches, cut, verify_parts
 from relprev.errors import InvalidInputError
 from relprev.simulate import ed_visits
 from tests.conftest import design_of
@@ -92,3 +92,9 @@ def test_other_folders_are_refused(header, tmp_path):
         (tmp_path / "cohort.json").write_text(header)
     with pytest.raises(InvalidInputError, match=r"no cohort.json|damaged|format 99"):
         PartitionedCohort.open(tmp_path)
+
+
+def test_workers_get_rows_by_their_threads():
+    dealt = dict(_batches([20, 20, 10], {"one": 1, "four": 4}))
+    assert dealt == {"one": [(0, 0, 10)], "four": [(0, 10, 20), (1, 0, 20), (2, 0, 10)]}
+    assert len(_batches([1], {"a": 1, "b": 1})) == 1  # no empty parts

@@ -35,7 +35,6 @@ from relprev.partitions import OnCluster, OutOfCore, Partitions, Scratch, map_fi
 FORMAT = 1
 HEADER = "cohort.json"
 KEPT_FIELDS = tuple(name for name in ROW_FIELDS if name != "ids")
-PARTS_PER_THREAD = 2  # on a cluster: enough to spread evenly, few enough to cost nothing
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -115,13 +114,15 @@ class PartitionedCohort:
             parts: Partitions = OutOfCore(opened, Scratch(scratch))
         else:
             require_ready(client)
-            count = PARTS_PER_THREAD * max(1, sum(client.nthreads().values()))
-            batches = _batches(sizes, min(count, len(sizes)))
-            sizes = [sum(sizes[k] for k in batch) for batch in batches]
+            batches = _batches(sizes, client.nthreads())
+            sizes = [sum(stop - start for _, start, stop in batch) for _, batch in batches]
             futures = [
-                client.submit(_open_parts, [files[k] for k in batch], *shared, pure=False)
-                for batch in batches
-            ]
+                client.submit(
+                    _open_parts, [(*files[k], start, stop) for k, start, stop in batch], *shared,
+                    pure=False, workers=[worker], allow_other_workers=True,
+                )
+                for worker, batch in batches
+            ]  # fmt: skip
             parts = OnCluster(client, futures)
         names = header["feature_names"]
         return PartitionedCohort(
@@ -449,10 +450,16 @@ def _open_part(
 
 
 def _open_parts(
-    files: Sequence[tuple[Path, dict[str, Any]]], kind: str, n_cols: int, names: tuple[str, ...]
-) -> Cohort:
-    """Several parts as one, in memory."""
-    return _together([_copied(_open_part(path, part, kind, n_cols, names)) for path, part in files])
+    pieces: Sequence[tuple[Path, dict[str, Any], int, int]], kind: str, n_cols: int,
+    names: tuple[str, ...],
+) -> Cohort:  # fmt: skip
+    """Rows of several parts as one cohort, in memory."""
+    found = []
+    for path, part, start, stop in pieces:
+        cohort = _open_part(path, part, kind, n_cols, names)
+        whole = stop - start == cohort.n
+        found.append(_copied(cohort) if whole else cohort.take(np.arange(start, stop)))
+    return _together(found)
 
 
 def _copied(cohort: Cohort) -> Cohort:
@@ -470,11 +477,26 @@ def _together(parts: Sequence[Cohort]) -> Cohort:
     return Cohort(X=X, group_names=parts[0].group_names, **fields)  # type: ignore[arg-type]
 
 
-def _batches(sizes: Sequence[int], count: int) -> list[list[int]]:
-    """Neighbouring parts put together to ``count`` batches of about the same number of rows."""
-    ends = np.cumsum(sizes)
-    batch = np.minimum((ends - 1) * count // ends[-1], count - 1)
-    return [np.flatnonzero(batch == k).tolist() for k in np.unique(batch)]
+def _batches(
+    sizes: Sequence[int], threads: dict[str, int]
+) -> list[tuple[str, list[tuple[int, int, int]]]]:
+    """One batch of neighbouring rows for every worker, as large as its number of threads.
+
+    Returns
+    -------
+    list of (worker, [(part, first row, last row and one), ...])
+    """
+    first = np.cumsum([0, *sizes])
+    share = np.cumsum([0, *threads.values()]) / sum(threads.values())
+    cuts = np.rint(share * first[-1]).astype(np.int64)
+    batches = []
+    for worker, low, high in zip(threads, cuts, cuts[1:], strict=False):
+        spans = zip(np.maximum(first[:-1], low) - first[:-1],
+                    np.minimum(first[1:], high) - first[:-1], strict=True)  # fmt: skip
+        batch = [(k, int(a), int(b)) for k, (a, b) in enumerate(spans) if a < b]
+        if batch:
+            batches.append((worker, batch))
+    return batches
 
 
 def _taken(cohort: Cohort, where: tuple[NDArray[np.int64], int]) -> Cohort:
