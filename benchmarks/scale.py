@@ -1,39 +1,42 @@
 """Past memory and past one process: the same visits in memory, out of core and on a cluster.
 
 Every measurement is a process of its own. The visits are those of `benchmarks.neds`, written
-in parts of two million.
+in parts of two million. PURPLE's path of six penalties, then DebiasedPURPLE:
 
-- In memory and out of core at 15,357,528 visits, out of core at 100 million: one pass
-  (likelihood and gradient), PURPLE's path of six penalties, DebiasedPURPLE.
-- On Dask workers of one thread each, one and two of them, at 15,357,528 visits. The driver's
-  overhead of a pass is its time by the clock less the kernel time of the slowest worker.
+- in memory and out of core at 15,357,528 visits, out of core at 100 million;
+- on one and on two Dask workers of one thread each, at 15,357,528 visits. The driver's overhead
+  of a pass is its time by the clock less the kernel time of the slowest worker.
 
-Memory: ``anonymous_gib`` is the largest RssAnon (Linux), the memory that only this process
-can free, read twenty times a second; ``peak_gib`` (VmHWM) also counts pages of mapped files,
-which the system drops when it needs the room.
+Other programs on the machine lengthen times by the clock; ``cpu_seconds`` is the processors'
+own account (of all workers and the driver). Memory: ``anonymous_gib`` is the largest RssAnon
+(Linux), the memory that only this process can free, read twenty times a second; ``peak_gib``
+(VmHWM) also counts pages of mapped files, which the system drops when it needs the room.
 
-The visits stay in RELPREV_SCALE_FOLDER if that is set; otherwise in a temporary folder.
+Visits and measurements stay in RELPREV_SCALE_FOLDER if that is set, and a run that was stopped
+goes on there; otherwise they are in a temporary folder.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import pickle
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from multiprocessing import get_context
 from pathlib import Path
-from time import perf_counter
-from typing import Any
+from time import perf_counter, process_time
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from benchmarks.measure import best_seconds, peak_gib, seconds, write_results
+from benchmarks.measure import best_seconds, peak_gib, seconds
 from benchmarks.neds import CODES, NATIONAL, VISITS
 from relprev.cohort import AnyCohort, PartitionedCohort, write_parts
+from relprev.files import written_whole
 from relprev.inference import DebiasedPURPLE
 from relprev.model.likelihood import (
     AnyProblem,
@@ -50,39 +53,61 @@ from relprev.simulate import ed_visit_parts, ed_visits
 MANY = 100_000_000
 PART_ROWS = 2_000_000
 PASSES = 5
-TIMES = ("pass_seconds", "path_seconds", "debiased_seconds")
+DRIVER_PASSES = 20
 GIB = 2**30
+Found = dict[str, Any]
 
 
-def run(quick: bool) -> list[dict[str, Any]]:
-    """In memory, out of core and on one and two workers; then many visits out of core."""
+class Job(NamedTuple):
+    """What to fit, where the visits are, how many they are, and on how many workers."""
+
+    fit: str
+    where: str
+    visits: int
+    workers: int
+
+
+def run(quick: bool) -> list[Found]:
+    """One row a fit and place; estimates are compared with those in memory."""
     few, many = (VISITS // 20, MANY // 50) if quick else (VISITS, MANY)
-    jobs = [
-        ("in memory", few, 0), ("out of core", few, 0), ("cluster", few, 1), ("cluster", few, 2),
-        ("out of core", many, 0),
+    places = [
+        ("in memory", few, 0), ("out of core", few, 0), ("out of core", many, 0),
+        ("cluster", few, 1), ("cluster", few, 2),
     ]  # fmt: skip
-    rows: list[dict[str, Any]] = []
+    jobs = [Job(fit, *place) for fit in ("path", "debiased") for place in places]
+    jobs = [job for job in jobs if job[::3] != ("debiased", 1)]
+    rows: list[Found] = []
     with _folder() as folder:
         stored = {visits: _stored(folder, visits, quick) for visits in (few, many)}
-        for kind, visits, workers in jobs:
-            row, found = _alone(_measure, kind, visits, workers, str(stored[visits]))
-            if not rows:
-                in_memory = found
-            rows.append(row | _compared(row, rows))
-            if visits == few:
-                rows[-1] |= _differences(in_memory, found)
+        for job in jobs:
+            row, estimates = _kept(folder, job, str(stored[job.visits]))
+            if job.where == "in memory":
+                in_memory, estimates_in_memory = row, estimates
+            elif job.visits == few:
+                row |= _differences(estimates_in_memory, estimates)
+            rows.append(row | _compared(row, in_memory, rows))
             print(rows[-1], flush=True)
-            write_results("scale", rows, quick)  # what is done is kept
     return rows
 
 
-def _compared(row: dict[str, Any], before: list[dict[str, Any]]) -> dict[str, float]:
+def _kept(folder: Path, job: Job, visits: str) -> tuple[Found, Found]:
+    """Row and estimates of a job, from its file if it is done."""
+    path = folder / f"{'-'.join(map(str, job)).replace(' ', '-')}.json"
+    if not path.exists():
+        with written_whole(path) as temporary:
+            temporary.write_text(json.dumps(_alone(_measure, job, visits)))
+    row, estimates = json.loads(path.read_text())
+    return row, {name: np.array(values) for name, values in estimates.items()}
+
+
+def _compared(row: Found, in_memory: Found, before: list[Found]) -> Found:
     """Time a visit over that in memory; time with one worker over that with several."""
-    if row["kind"] == "out of core":
-        ratio = before[0]["visits"] / row["visits"]
-        return {f"{name}_in_memory": row[name] / before[0][name] * ratio for name in TIMES}
-    if row.get("workers", 1) > 1:
-        return {f"{name}_speedup": before[-1][name] / row[name] for name in TIMES}
+    names = [name for name in ("seconds", "cpu_seconds", "pass_seconds") if name in row]
+    if row["where"] == "out of core":
+        ratio = in_memory["visits"] / row["visits"]
+        return {f"{name}_in_memory": row[name] / in_memory[name] * ratio for name in names}
+    if row["workers"] > 1 and row["fit"] == "path":
+        return {f"{name}_speedup": before[-1][name] / row[name] for name in names}
     return {}
 
 
@@ -105,60 +130,71 @@ def _stored(folder: Path, visits: int, quick: bool) -> Path:
     return path
 
 
-def _alone(function: Any, *arguments: Any) -> Any:
+def _alone(function: Callable[..., Any], *arguments: Any) -> Any:
     """What the function returns in a new process, whose memory is then its own."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         return pool.submit(function, *arguments).result()
 
 
-def _measure(
-    kind: str, visits: int, workers: int, folder: str
-) -> tuple[dict[str, Any], dict[str, Any]]:
+def _measure(job: Job, folder: str) -> tuple[Found, Found]:
     """One row, and the estimates behind it."""
-    if kind == "in memory":
-        return _fits(ed_visits(visits, **NATIONAL).cohort, kind)
-    if kind == "out of core":
-        return _fits(PartitionedCohort.open(folder), kind)
-    from distributed import Client, LocalCluster
-
-    with (
-        LocalCluster(
-            n_workers=workers, threads_per_worker=1, dashboard_address=None, memory_limit=0
-        ) as cluster,
-        Client(cluster) as client,
-    ):
-        parts = PartitionedCohort.open(folder, client)
-        row, found = _fits(parts, kind)
-        return row | {"workers": workers} | _driver(problem_of(parts)), found
+    fit = _path if job.fit == "path" else _debiased
+    with _visits(job, folder) as (cohort, cpu_seconds), _anonymous() as largest:
+        before = cpu_seconds()
+        row, estimates = fit(cohort)
+        row["cpu_seconds"] = cpu_seconds() - before
+        if job.workers and job.fit == "path":
+            row |= _driver(problem_of(cohort))
+        memory = {"anonymous_gib": largest() / GIB, "peak_gib": peak_gib()}
+        threads = job.workers or thread_count()
+        return job._asdict() | {"codes": CODES, "threads": threads} | row | memory, estimates
 
 
-def _fits(cohort: AnyCohort, kind: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    with _anonymous() as largest:
-        problem = problem_of(cohort)
-        at = _some_parameters(problem)
-        one_pass = best_seconds(lambda: evaluate(problem, at), PASSES)
-        path_seconds, path = seconds(lambda: fit_path(problem, PAPER_GRID))
-        path_anonymous = largest[0]
-        debiased_seconds, fitted = seconds(lambda: DebiasedPURPLE(lonely_psu="adjust").fit(cohort))
+@contextmanager
+def _visits(job: Job, folder: str) -> Iterator[tuple[AnyCohort, Callable[[], float]]]:
+    """The cohort, and a clock of the processor time spent on it."""
+    if job.where == "in memory":
+        yield ed_visits(job.visits, **NATIONAL).cohort, process_time
+    elif job.where == "out of core":
+        yield PartitionedCohort.open(folder), process_time
+    else:
+        from distributed import Client, LocalCluster
+
+        with (
+            LocalCluster(
+                n_workers=job.workers, threads_per_worker=1, dashboard_address=None, memory_limit=0
+            ) as cluster,
+            Client(cluster) as client,
+        ):
+            parts = PartitionedCohort.open(folder, client)
+            yield parts, lambda: process_time() + sum(client.run(process_time).values())
+
+
+def _path(cohort: AnyCohort) -> tuple[Found, Found]:
+    """PURPLE's path of six penalties, and one pass."""
+    problem = problem_of(cohort)
+    at = _some_parameters(problem)
+    took, path = seconds(lambda: fit_path(problem, PAPER_GRID))
+    row = {
+        "seconds": took, "passes": sum(point.certificate.passes for point in path),
+        "converged": all(point.certificate.converged for point in path),
+        "pass_seconds": best_seconds(lambda: evaluate(problem, at), PASSES),
+        "parts": len(problem.sizes), "bytes": sum(problem.map(_n_bytes)),
+        "ones": sum(problem.map(_ones)),
+    }  # fmt: skip
+    return row, {"estimate": [_ratios(problem, point.parameters).tolist() for point in path]}
+
+
+def _debiased(cohort: AnyCohort) -> tuple[Found, Found]:
+    """DebiasedPURPLE as it is by default."""
+    took, fitted = seconds(lambda: DebiasedPURPLE(lonely_psu="adjust").fit(cohort))
     table = fitted.relative_prevalence().to_frame()
     row = {
-        "kind": kind, "visits": cohort.n, "codes": CODES, "parts": len(problem.sizes),
-        "threads": thread_count(), "bytes": sum(problem.map(_n_bytes)),
-        "ones": sum(problem.map(_ones)), "diagnosed": int(fitted._n_diagnosed.sum()),
-        "pass_seconds": one_pass, "path_seconds": path_seconds,
-        "path_passes": sum(point.certificate.passes for point in path),
-        "path_converged": all(point.certificate.converged for point in path),
-        "debiased_seconds": debiased_seconds, "strength": fitted.strength_,
-        "lambda": fitted.lambda_, "largest_std_error": float(table["std_error"].max()),
-        "path_anonymous_gib": path_anonymous / GIB, "anonymous_gib": largest[0] / GIB,
-        "peak_gib": peak_gib(),
+        "seconds": took, "diagnosed": int(table["n_diagnosed"].sum()),
+        "strength": fitted.strength_, "lambda": fitted.lambda_,
+        "largest_std_error": float(table["std_error"].max()),
     }  # fmt: skip
-    found = {
-        "path": np.array([_ratios(problem, point.parameters) for point in path]),
-        "estimate": table["estimate"].to_numpy(float),
-        "std_error": table["std_error"].to_numpy(float),
-    }
-    return row, found
+    return row, {name: table[name].tolist() for name in ("estimate", "std_error")}
 
 
 def _some_parameters(problem: AnyProblem) -> Parameters:
@@ -173,7 +209,7 @@ def _ratios(problem: AnyProblem, at: Parameters) -> np.ndarray:
     return mean / mean[0]
 
 
-def _differences(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+def _differences(one: Found, other: Found) -> Found:
     """Largest relative differences from the numbers found in memory."""
     return {f"{name}_difference": float(np.abs(other[name] / one[name] - 1).max()) for name in one}
 
@@ -189,36 +225,34 @@ def _ones(part: Problem) -> int:
 # -- the driver ----------------------------------------------------------------------------
 
 
-def _driver(problem: AnyProblem) -> dict[str, Any]:
-    """What a pass costs beside the kernels, and the bytes that travel."""
+def _driver(problem: AnyProblem) -> Found:
+    """What a pass costs beside the kernels, and the bytes that travel; medians of many passes."""
     at = _some_parameters(problem)
-    overheads, took = [], []
-    for _ in range(PASSES):
+    clocks, kernels, spent = [], [], process_time()
+    for _ in range(DRIVER_PASSES):
         clock, found = seconds(lambda: problem.map(_timed_pass, at))
-        busy: dict[int, float] = {}
-        for process, kernel, _ in found:
-            busy[process] = busy.get(process, 0.0) + kernel
-        took.append(clock)
-        overheads.append(clock - max(busy.values()))
-    result = found[0][2]
+        clocks.append(clock)
+        kernels.append(max(kernel for kernel, _ in found))
+    overhead = np.array(clocks) - kernels
     return {
-        "timed_pass_seconds": float(np.median(took)),
-        "driver_seconds": float(np.median(overheads)),
-        "driver_share": float(np.median(overheads) / np.median(took)),
+        "driver_seconds": float(np.median(overhead)),
+        "driver_seconds_least": float(overhead.min()),
+        "driver_share": float(np.median(overhead / clocks)),
+        "driver_cpu_seconds": (process_time() - spent) / DRIVER_PASSES,
         "bytes_sent_a_part": len(pickle.dumps(at)),
-        "bytes_returned_a_part": len(pickle.dumps(result)),
+        "bytes_returned_a_part": len(pickle.dumps(found[0][1])),
     }
 
 
-def _timed_pass(part: Problem, at: Parameters) -> tuple[int, float, Any]:
+def _timed_pass(part: Problem, at: Parameters) -> tuple[float, Any]:
     start = perf_counter()
     result = _pass(part, at)
-    return os.getpid(), perf_counter() - start, result
+    return perf_counter() - start, result
 
 
 @contextmanager
-def _anonymous() -> Iterator[list[int]]:
-    """A list whose entry is the largest anonymous memory of this process so far, in bytes."""
+def _anonymous() -> Iterator[Callable[[], int]]:
+    """A function that tells the largest anonymous memory of this process so far, in bytes."""
     largest, done = [0], threading.Event()
 
     def watch() -> None:
@@ -228,7 +262,7 @@ def _anonymous() -> Iterator[list[int]]:
     thread = threading.Thread(target=watch, daemon=True)
     thread.start()
     try:
-        yield largest
+        yield lambda: largest[0]
     finally:
         done.set()
         thread.join()
