@@ -61,3 +61,13 @@ def test_unknown_options_are_refused(tmp_path):
     with pytest.raises(InvalidInputError, match=r"layout must be one of 1\.0, 2\.2"):
         write_mimic(tmp_path, 100, layout="9")
     assert not list(tmp_path.iterdir())
+
+
+def test_another_condition_has_its_own_codes(tmp_path):
+    written = write_neds(tmp_path / "core.csv", 2_000, condition="endometriosis", n_codes=60)
+    frame = pd.read_csv(written.path, header=None, names=list(read_layout("Core", 2019)))
+    codes = {("ICD10", code) for code in frame.filter(regex=r"^I10_DX\d+$").stack().unique()}
+    assert code_set("endometriosis").matching(codes)
+    assert not code_set("ipv").matching(codes)
+    with pytest.raises(InvalidInputError, match="no code set"):
+        write_neds(tmp_path / "core.csv", 500, condition="unknown", n_codes=60)

@@ -109,6 +109,9 @@ def simulate(
         str | None,
         typer.Option(help=f"MIMIC-IV's version: {' or '.join(LAYOUTS)}. Default: {LAYOUTS[-1]}."),
     ] = None,
+    condition: Annotated[
+        str, typer.Option(help="Code set of the condition; others than ipv in NEDS files only.")
+    ] = "ipv",
     seed: Annotated[int, typer.Option(min=0, help="The same seed writes the same files.")] = 0,
 ) -> None:
     """Write simulated raw data in the official NEDS or MIMIC-IV format, with a known truth.
@@ -118,12 +121,17 @@ def simulate(
 
     relprev simulate neds --visits 200000 --out raw
 
+    relprev simulate neds --condition endometriosis --out raw
+
     relprev simulate mimic --layout 1.0 --out raw
     """
     if kind is RawFiles.neds:
         if layout is not None:
             raise InvalidInputError("--layout is for mimic; simulated NEDS files are those of 2019")
-        truth = dict(write_neds(out / "NEDS_2019_Core.csv", visits, seed=seed).truth)
+        file = out / "NEDS_2019_Core.csv"
+        truth = dict(write_neds(file, visits, condition=condition, seed=seed).truth)
+    elif condition != "ipv":
+        raise InvalidInputError("--condition is for neds; simulated MIMIC-IV files have ipv")
     else:
         written = write_mimic(out, visits, layout=layout or LAYOUTS[-1], seed=seed)
         truth = {"race": written.truth}

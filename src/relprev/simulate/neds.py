@@ -71,6 +71,7 @@ def write_neds(
     path: str | Path,
     n_visits: int = 100_000,
     *,
+    condition: str = "ipv",
     driver: str = "RACE",
     diagnosis_rates: tuple[float, ...] | None = None,
     n_codes: int = 2_000,
@@ -85,6 +86,8 @@ def write_neds(
         Ends in .csv or .csv.gz; name it ``NEDS_2019_Core.csv`` for `read_neds`.
     n_visits : int
         Men and children included; a little under half are women of 18 and more.
+    condition : str
+        Code set whose ICD-10 codes mark the diagnosed.
     driver : str
         RACE, PAY1, ZIPINC_QRTL or PL_NCHS: the variable symptoms and diagnosis depend on.
     diagnosis_rates : tuple of float, optional
@@ -104,11 +107,11 @@ def write_neds(
     variables = _variables(simulation, driver, rng)
     path = Path(path)
     with written_whole(path) as temporary, pa.output_stream(str(temporary)) as stream:
-        codes = pa.array(icd10_like(n_codes))
+        codes, labels = pa.array(icd10_like(n_codes)), pa.array(_icd10_codes(condition))
         options = pa.csv.WriteOptions(include_header=False, quoting_style="needed")
         for start in range(0, n_visits, CHUNK):
             rows = np.arange(start, min(start + CHUNK, n_visits))
-            table = _table(simulation, variables, rows, codes, rng)
+            table = _table(simulation, variables, rows, codes, labels, rng)
             pa.csv.write_csv(table, stream, options)
     women = (variables["FEMALE"] == 1) & (variables["AGE"] >= 18)
     return WrittenNeds(path, driver, int(women.sum()), settings)
@@ -137,13 +140,14 @@ def _table(
     variables: Mapping[str, NDArray[np.int16]],
     rows: NDArray[np.int64],
     codes: pa.Array,
+    labels: pa.Array,
     rng: np.random.Generator,
 ) -> pa.Table:
     cohort = simulation.cohort
     assert cohort.psus is not None  # ed_visits(survey=True)
     assert cohort.strata is not None
     assert cohort.weights is not None
-    dx, counts = _diagnoses(simulation, rows, codes, rng)
+    dx, counts = _diagnoses(simulation, rows, codes, labels, rng)
     columns: dict[str, pa.Array] = {
         name: pa.array(values[rows]) for name, values in variables.items()
     }
@@ -162,13 +166,22 @@ def _table(
     return pa.table({name: columns.get(name, filler) for name in read_layout("Core", 2019)})
 
 
+def _icd10_codes(condition: str) -> list[str]:
+    """ICD-10 codes of the set, prefixes as they stand."""
+    patterns = [p.text for p in code_set(condition).patterns if p.version == "ICD10"]
+    codes = [text.removesuffix("*") for text in patterns if not text.startswith("/")]
+    if not codes:
+        raise InvalidInputError(f"the code set {condition!r} has no ICD-10 codes to write")
+    return codes
+
+
 def _diagnoses(
-    simulation: Simulation, rows: NDArray[np.int64], codes: pa.Array, rng: np.random.Generator
-) -> tuple[list[pa.Array], NDArray[np.int64]]:
+    simulation: Simulation, rows: NDArray[np.int64], codes: pa.Array, labels: pa.Array,
+    rng: np.random.Generator,
+) -> tuple[list[pa.Array], NDArray[np.int64]]:  # fmt: skip
     """The 35 columns of codes, and the number of codes of every visit."""
     X = simulation.cohort.X.take(rows).to_scipy()
     diagnosed = simulation.cohort.diagnosed[rows] == 1
-    labels = pa.array([p.text for p in code_set("ipv").patterns if p.version == "ICD10"])
     all_codes = pa.concat_arrays([codes, labels])
     lengths = np.minimum(np.diff(X.indptr), 34)
     numbers = np.full((len(rows), 35), -1, dtype=np.int64)
