@@ -7,10 +7,13 @@ in parts of two million. PURPLE's path of six penalties, then DebiasedPURPLE:
 - on one and on two Dask workers of one thread each, at 15,357,528 visits. The driver's overhead
   of a pass is its time by the clock less the kernel time of the slowest worker.
 
-Other programs on the machine lengthen times by the clock; ``cpu_seconds`` is the processors'
-own account (of all workers and the driver). Memory: ``anonymous_gib`` is the largest RssAnon
-(Linux), the memory that only this process can free, read twenty times a second; ``peak_gib``
-(VmHWM) also counts pages of mapped files, which the system drops when it needs the room.
+Other programs on the machine lengthen times by the clock. ``cpu_seconds`` is the processors'
+own account, of the driver and all workers; ``critical_cpu_seconds`` that of the driver and its
+busiest worker.
+
+Memory: ``anonymous_gib`` is the largest RssAnon (Linux), the memory that only this process can
+free, read twenty times a second; ``peak_gib`` (VmHWM) also counts pages of mapped files, which
+the system drops when it needs the room.
 
 Visits and measurements stay in RELPREV_SCALE_FOLDER if that is set, and a run that was stopped
 goes on there; otherwise they are in a temporary folder.
@@ -30,6 +33,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from time import perf_counter, process_time
 from typing import Any, NamedTuple
+from unittest import mock
 
 import numpy as np
 
@@ -70,12 +74,13 @@ class Job(NamedTuple):
 def run(quick: bool) -> list[Found]:
     """One row a fit and place; estimates are compared with those in memory."""
     few, many = (VISITS // 20, MANY // 50) if quick else (VISITS, MANY)
-    places = [
-        ("in memory", few, 0), ("out of core", few, 0), ("out of core", many, 0),
-        ("cluster", few, 1), ("cluster", few, 2),
+    jobs = [
+        Job("path", "in memory", few, 0), Job("path", "out of core", few, 0),
+        Job("path", "out of core", many, 0), Job("path", "cluster", few, 1),
+        Job("path", "cluster", few, 2), Job("debiased", "in memory", few, 0),
+        Job("debiased", "out of core", few, 0), Job("debiased", "cluster", few, 2),
+        Job("debiased", "out of core", many, 0),
     ]  # fmt: skip
-    jobs = [Job(fit, *place) for fit in ("path", "debiased") for place in places]
-    jobs = [job for job in jobs if job[::3] != ("debiased", 1)]
     rows: list[Found] = []
     with _folder() as folder:
         stored = {visits: _stored(folder, visits, quick) for visits in (few, many)}
@@ -102,7 +107,10 @@ def _kept(folder: Path, job: Job, visits: str) -> tuple[Found, Found]:
 
 def _compared(row: Found, in_memory: Found, before: list[Found]) -> Found:
     """Time a visit over that in memory; time with one worker over that with several."""
-    names = [name for name in ("seconds", "cpu_seconds", "pass_seconds") if name in row]
+    names = [
+        name for name in ("seconds", "critical_cpu_seconds", "pass_seconds", "pass_cpu_seconds")
+        if name in row
+    ]  # fmt: skip
     if row["where"] == "out of core":
         ratio = in_memory["visits"] / row["visits"]
         return {f"{name}_in_memory": row[name] / in_memory[name] * ratio for name in names}
@@ -139,24 +147,29 @@ def _alone(function: Callable[..., Any], *arguments: Any) -> Any:
 def _measure(job: Job, folder: str) -> tuple[Found, Found]:
     """One row, and the estimates behind it."""
     fit = _path if job.fit == "path" else _debiased
-    with _visits(job, folder) as (cohort, cpu_seconds), _anonymous() as largest:
-        before = cpu_seconds()
-        row, estimates = fit(cohort)
-        row["cpu_seconds"] = cpu_seconds() - before
+    with _visits(job, folder) as (cohort, workers), _anonymous() as largest:
+        before = np.array([process_time(), *workers(process_time)])
+        with mock.patch("relprev.partitions.passed") as passed:
+            row, estimates = fit(cohort)
+        spent = np.array([process_time(), *workers(process_time)]) - before
+        row["cpu_seconds"] = float(spent.sum())
+        row["critical_cpu_seconds"] = float(spent[0] + spent[1:].max(initial=0.0))
+        row["passes_over_parts"] = passed.call_count
         if job.workers and job.fit == "path":
             row |= _driver(problem_of(cohort))
-        memory = {"anonymous_gib": largest() / GIB, "peak_gib": peak_gib()}
+        row |= {"anonymous_gib": largest() / GIB, "peak_gib": peak_gib()}
+        row["worker_gib"] = max(workers(peak_gib), default=0.0)
         threads = job.workers or thread_count()
-        return job._asdict() | {"codes": CODES, "threads": threads} | row | memory, estimates
+        return job._asdict() | {"codes": CODES, "threads": threads} | row, estimates
 
 
 @contextmanager
-def _visits(job: Job, folder: str) -> Iterator[tuple[AnyCohort, Callable[[], float]]]:
-    """The cohort, and a clock of the processor time spent on it."""
+def _visits(job: Job, folder: str) -> Iterator[tuple[AnyCohort, Callable[..., list[float]]]]:
+    """The cohort, and a function that calls another on every worker."""
     if job.where == "in memory":
-        yield ed_visits(job.visits, **NATIONAL).cohort, process_time
+        yield ed_visits(job.visits, **NATIONAL).cohort, lambda function: []
     elif job.where == "out of core":
-        yield PartitionedCohort.open(folder), process_time
+        yield PartitionedCohort.open(folder), lambda function: []
     else:
         from distributed import Client, LocalCluster
 
@@ -167,7 +180,7 @@ def _visits(job: Job, folder: str) -> Iterator[tuple[AnyCohort, Callable[[], flo
             Client(cluster) as client,
         ):
             parts = PartitionedCohort.open(folder, client)
-            yield parts, lambda: process_time() + sum(client.run(process_time).values())
+            yield parts, lambda function: list(client.run(function).values())
 
 
 def _path(cohort: AnyCohort) -> tuple[Found, Found]:
@@ -179,6 +192,7 @@ def _path(cohort: AnyCohort) -> tuple[Found, Found]:
         "seconds": took, "passes": sum(point.certificate.passes for point in path),
         "converged": all(point.certificate.converged for point in path),
         "pass_seconds": best_seconds(lambda: evaluate(problem, at), PASSES),
+        "pass_cpu_seconds": _cpu_seconds(lambda: evaluate(problem, at)),
         "parts": len(problem.sizes), "bytes": sum(problem.map(_n_bytes)),
         "ones": sum(problem.map(_ones)),
     }  # fmt: skip
@@ -195,6 +209,14 @@ def _debiased(cohort: AnyCohort) -> tuple[Found, Found]:
         "largest_std_error": float(table["std_error"].max()),
     }  # fmt: skip
     return row, {name: table[name].tolist() for name in ("estimate", "std_error")}
+
+
+def _cpu_seconds(function: Callable[[], Any]) -> float:
+    """Processor time of this process, the mean of several runs."""
+    start = process_time()
+    for _ in range(PASSES):
+        function()
+    return (process_time() - start) / PASSES
 
 
 def _some_parameters(problem: AnyProblem) -> Parameters:
@@ -228,26 +250,31 @@ def _ones(part: Problem) -> int:
 def _driver(problem: AnyProblem) -> Found:
     """What a pass costs beside the kernels, and the bytes that travel; medians of many passes."""
     at = _some_parameters(problem)
-    clocks, kernels, spent = [], [], process_time()
+    clocks, kernels, cpu, start = [], [], [], process_time()
     for _ in range(DRIVER_PASSES):
         clock, found = seconds(lambda: problem.map(_timed_pass, at))
         clocks.append(clock)
-        kernels.append(max(kernel for kernel, _ in found))
+        kernels.append(max(kernel for kernel, _, _ in found))
+        cpu.append(max(spent for _, spent, _ in found))
+    spent = (process_time() - start) / DRIVER_PASSES
     overhead = np.array(clocks) - kernels
     return {
         "driver_seconds": float(np.median(overhead)),
         "driver_seconds_least": float(overhead.min()),
         "driver_share": float(np.median(overhead / clocks)),
-        "driver_cpu_seconds": (process_time() - spent) / DRIVER_PASSES,
+        "driver_share_least": float((overhead / clocks).min()),
+        "driver_cpu_seconds": spent,
+        "driver_cpu_share": float(spent / (spent + np.mean(cpu))),
         "bytes_sent_a_part": len(pickle.dumps(at)),
-        "bytes_returned_a_part": len(pickle.dumps(found[0][1])),
+        "bytes_returned_a_part": len(pickle.dumps(found[0][2])),
     }
 
 
-def _timed_pass(part: Problem, at: Parameters) -> tuple[float, Any]:
-    start = perf_counter()
+def _timed_pass(part: Problem, at: Parameters) -> tuple[float, float, Any]:
+    """Time of the kernels by the clock and by the processor, and what they return."""
+    start, cpu = perf_counter(), process_time()
     result = _pass(part, at)
-    return perf_counter() - start, result
+    return perf_counter() - start, process_time() - cpu, result
 
 
 @contextmanager
