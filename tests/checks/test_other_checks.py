@@ -124,11 +124,13 @@ def test_calibration_fails_when_diagnosis_depends_on_risk_in_one_group():
     assert slopes["a"] - slopes["b"] > 0.2
 
 
-def test_overfitting_shows_as_slopes_that_are_alike():
+def test_overfitting_that_is_alike_in_all_groups_is_said_but_no_concern():
     cohort = ed_visits(20_000, n_codes=300, prevalence=0.1, seed=4).cohort
     found = check_calibration(cohort, PURPLE(0.0))
     slopes = found.table.drop_duplicates("group")["slope"]
-    assert found.verdict == "concern"
+    assert found.verdict == "no concern"
+    assert "too extreme in every group" in found.effect
+    assert (found.table["p_value"] < 0.05).any()
     assert slopes.max() < 0.9
     assert np.ptp(slopes) < 0.3
 
