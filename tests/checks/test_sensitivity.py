@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from relprev.checks import sensitivity
-from relprev.checks.sensitivity import with_false_positives
+from relprev.checks.sensitivity import _tipping, with_false_positives
 from relprev.errors import InvalidInputError
 from relprev.inference import DebiasedPURPLE
 from tests.checks.conftest import FAST, make_cohort
@@ -56,6 +56,15 @@ def test_tipping_point_takes_the_interval_to_one():
         assert nearest == pytest.approx(0, abs=1e-9)
     else:
         assert "already includes 1" in found.effect
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "robust"),
+    [(1.1, 1.4, False), (1.5, 2.0, True), (0.5, 0.7, True), (0.7, 0.9, False), (0.9, 1.3, True)],
+)
+def test_a_difference_that_a_small_violation_explains_is_fragile(low, high, robust):
+    base = {"estimate": np.sqrt(low * high), "ci_low": low, "ci_high": high}
+    assert _tipping(base)["robust"] == robust
 
 
 @pytest.mark.parametrize(

@@ -62,6 +62,7 @@ def sensitivity(
     -------
     CheckResult
         The ratio, its interval and every band as rows of ``table``; tipping points in words.
+        Of concern if the interval lies on one side of 1 and a factor of 1.25 takes it there.
 
     Notes
     -----
@@ -161,7 +162,8 @@ def _tipping(base: dict[str, Any]) -> dict[str, Any]:
     """The factors at which the interval reaches 1; nothing to tip if it already does."""
     nearest = base["ci_low"] if base["estimate"] > 1 else base["ci_high"]
     if base["ci_low"] <= 1 <= base["ci_high"]:
-        return {"robust": False, "alpha": 1.0, "words": "The interval already includes 1."}
+        words = "The interval already includes 1: there is no difference to explain away."
+        return {"robust": True, "alpha": 1.0, "words": words}
     factor = max(nearest, 1 / nearest)
     words = (
         f"The interval reaches 1 if p(y|x) differs between the groups by a factor {1 / nearest:.2f}"

@@ -143,7 +143,7 @@ def _limits(report: StudyReport) -> Iterator[str]:
     if fragile:
         yield (
             f"{_count(fragile, 'comparison is', 'comparisons are')} fragile: a small violation of "
-            "an assumption, or chance, could explain the difference (see Sensitivity)."
+            "an assumption could explain the difference (see Sensitivity)."
         )
     without = [found.name for found in report.variables if _main(found)["ci_low"].isna().all()]
     if without:
