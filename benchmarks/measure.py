@@ -16,6 +16,7 @@ from typing import Any
 from relprev.files import written_whole
 from relprev.parallel import thread_count
 
+PLUS_MINUS = "\u00a0±\u00a0"  # in tables: a value and its SD stay on one line
 RESULTS = Path(__file__).parent / "results"
 PACKAGES = ("relprev", "numpy", "scipy", "numba", "scikit-learn", "skglm", "glum")
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from benchmarks import summary
-from benchmarks.measure import RESULTS, made_by
+from benchmarks.measure import PLUS_MINUS, RESULTS, made_by
 from relprev.files import written_whole
 
 PAGE = Path(__file__).parent.parent / "docs" / "evidence" / "accuracy-and-speed.md"
@@ -41,4 +41,5 @@ def _place(table: Callable[..., str], names: tuple[str, ...], folder: Path) -> s
     """A table, with command, date, machine and versions of every benchmark in it."""
     found = {name: summary.load(name, folder) for name in names}
     made = [made_by(f"python -m benchmarks {name}", found[name]["machine"]) for name in names]
-    return "\n\n".join([table(*(content["rows"] for content in found.values())), *made])
+    shown = table(*(content["rows"] for content in found.values())).replace(" ± ", PLUS_MINUS)
+    return "\n\n".join([shown, *made])

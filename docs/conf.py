@@ -41,6 +41,7 @@ sphinx_gallery_conf = {
     "examples_dirs": "gallery",
     "gallery_dirs": "auto_gallery",
     "download_all_examples": False,
+    "within_subsection_order": "FileNameSortKey",
     "show_memory": False,
     "min_reported_time": 1e9,  # no running times on the pages
     "write_computation_times": False,  # its page would load scripts from the network

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import matplotlib
 import pandas as pd
-from benchmarks.measure import made_by
+from benchmarks.measure import PLUS_MINUS, made_by
 
 from evidence import steps
 from evidence.claims import CLAIMS
@@ -96,7 +96,8 @@ def _tables(stored: Stored) -> list[str]:
 
 def _cell(row: pd.Series) -> str:
     failed = f" ({row['n_failed']} of {row['n'] + row['n_failed']} refused)"
-    value = f"{row['mean']:.3f} ± {row['sd']:.3f}" if row["n"] > 1 else f"{row['mean']:.3f}"
+    value = f"{row['mean']:.3f}"
+    value += f"{PLUS_MINUS}{row['sd']:.3f}" if row["n"] > 1 else ""
     return value + (failed if row["n_failed"] else "")
 
 

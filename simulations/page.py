@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from benchmarks.measure import made_by
+from benchmarks.measure import PLUS_MINUS, made_by
 
 from relprev.files import written_whole
 from simulations import bias, coverage, power
@@ -160,4 +160,5 @@ def _made(note: Path) -> str:
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     lines = [head, ["---"] * len(head), *rows]
-    return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
+    text = "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
+    return text.replace(" ± ", PLUS_MINUS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -31,13 +32,18 @@ SHADES = ("#CBB0DA", "#9E6BB8", "#7B3294", "#3F1052", "#1D0526")
 def draw(experiment: Experiment, table: pd.DataFrame) -> Figure:
     """The figure of an experiment from its summary (see `relprev.experiments.summary`)."""
     panels = _panels(experiment, table)
-    figure = Figure(figsize=(1.4 + 3.6 * len(panels), 3.8), layout="constrained")
-    axes = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
-    for axis, (title, part) in zip(axes, panels, strict=True):
+    columns = min(len(panels), 2)
+    rows = ceil(len(panels) / columns)
+    figure = Figure(figsize=(1.5 + 3.3 * columns, 1.2 + 3 * rows), layout="constrained")
+    axes = figure.subplots(rows, columns, sharey=True, squeeze=False)
+    for axis, (title, part) in zip(axes.flat, panels, strict=False):
         _panel(axis, experiment, part)
         axis.set_title(title, fontsize=10)
-    axes[0].set_ylabel("Estimated / true relative prevalence")
-    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside right center", fontsize=8)
+    for axis in axes.flat[len(panels) :]:
+        axis.set_axis_off()
+    figure.supylabel("Estimated / true relative prevalence", fontsize=10)
+    handles = axes.flat[0].get_legend_handles_labels()
+    figure.legend(*handles, loc="outside lower center", fontsize=8, ncols=4 if columns > 1 else 3)
     figure.suptitle(experiment.title, fontsize=11)
     return figure
 

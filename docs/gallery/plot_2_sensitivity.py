@@ -12,14 +12,16 @@ import matplotlib.pyplot as plt
 
 from relprev import DebiasedPURPLE
 from relprev.checks import sensitivity
+from relprev.report import plot_sensitivity
 from relprev.simulate import ed_visits
 
 visits = ed_visits(60_000, n_codes=100, seed=4)
 fitted = DebiasedPURPLE().fit(visits.cohort)
 result = sensitivity(fitted, "Group A", "Group B")
-print(textwrap.fill(result.effect, 90))
+print(textwrap.fill(result.effect, 80))
 
 # %%
-# The bands:
-result.plot()
+# The bands, in the report's style. The grey line is 1, equally common:
+_, ax = plt.subplots(figsize=(8, 7), layout="constrained")
+plot_sensitivity(result, ax)
 plt.show()
