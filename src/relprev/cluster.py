@@ -21,6 +21,10 @@ from relprev.errors import ClusterError, InvalidInputError
 from relprev.parallel import available_cores
 
 SECONDS = 10.0  # to wait for a scheduler and its first worker
+REMEDY = (
+    "together they hold the whole cohort. Give them more memory, add machines, or work without a "
+    "cluster (out of core); then run again: a study goes on where it was"
+)
 PACKAGES = ("relprev", "numpy", "numba", "scipy", "pyarrow")  # that results depend on
 
 
@@ -53,15 +57,15 @@ def local_cluster(workers: int) -> Iterator[Any]:
 
 
 @contextmanager
-def connect(address: str, *, timeout: float = SECONDS) -> Iterator[Any]:
+def connect(address: str, *, timeout: float | None = None) -> Iterator[Any]:
     """A client of a running cluster.
 
     Parameters
     ----------
     address : str
         Of its scheduler, for example ``"tcp://10.0.0.5:8786"``.
-    timeout : float
-        Seconds to wait for it.
+    timeout : float, optional
+        Seconds to wait for it. Default: 10.
 
     Yields
     ------
@@ -70,7 +74,7 @@ def connect(address: str, *, timeout: float = SECONDS) -> Iterator[Any]:
     """
     distributed = _distributed()
     try:
-        client = distributed.Client(address, timeout=timeout)
+        client = distributed.Client(address, timeout=timeout or SECONDS)
     except (OSError, TimeoutError, ValueError):
         raise ClusterError(
             f"no scheduler answers at {address}; check the address (as 'dask scheduler' prints "
@@ -80,18 +84,33 @@ def connect(address: str, *, timeout: float = SECONDS) -> Iterator[Any]:
         yield client
 
 
-def require_ready(client: Any, timeout: float = SECONDS) -> None:
-    """Fail unless the cluster has workers, all with this process's versions.
+def dashboard(client: Any) -> str:
+    """Address of the page on which Dask shows what its workers do; empty if there is none.
 
     Parameters
     ----------
     client : distributed.Client
         Of the cluster.
-    timeout : float
-        Seconds to wait for the first worker.
+
+    Returns
+    -------
+    str
+        A web address.
+    """
+    has_page = "dashboard" in client.scheduler_info(n_workers=0).get("services", {})
+    return str(client.dashboard_link) if has_page else ""
+
+
+def require_ready(client: Any) -> None:
+    """Fail unless the cluster has workers, all with this process's versions.
+
+    Parameters
+    ----------
+    client : distributed.Client
+        Of the cluster. Its first worker is waited for.
     """
     try:
-        client.wait_for_workers(1, timeout=timeout)
+        client.wait_for_workers(1, timeout=SECONDS)
     except TimeoutError:
         raise ClusterError(
             f"the cluster at {client.scheduler.address} has no workers; start some with 'dask "
@@ -101,6 +120,8 @@ def require_ready(client: Any, timeout: float = SECONDS) -> None:
     with plain_errors():
         found = client.run(versions, on_error="return")
     for worker, theirs in found.items():
+        if isinstance(theirs, OSError):
+            raise ClusterError(f"the worker at {worker} does not answer; see its log")
         if isinstance(theirs, Exception):
             raise ClusterError(
                 f"the worker at {worker} cannot load relprev ({type(theirs).__name__}); install "
@@ -137,19 +158,15 @@ def plain_errors() -> Iterator[None]:
         yield
     except KilledWorker:
         raise ClusterError(
-            "workers were lost again and again while they worked on the same part, most likely "
-            "for lack of memory; give them more (--memory-limit of 'dask worker'), use fewer "
-            "workers a machine or fewer rows a part. What is finished is kept: run again to go on"
+            "workers were lost again and again over the same part of the cohort, most likely for "
+            f"lack of memory: {REMEDY}"
         ) from None
     except MemoryError:
-        raise ClusterError(
-            "a worker ran out of memory; give workers more, use fewer of them a machine or fewer "
-            "rows a part. What is finished is kept: run again to go on"
-        ) from None
+        raise ClusterError(f"a worker ran out of memory: {REMEDY}") from None
     except (CommClosedError, CancelledError, asyncio.CancelledError, TimeoutError):
         raise ClusterError(
-            "the connection to the cluster's scheduler was lost; see its log. What is finished is "
-            "kept: run again to go on"
+            "the connection to the cluster's scheduler was lost; see the scheduler's log, then run "
+            "again: a study goes on where it was"
         ) from None
 
 

@@ -69,7 +69,9 @@ def progress(
 
         try:
             yield advance
-            bar.update(line.task, completed=sum(sizes), step="", count=f"{total}/{total}")
+            bar.update(
+                line.task, completed=sum(sizes), step="", count=f"{total}/{total}", passes=""
+            )
         finally:
             _lines.remove(line)
             if _lines:

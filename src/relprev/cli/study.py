@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import pandas as pd
 import typer
 
 from relprev.cli.app import MISUSE, Out, Quiet, app, say_warning
+from relprev.cluster import connect, dashboard, local_cluster
 from relprev.codes import code_set_names
 from relprev.demo import VISITS, demo_study
 from relprev.display import cell, heading, with_interval
@@ -104,17 +108,38 @@ def run(
     force: Annotated[
         bool, typer.Option("--force", help="Replace results of another study in that folder.")
     ] = False,
+    out_of_core: Annotated[
+        bool,
+        typer.Option("--out-of-core", help="Keep cohorts on disk, for data larger than memory."),
+    ] = False,
+    workers: Annotated[
+        int | None,
+        typer.Option(min=1, help="Work in that many processes of this machine, cohorts on disk."),
+    ] = None,
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Work on the Dask cluster whose scheduler has this address, such as "
+            "tcp://10.0.0.5:8786. Its workers must be able to read the folder of --out.",
+        ),
+    ] = None,
     quiet: Quiet = False,
 ) -> None:
     """Do a whole study: cohort, estimates, checks of the assumptions, report.
 
     The results folder appears when everything is done. A run that was stopped, at any moment,
     goes on where it was when it is started again; until then its finished parts are beside the
-    results folder, in a folder that ends in .work. Example:
+    results folder, in a folder that ends in .work. The results do not depend on --out-of-core,
+    --workers and --cluster. Example:
 
     relprev run study.toml --out results/
     """
-    _say_result(Study.from_toml(file).run(out, force=force, verbose=not quiet))
+    study = Study.from_toml(file)
+    if out_of_core:
+        study = replace(study, compute=replace(study.compute, out_of_core=True))
+    with _cluster(workers, cluster) as client:
+        _say_result(study.run(out, force=force, verbose=not quiet, client=client))
 
 
 @app.command()
@@ -167,6 +192,21 @@ def demo(
             f"everyone else; corrected for underreporting {row['estimate']:.2f}; "
             f"truth {row['truth']:.2f}."
         )
+
+
+@contextmanager
+def _cluster(workers: int | None, address: str | None) -> Iterator[Any]:
+    """A client of the cluster asked for, None if there is none; says where to watch it."""
+    if workers is not None and address is not None:
+        raise InvalidInputError("--workers starts a cluster, --cluster uses one; give one of them")
+    if workers is None and address is None:
+        yield None
+        return
+    with local_cluster(workers) if workers else connect(str(address)) as client:
+        link = dashboard(client)
+        if link:
+            typer.echo(f"Dask dashboard: {link}", err=True)
+        yield client
 
 
 def _hidden(study: Study, variables: tuple[VariableFindings, ...]) -> tuple[VariableFindings, ...]:

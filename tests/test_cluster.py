@@ -1,0 +1,248 @@
+"""What can go wrong on a Dask cluster, with real clusters of separate processes."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+import urllib.request
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+
+from relprev import PURPLE, as_cohort, cluster
+from relprev.cohort import PartitionedCohort, write_parts
+from relprev.cohort.partitioned import cut
+from relprev.errors import ClusterError, InvalidInputError
+from relprev.simulate import ed_visits
+
+pytest.importorskip("distributed")
+NOBODY = "tcp://127.0.0.1:1"
+
+
+@contextmanager
+def process(*arguments, **environment):
+    """A Python process that runs a module, ended with the block."""
+    running = subprocess.Popen(
+        [sys.executable, "-m", *map(str, arguments)], env=os.environ | environment,
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    try:
+        yield running
+    finally:
+        running.kill()
+        running.wait()
+
+
+@contextmanager
+def scheduler(folder):
+    """A scheduler in a process of its own, and its address."""
+    file = folder / "scheduler.json"
+    options = ("--scheduler-file", file, "--host", "127.0.0.1", "--port", 0, "--no-dashboard")
+    with process("distributed.cli.dask_scheduler", *options) as running:
+        while not file.is_file():
+            assert running.poll() is None
+            time.sleep(0.05)
+        yield running, json.loads(file.read_text())["address"]
+
+
+def worker(address, **environment):
+    options = ("--nthreads", 1, "--no-dashboard", "--no-nanny")
+    return process("distributed.cli.dask_worker", address, *options, **environment)
+
+
+@pytest.fixture(scope="module")
+def cohort():
+    return ed_visits(20_000, n_codes=100, prevalence=0.15, seed=5).cohort
+
+
+@pytest.fixture(scope="module")
+def folder(cohort, tmp_path_factory):
+    path = tmp_path_factory.mktemp("parts") / "visits"
+    write_parts(cut(cohort, 5_000), path)
+    return path
+
+
+def test_no_scheduler_at_the_address():
+    with (
+        pytest.raises(ClusterError, match=f"no scheduler answers at {NOBODY}; check the address"),
+        cluster.connect(NOBODY, timeout=0.5),
+    ):
+        pass
+
+
+def test_distributed_is_not_installed(monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    for context in (cluster.connect(NOBODY), cluster.local_cluster(2)):
+        with pytest.raises(ClusterError, match=r"pip install 'relprev\[cluster\]'"), context:
+            pass
+
+
+def test_a_number_of_workers_is_needed():
+    with pytest.raises(InvalidInputError, match="got 0"), cluster.local_cluster(0):
+        pass
+
+
+def test_a_cluster_without_workers(tmp_path, folder, monkeypatch):
+    monkeypatch.setattr(cluster, "SECONDS", 1.0)
+    with (
+        scheduler(tmp_path) as (_, address),
+        cluster.connect(address, timeout=10) as client,
+        pytest.raises(ClusterError, match=f"the cluster at {address} has no workers"),
+    ):
+        PartitionedCohort.open(folder, client)
+
+
+def test_workers_with_another_version(tmp_path, folder):
+    about = tmp_path / "relprev-99.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: relprev\nVersion: 99.0\n")
+    ours = cluster.versions()["relprev"]
+    with (
+        scheduler(tmp_path) as (_, address),
+        worker(address, PYTHONPATH=str(tmp_path)),
+        cluster.connect(address) as client,
+        pytest.raises(ClusterError, match=rf"other versions: relprev 99\.0 there, {ours} here; "),
+    ):
+        PartitionedCohort.open(folder, client)
+
+
+def test_a_worker_without_relprev(tmp_path, folder):
+    (tmp_path / "relprev").mkdir()
+    (tmp_path / "relprev" / "__init__.py").write_text("raise ImportError")
+    with (
+        scheduler(tmp_path) as (_, address),
+        worker(address, PYTHONPATH=str(tmp_path)),
+        cluster.connect(address) as client,
+        pytest.raises(ClusterError, match=r"cannot load relprev \(\w+\); install relprev"),
+    ):
+        PartitionedCohort.open(folder, client)
+
+
+def test_workers_that_lack_memory(tmp_path):
+    """Dask ends a worker that needs more than it may have; after a few times it gives up."""
+    import dask
+    from distributed import Client, LocalCluster
+
+    rng = np.random.default_rng(0)
+    rows = 20_000
+    one = as_cohort(
+        np.tile(rng.normal(size=(rows, 12)), 10), rng.random(rows) < 0.1,
+        groups=rng.choice(["a", "b"], rows),
+    )  # fmt: skip
+    write_parts([one] * 20, tmp_path / "visits")  # about 400 MB
+    with (
+        dask.config.set({"distributed.scheduler.allowed-failures": 0}),
+        LocalCluster(
+            n_workers=1, threads_per_worker=1, memory_limit="600MB", dashboard_address=None,
+            silence_logs=50,
+        ) as machine,
+        Client(machine) as client,
+    ):  # fmt: skip
+        parts = PartitionedCohort.open(tmp_path / "visits", client)
+        with pytest.raises(ClusterError, match="most likely for lack of memory: together they"):
+            PURPLE(1e-3).fit(parts)
+
+
+def test_a_worker_that_runs_out_of_memory_by_itself():
+    with pytest.raises(ClusterError, match="a worker ran out of memory"), cluster.plain_errors():
+        raise MemoryError
+
+
+def test_a_folder_that_workers_cannot_read(folder, tmp_path):
+    """The folder is gone before the workers read it, as if it were on this machine only."""
+    here = tmp_path / "visits"
+    write_parts(cut(ed_visits(2_000, n_codes=50, seed=1).cohort, 500), here)
+    with (
+        scheduler(tmp_path) as (_, address),
+        worker(address),
+        cluster.connect(address) as client,
+    ):
+        client.wait_for_workers(1, timeout=30)
+        client.run(_forget, str(here))
+        parts = PartitionedCohort.open(here, client)
+        with pytest.raises(ClusterError, match=r"part-00000.arrow cannot be read by .*all workers"):
+            parts.gathered("groups")
+
+
+def _forget(folder):
+    """Make a worker process blind for a folder."""
+    from relprev.cohort import partitioned
+
+    found = partitioned.map_file
+
+    def blind(path):
+        if str(path).startswith(folder):
+            raise FileNotFoundError(2, "No such file or directory", str(path))
+        return found(path)
+
+    partitioned.map_file = blind
+
+
+def test_the_scheduler_is_lost(tmp_path, folder):
+    import dask
+
+    def work():
+        for _ in range(10_000):
+            parts.gathered("groups")
+
+    with (
+        dask.config.set({"distributed.comm.timeouts.connect": "2s"}),
+        scheduler(tmp_path) as (running, address),
+        worker(address),
+        cluster.connect(address) as client,
+    ):
+        parts = PartitionedCohort.open(folder, client)
+        assert parts.gathered("groups") is not None
+        threading.Timer(0.5, running.kill).start()
+        with pytest.raises(ClusterError, match="connection to the cluster's scheduler was lost"):
+            work()
+
+
+def test_a_worker_killed_in_the_middle_of_a_fit_does_not_change_the_answer(cohort, folder):
+    """SIGKILL; Dask's nanny starts another, and its parts are read again."""
+    expected = PURPLE(1e-4).fit(cohort).relative_prevalence().to_frame()["estimate"]
+    with cluster.local_cluster(2) as client:
+        parts = PartitionedCohort.open(folder, client)
+        pids = client.run(os.getpid)
+        victim = next(iter(pids.values()))
+        passes = _Passes(8, lambda: os.kill(victim, signal.SIGKILL))
+        parts.parts._client = passes.watching(client)
+        found = PURPLE(1e-4).fit(parts).relative_prevalence().to_frame()["estimate"]
+        assert passes.over
+        assert victim not in client.run(os.getpid).values()
+    np.testing.assert_allclose(found, expected, rtol=1e-8)
+
+
+class _Passes:
+    """Calls a function when that many passes have begun."""
+
+    def __init__(self, count, function):
+        self.left, self.function, self.over = count, function, False
+
+    def watching(self, client):
+        gather = client.gather
+
+        def counted(futures):
+            self.left -= 1
+            if self.left == 0:
+                self.over = True
+                self.function()
+            return gather(futures)
+
+        client.gather = counted
+        return client
+
+
+def test_the_dashboard_answers():
+    pytest.importorskip("bokeh")
+    with cluster.local_cluster(1) as client:
+        link = cluster.dashboard(client)
+        assert link.startswith("http://127.0.0.1:")
+        with urllib.request.urlopen(link, timeout=10) as page:
+            assert page.status == 200
