@@ -8,6 +8,7 @@ need the full size may not hold; what they show is that everything runs and how 
 from __future__ import annotations
 
 import os
+import resource
 import shlex
 import subprocess
 import sys
@@ -65,11 +66,18 @@ def rerun(out: Path) -> None:
     environment = os.environ | {"PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"}
     start = time.monotonic()
     for command in commands(out):
-        print(f"[{(time.monotonic() - start) / 60:5.1f} min] {command}", flush=True)
+        print(f"{_spent(start)} {command}", flush=True)
         done = subprocess.run(
             shlex.split(command), cwd=ROOT, env=environment, check=False,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         )  # fmt: skip
         if done.returncode:
             sys.exit(f"{done.stdout}\n{command}\nfailed with exit code {done.returncode}")
-    print(f"[{(time.monotonic() - start) / 60:5.1f} min] {out}/html/index.html")
+    print(f"{_spent(start)} {out}/html/index.html")
+
+
+def _spent(start: float) -> str:
+    """Minutes by the clock, and of processors, which other programs disturb less."""
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    clock, processor = time.monotonic() - start, children.ru_utime + children.ru_stime
+    return f"[{clock / 60:4.1f} min, {processor / 60:4.1f} of processor]"

@@ -53,7 +53,7 @@ def load(name: str, results: Path | None = None) -> Stored:
 def add(name: str, folder: Path, results: Path | None = None) -> int:
     """Keep the results of a folder that ``relprev reproduce`` wrote; return the number of rows."""
     new = pd.read_parquet(folder / "results.parquet")
-    _check(name, new)
+    _check(name, new, reduced=results not in (None, FOLDER))
     kept = (results or FOLDER) / name / "results.parquet"
     if kept.is_file():
         old = pd.read_parquet(kept)
@@ -75,7 +75,7 @@ def add(name: str, folder: Path, results: Path | None = None) -> int:
     return len(new)
 
 
-def _check(name: str, results: pd.DataFrame) -> None:
+def _check(name: str, results: pd.DataFrame, reduced: bool) -> None:
     if name not in RUNS:
         raise SystemExit(f"there is no run {name!r}; there are {', '.join(RUNS)}")
     experiment, variant, data = RUNS[name]
@@ -83,6 +83,8 @@ def _check(name: str, results: pd.DataFrame) -> None:
         (row["experiment"], row["variant"], row.get("data", ""))
         for row in results.drop_duplicates(_scenario(results)).to_dict("records")
     }
+    if reduced:  # "relprev reproduce --quick" marks smaller data
+        found = {(name, kind, source.removesuffix("-small")) for name, kind, source in found}
     if found != {(experiment, variant, data)}:
         raise SystemExit(f"{name} is {(experiment, variant, data)}, the folder holds {found}")
 
