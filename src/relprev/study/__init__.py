@@ -1,12 +1,19 @@
 """The study: one file in, one report out."""
 
-from relprev.study.options import CheckOptions, EstimateOptions, InferenceOptions, ReportOptions
+from relprev.study.options import (
+    CheckOptions,
+    ComputeOptions,
+    EstimateOptions,
+    InferenceOptions,
+    ReportOptions,
+)
 from relprev.study.result import StudyResult
 from relprev.study.source import SourceOptions
 from relprev.study.study import Study, study_schema
 
 __all__ = [
     "CheckOptions",
+    "ComputeOptions",
     "EstimateOptions",
     "InferenceOptions",
     "ReportOptions",
