@@ -1,13 +1,14 @@
 """From a raw NEDS file to the cohorts: 3,300,000 and 33,100,000 simulated visits.
 
 These are timed one after the other in the same process: a bare DuckDB scan that counts the
-values of the columns relprev uses and does nothing with them; reading (digest of the file,
-conversion to the store, checks); building (women of 18 and more, the cohorts of all four
-group variables). Seconds of processor time are given beside the clock's: they say the same
-when the machine has other work to do.
+values of the columns relprev uses and does nothing with them; the same scan with the codes
+in one spelling, gathered in lists and handed over, which any use of them needs; the digest of
+the file; reading (digest, conversion to the store, checks); building (women of 18 and more,
+the cohorts of all four group variables). Seconds of processor time are given beside the
+clock's: they say the same when the machine has other work to do.
 
-Reading cannot come near a bare scan: it also brings the codes to one spelling, gathers them
-in lists and writes them, which costs twice as much as the scan. It does so once a file.
+Reading cannot come near a bare scan: it also writes the numbers and lists to the store, where
+every later study finds them. It does so once a file.
 
 The largest size needs 7 GB of disk in the temporary folder.
 """
@@ -26,9 +27,10 @@ from benchmarks.measure import peak_gib
 from relprev.cohort import build_cohorts, cohort_spec
 from relprev.simulate.neds import write_neds
 from relprev.sources import Source, read_neds
+from relprev.sources.fingerprint import file_fingerprint
 from relprev.sources.formats import csv_relation
 from relprev.sources.neds import KINDS, read_layout
-from relprev.sources.source import connect
+from relprev.sources.source import code_list, connect
 
 CODES = 19_710
 SIZES = (330_000, 3_300_000, 33_100_000)
@@ -51,6 +53,8 @@ def _measure(visits: int, folder: Path) -> dict[str, Any]:
     with ProcessPoolExecutor(1, get_context("spawn")) as pool:  # its memory is not ours
         pool.submit(_write, path, visits).result()
     scan, _ = _timed(lambda: _bare_scan(path))
+    values, _ = _timed(lambda: _values(path))
+    digest, _ = _timed(lambda: file_fingerprint(path))
     read, source = _timed(lambda: read_neds(path, cache=folder / "cache"))
     stored, _ = _timed(lambda: _bare_scan_of_store(source))
     build, built = _timed(lambda: build_cohorts(cohort_spec("ipv-neds"), source))
@@ -61,6 +65,7 @@ def _measure(visits: int, folder: Path) -> dict[str, Any]:
         "women": max(item.cohort.n for item in built.values()),
         "ones": max(item.cohort.X.nnz for item in built.values()),
         **_columns("scan", scan), **_columns("read", read), **_columns("build", build),
+        **_columns("values", values), **_columns("digest", digest),
         **_columns("store_scan", stored),
         "visits_per_second": visits / (read[0] + build[0]),
         "over_scan": (read[0] + build[0]) / scan[0],
@@ -78,6 +83,16 @@ def _bare_scan(path: Path) -> None:
     counts = ", ".join(f"count({name})" for name in USED)
     with connect() as connection:
         connection.execute(f"SELECT {counts} FROM {relation}").fetchall()
+
+
+def _values(path: Path) -> None:
+    relation = csv_relation(path, read_layout("Core", 2019), header=False, kinds=KINDS)
+    numbers = [name for name in USED if name in KINDS]
+    codes = code_list([name for name in USED if name not in KINDS])
+    with connect() as connection:
+        query = connection.sql(f"SELECT {', '.join(numbers)}, {codes} AS codes FROM {relation}")
+        for _ in query.to_arrow_reader(1_000_000):
+            pass
 
 
 def _bare_scan_of_store(source: Source) -> None:

@@ -18,6 +18,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.csv
 from numpy.typing import NDArray
 
 from relprev.codes import code_set
@@ -33,6 +35,7 @@ MARITAL_STATUSES = ("SINGLE", "MARRIED", "DIVORCED", "WIDOWED", "")
 ED, BOTH, HOSPITAL = 0, 1, 2
 ANCHOR_YEAR = 2150
 LAYOUTS = ("1.0", "2.2")
+UNQUOTED = pa.csv.WriteOptions(include_header=False, quoting_style="none")
 
 
 @dataclass(frozen=True, eq=False)
@@ -230,6 +233,8 @@ def _write_tables(
         with (
             written_whole(path.with_name(path.name + ".csv.gz")) as temporary,
             temporary.open("wb") as file,
-            gzip.GzipFile("", "wb", fileobj=file, mtime=0) as packed,
+            gzip.GzipFile("", "wb", compresslevel=3, fileobj=file, mtime=0) as packed,
         ):
-            table.to_csv(packed, index=False)
+            packed.write((",".join(table.columns) + "\n").encode())
+            rows = pa.Table.from_pandas(table, preserve_index=False)
+            pa.csv.write_csv(rows, packed, UNQUOTED)
