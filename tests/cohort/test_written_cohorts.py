@@ -174,3 +174,20 @@ def test_more_parts_than_open_files(tmp_path):
     process.start()
     process.join()
     assert process.exitcode == 0
+
+
+def test_many_row_groups_and_threads_keep_the_order(tmp_path, monkeypatch):
+    """DuckDB reads groups of 122,880 rows on several threads."""
+    monkeypatch.setenv("RELPREV_NUM_THREADS", "4")
+    n = 500_000
+    number = np.arange(n)
+    visits = pd.DataFrame({"id": number, "w": number + 1.0, "ward": np.tile(["a", "b"], n // 2)})
+    codes = pd.DataFrame({"id": number, "code": np.where(number % 7, "R51", "R52")})
+    source = read_tables(
+        visits, codes, visit_id="id", weight="w", code="code", version="ICD10", attributes=["ward"]
+    )
+    spec = CohortSpec(CodeSet.of("pain", ["ICD10:R52"]), (GroupVariable("ward"),))
+    whole = build_cohorts(spec, source)
+    np.testing.assert_array_equal(whole["ward"].cohort.weights, visits["w"])
+    parts = build_cohorts(spec, source, folder=tmp_path / "parts", rows_per_part=130_000)
+    assert_same(whole, parts, 130_000)

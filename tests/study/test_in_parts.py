@@ -150,7 +150,8 @@ def lines(out):
     return (out.parent / f"{out.name}.work" / "run.log").read_text()
 
 
-def test_a_damaged_or_missing_part_is_written_again(tables_study, monkeypatch):
+@pytest.mark.parametrize("damage", ["missing", "changed"])
+def test_a_damaged_or_missing_part_is_written_again(damage, tables_study, monkeypatch):
     study = on_disk(Study.from_toml(tables_study))
     out = tables_study.parent / "results"
 
@@ -164,7 +165,11 @@ def test_a_damaged_or_missing_part_is_written_again(tables_study, monkeypatch):
     first = lines(out)
     work = out.parent / "results.work"
     (part, *_) = sorted(work.glob("parts-*/cohort-0/part-00001.arrow"))
-    part.unlink()
+    content = part.read_bytes()
+    if damage == "missing":
+        part.unlink()
+    else:
+        part.write_bytes(content[:-20] + bytes(20))
     with monkeypatch.context() as patch:
         patch.setattr(Variable, "check", stop)
         with pytest.raises(KeyboardInterrupt):
@@ -172,7 +177,7 @@ def test_a_damaged_or_missing_part_is_written_again(tables_study, monkeypatch):
     added = lines(out).removeprefix(first)
     assert "cohort: begun" in added
     assert "ward: debiased: kept" in added  # the same parts, so the estimates hold
-    assert part.is_file()
+    assert part.read_bytes() == content
 
 
 def test_a_lost_cluster_stops_the_study_and_a_rerun_goes_on(tables_study, monkeypatch):

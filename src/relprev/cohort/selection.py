@@ -15,6 +15,7 @@ from relprev.sources.source import Source, execute, identifier, quoted
 
 MISSING, OTHER = -1, -2  # positions of visits without a value, and with one that is in no group
 MAX_GROUPS = 1000
+MAX_VISITS = 2**31 - 1  # rows are numbered by four bytes
 TABLE = "relprev_selected"
 BATCH_ROWS = 1_000_000
 
@@ -97,6 +98,11 @@ def select_visits(
         raise InvalidInputError(
             f"the {source.name} source has no {', '.join(missing)}{why}; it has "
             f"{', '.join(source.columns('visits'))}"
+        )
+    if source.n_visits > MAX_VISITS:
+        raise InvalidInputError(
+            f"the {source.name} source has {source.n_visits:,} visits, at most {MAX_VISITS:,} can "
+            "be read; read fewer years at a time"
         )
     rules = [(str(rule), _condition(rule)) for rule in spec.include] + _design_rules(source)
     attrition = source.attrition.then(*_counts(source, rules))

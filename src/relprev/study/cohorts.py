@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from relprev.cohort import AnyCohort, BuiltCohort, Cohort, PartitionedCohort, build_cohorts
-from relprev.cohort.partitioned import HEADER
+from relprev.cohort.partitioned import HEADER, verify_parts
 from relprev.errors import InvalidInputError
 from relprev.sources.source import Source
 from relprev.study.store import cohort_digest, digest
@@ -53,11 +53,11 @@ def keep(cohort: AnyCohort, folder: Path, position: int) -> tuple[str, str]:
 
 
 def is_kept(path: Path) -> bool:
-    """Whether a cohort is there, with all its parts."""
+    """Whether a cohort is there, with all its parts as they were written."""
     if path.suffix == ".npz":
         return path.is_file()
     try:
-        PartitionedCohort.open(path)
+        verify_parts(path)
     except InvalidInputError:
         return False
     return True

@@ -116,6 +116,10 @@ class _Run:
     def report(self, advance: Advance) -> StudyReport:
         """All stages, then what the report says."""
         self.log.info("study %s, relprev %s", self.study.name, versions()["relprev"])
+        if self.client is not None:
+            self.log.info("on a cluster of %d workers", len(self.client.nthreads()))
+        elif self.study.compute.out_of_core:
+            self.log.info("out of core")
         advance("cohort")
         key = self._cohort_key()
         self._stage("cohort", key, partial(self._build, self.store.path(f"parts-{key}")))
@@ -153,7 +157,7 @@ class _Run:
             code_digest(), source.kind, source.arguments, self.study.described()["cohort"],
             asdict(self.study.inference), self.study.estimate.versus,
             self.study.estimate.reference, files_digest(source.files()), unseen,
-            asdict(self.study.compute),
+            asdict(self.study.compute) if self.study.compute.out_of_core else None,
         )  # fmt: skip
 
     def _has_cohorts(self, found: Outcome) -> bool:
