@@ -85,11 +85,11 @@ class Partitions(ABC):
         -------
         the parts that keep rows, and their sizes
         """
-        pieces = slices(rows, sizes)
-        which = [k for k, piece in enumerate(pieces) if len(piece)]
-        kept = tuple(len(pieces[k]) for k in which)
+        pieces, counts = slices(rows, sizes), np.diff(_cuts(rows, sizes)).tolist()
+        which = [k for k, count in enumerate(counts) if count]
+        kept = tuple(counts[k] for k in which)
         before = np.cumsum([0, *kept]).tolist()
-        each = [(pieces[k], start) for k, start in zip(which, before, strict=False)]
+        each = Lazy(len(which), lambda k: (pieces[which[k]], before[k]))
         return self.select(which).derive(function, *shared, each=each), kept
 
 
@@ -234,17 +234,42 @@ def total(results: Sequence[tuple[Any, ...]]) -> tuple[Any, ...]:
     return tuple(sums)
 
 
-def slices(rows: NDArray[np.int64], sizes: Sequence[int]) -> list[NDArray[np.int64]]:
+class Lazy(Sequence[Any]):
+    """A sequence whose entries are made when they are asked for, and not kept.
+
+    Examples
+    --------
+    >>> list(Lazy(3, lambda k: k**2))
+    [0, 1, 4]
+    """
+
+    def __init__(self, count: int, make: Callable[[int], Any]) -> None:
+        self._count, self._make = count, make
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __getitem__(self, k: Any) -> Any:
+        if not 0 <= k < self._count:
+            raise IndexError(k)
+        return self._make(k)
+
+
+def slices(rows: NDArray[np.int64], sizes: Sequence[int]) -> Sequence[NDArray[np.int32]]:
     """Ascending row numbers cut into those of every part, counted from the part's first row.
 
     Examples
     --------
-    >>> slices(np.array([0, 2, 3, 7]), sizes=(3, 5))
-    [array([0, 2]), array([0, 4])]
+    >>> [piece.tolist() for piece in slices(np.array([0, 2, 3, 7]), sizes=(3, 5))]
+    [[0, 2], [0, 4]]
     """
-    edges = np.cumsum([0, *sizes])
-    cuts = np.searchsorted(rows, edges)
-    return [rows[a:b] - start for a, b, start in zip(cuts, cuts[1:], edges, strict=False)]
+    first, cuts = np.cumsum([0, *sizes]), _cuts(rows, sizes)
+    return Lazy(len(sizes), lambda k: (rows[cuts[k] : cuts[k + 1]] - first[k]).astype(np.int32))
+
+
+def _cuts(rows: NDArray[np.int64], sizes: Sequence[int]) -> NDArray[np.int64]:
+    """How many of the row numbers lie before every part, and in all of them."""
+    return np.searchsorted(rows, np.cumsum([0, *sizes]))
 
 
 def map_file(path: str | Path) -> mmap.mmap:
