@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from relprev import PURPLE
 from relprev.errors import InvalidInputError
 from relprev.estimates import GroupSummary, contrasts, ratio, relative_prevalence
 
@@ -61,3 +62,10 @@ def test_ratio_to_nothing_is_nan_not_infinite():
 
 def test_notebook_shows_a_table(groups):
     assert "<table" in relative_prevalence(groups)._repr_html_()
+
+
+def test_a_result_shows_itself_as_a_short_table(gauss):
+    shown = repr(PURPLE(lambdas=1e-3).fit(gauss.cohort).relative_prevalence("b")).splitlines()
+    assert shown[0] == "<RelativePrevalence by PURPLE>"
+    assert shown[1].split() == ["group", "versus", "observed_ratio", "diagnosis_ratio", "estimate"]
+    assert shown[2].split()[:2] == ["a", "b"]

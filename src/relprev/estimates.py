@@ -33,6 +33,9 @@ COLUMNS = (
     "group", "versus", "estimate", "ci_low", "ci_high",
     "observed_ratio", "diagnosis_ratio", "n", "n_diagnosed",
 )  # fmt: skip
+REPR = (
+    "group", "versus", "observed_ratio", "diagnosis_ratio", "estimate", "ci_low", "ci_high",
+)  # fmt: skip  # what a prompt shows of it
 READ = (
     "group", "versus", "observed_ratio", "diagnosis_ratio", "estimate", "truth", "n", "n_diagnosed",
 )  # fmt: skip  # what people read of it
@@ -92,6 +95,12 @@ class RelativePrevalence:
     rows: tuple[dict[str, Any], ...]
     method: str
     settings: dict[str, Any] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        frame = self.to_frame()
+        shown = [name for name in REPR if name in frame and frame[name].notna().any()]
+        table = frame[shown].to_string(index=False, float_format=lambda value: f"{value:.2f}")
+        return f"<{type(self).__name__} by {self.method}>\n{table}"
 
     def to_frame(self) -> pd.DataFrame:
         """Table with one row a contrast; NaN where a value is not available.

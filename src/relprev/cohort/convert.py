@@ -78,7 +78,7 @@ def as_cohort(
         raise InvalidInputError(f"X has {what} (shape {design.shape}); nothing can be estimated")
     if s is None or groups is None:
         missing = "s (recorded diagnosis)" if s is None else "groups"
-        raise InvalidInputError(f"{missing} is required")
+        raise InvalidInputError(f"{missing} is required, one value a row: X, s, groups=...")
     for name, value in given.items():
         if value is not None and len(value) != n:
             raise InvalidInputError(f"{name} has {len(value):,} values, X has {n:,} rows")

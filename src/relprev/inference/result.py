@@ -32,7 +32,7 @@ N_DRAWS = 100_000
 Counts = Sequence[int] | NDArray[np.integer[Any]]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class InferredPrevalence(RelativePrevalence):
     """`RelativePrevalence` with standard errors, intervals and tests.
 
