@@ -104,7 +104,7 @@ class PartitionedCohort:
         PartitionedCohort
             Its parts are read when they are needed.
         """
-        folder = Path(folder)
+        folder = Path(folder).absolute()  # workers may be in another directory
         header = _read_header(folder)
         shared = (header["kind"], header["n_cols"], tuple(header["group_names"]))
         files = [(folder / part["file"], part) for part in header["parts"]]

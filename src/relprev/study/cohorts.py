@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -24,13 +23,12 @@ def study_cohorts(
     study : Study
     source : Source
     folder : path
-        Where they are kept if the study says so; what an earlier run left there is removed.
+        Where they are kept if the study says so; it must not exist.
     verbose : bool
         Show progress on standard error.
     """
     if not study.compute.out_of_core:
         return build_cohorts(study.cohort, source, verbose=verbose)
-    shutil.rmtree(folder, ignore_errors=True)
     rows = study.compute.rows_per_part
     return build_cohorts(study.cohort, source, folder=folder, rows_per_part=rows, verbose=verbose)
 

@@ -168,6 +168,8 @@ class _Run:
     def _build(self, folder: Path) -> Outcome:
         """Cohorts of all group variables, saved one by one."""
         study = self.study
+        for old in self.store.folder.glob("parts-*"):  # of other settings or data; they are large
+            shutil.rmtree(old, ignore_errors=True)
         with study.open_source() as source:
             require_columns(study, source)
             built = study_cohorts(study, source, folder, verbose=self.verbose)
