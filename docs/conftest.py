@@ -16,9 +16,12 @@ collect_ignore_glob = ["*.py", "_build"]  # sphinx-gallery runs the examples
 
 
 def run_console(example: Example) -> None:
-    """Run the lines that start with ``$``; what they print must contain the lines below them."""
+    """Run the lines that start with ``$``; what they print must contain the lines below them.
+
+    A command goes on in the next line after a backslash.
+    """
     command, expected = "", []
-    for line in [*example.parsed.splitlines(), "$ "]:
+    for line in [*example.parsed.replace("\\\n", " ").splitlines(), "$ "]:
         if not line.startswith("$ "):
             expected += [line.rstrip()] if line.strip() not in ("", "...") else []
             continue

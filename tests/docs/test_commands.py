@@ -23,7 +23,7 @@ SHOWN = re.compile(
 FOUND = sorted({
     next(filter(None, match)).strip()
     for file in TEXTS
-    for match in SHOWN.findall(file.read_text(encoding="utf-8"))
+    for match in SHOWN.findall(file.read_text(encoding="utf-8").replace("\\\n", " "))
 })  # fmt: skip
 
 

@@ -1,7 +1,8 @@
-"""A picture of a report for the README, taken in chromium:
+"""Pictures of a report for the README and the documentation, taken in chromium:
 
 make demo
 .venv/bin/python -m tests.report.screenshot demo-output/report.html docs/images/report.png
+.venv/bin/python -m tests.report.screenshot demo-output/report.html docs/images/report-dark.png dark
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ def chromium(path: str) -> Iterator[Any]:
         running.close()
 
 
-def main(report: str, picture: str) -> None:
+def main(report: str, picture: str, colours: str = "light") -> None:
     """Open the report and save its first screen and forest plot."""
     from PIL import Image
 
@@ -47,7 +48,7 @@ def main(report: str, picture: str) -> None:
     if path is None:
         sys.exit("needs chromium: `make browser` installs it, or set $RELPREV_CHROMIUM")
     with chromium(path) as browser:
-        page = browser.new_page(viewport=VIEW, color_scheme="light")
+        page = browser.new_page(viewport=VIEW, color_scheme=colours)
         page.goto(Path(report).resolve().as_uri())
         taken = Image.open(io.BytesIO(page.screenshot()))
     taken.convert("RGB").quantize(256, dither=Image.Dither.NONE).save(picture, optimize=True)
