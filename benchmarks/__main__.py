@@ -1,12 +1,12 @@
 """Run benchmarks and write their results.
 
-python -m benchmarks                 all of them (about an hour, 5 GiB of memory, 7 GB of disk)
+python -m benchmarks                 all of them (about two hours, 6 GiB of memory, 20 GB of disk)
 python -m benchmarks adam neds       some of them
 python -m benchmarks --quick         all of them at a tenth of the size
 python -m benchmarks --summary       print the tables of the results files
-python -m benchmarks --page          write docs/evidence/accuracy-and-speed.md from them
+python -m benchmarks --page          write accuracy-and-speed.md and scaling.md in docs/evidence
 
---out FOLDER has the results elsewhere than in benchmarks/results, and the page too.
+--out FOLDER has the results elsewhere than in benchmarks/results, and the pages too.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import argparse
 import importlib
 from pathlib import Path
 
-from benchmarks import page, summary
+from benchmarks import cost, page, summary
 from benchmarks.measure import RESULTS, write_results
 
 NAMES = (
@@ -42,7 +42,7 @@ def command_line() -> argparse.ArgumentParser:
     parser.add_argument("names", nargs="*", help=", ".join(NAMES))
     parser.add_argument("--quick", action="store_true", help="smaller data, fewer repeats")
     parser.add_argument("--summary", action="store_true", help="print tables of stored results")
-    parser.add_argument("--page", action="store_true", help="write the documentation's page")
+    parser.add_argument("--page", action="store_true", help="write the documentation's pages")
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder of the results")
     return parser
 
@@ -54,7 +54,7 @@ def main() -> None:
         print(summary.tables(arguments.out))
         return
     if arguments.page:
-        print(page.write(arguments.out))
+        print(page.write(arguments.out), cost.write(arguments.out), sep="\n")
         return
     unknown = set(arguments.names) - set(NAMES)
     if unknown:

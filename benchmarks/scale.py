@@ -73,7 +73,7 @@ class Job(NamedTuple):
 
 def run(quick: bool) -> list[Found]:
     """One row a fit and place; estimates are compared with those in memory."""
-    few, many = (VISITS // 20, MANY // 50) if quick else (VISITS, MANY)
+    few, many = (VISITS // 100, MANY // 100) if quick else (VISITS, MANY)
     jobs = [
         Job("path", "in memory", few, 0), Job("path", "out of core", few, 0),
         Job("path", "out of core", many, 0), Job("path", "cluster", few, 1),

@@ -25,6 +25,7 @@ INDEX = """# Evidence, rerun at a reduced size
 ```{toctree}
 paper
 accuracy-and-speed
+scaling
 coverage
 ```
 """
@@ -52,7 +53,7 @@ def commands(out: Path) -> list[str]:
         f"python -m evidence page --results {out}/paper --out {out}/pages",
         f"python -m simulations page --results {out}/simulations --out {out}/pages/coverage.md",
         f"python -m benchmarks --page --out {out}/benchmarks",
-        f"cp {out}/benchmarks/accuracy-and-speed.md {out}/pages",
+        f"cp {out}/benchmarks/accuracy-and-speed.md {out}/benchmarks/scaling.md {out}/pages",
         f"sphinx-build --quiet -c docs {SITE} {out}/pages {out}/html",
     ]
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import typer
+from benchmarks import cost as benchmarks_cost
 from benchmarks import page as benchmarks_page
 from benchmarks.__main__ import command_line as benchmarks_command_line
 from evidence import rerun
@@ -19,11 +20,12 @@ PAGES = Path(__file__).resolve().parents[2] / "docs" / "evidence"
 MADE = re.compile(r"\d{4}-\d{2}-\d{2}.*, \d+ cores, Python [\d.]+, relprev [\d.]+")
 
 
-def test_accuracy_and_speed_is_what_the_command_writes():
-    assert benchmarks_page.PAGE.read_text(encoding="utf-8") == benchmarks_page.text()
+@pytest.mark.parametrize("page", [benchmarks_page, benchmarks_cost])
+def test_pages_of_benchmarks_are_what_the_command_writes(page):
+    assert page.PAGE.read_text(encoding="utf-8") == page.text()
 
 
-@pytest.mark.parametrize("name", ["accuracy-and-speed", "coverage"])
+@pytest.mark.parametrize("name", ["accuracy-and-speed", "scaling", "coverage"])
 def test_every_section_names_command_date_machine_and_versions(name):
     text = (PAGES / f"{name}.md").read_text(encoding="utf-8")
     for section in text.split("\n## ")[1:]:
