@@ -15,11 +15,14 @@ import sys
 import time
 from pathlib import Path
 
+from benchmarks.page import PLACES
+
 from evidence.store import RUNS
 
 BIN = Path(sys.executable).parent
 ROOT = Path(__file__).parents[1]
 SITE = "-D extensions=myst_parser,mathml -D root_doc=index"  # conf.py's, less what pages lack
+BENCHMARKS = [*dict.fromkeys(name for _, names in PLACES.values() for name in names), "scale"]
 INDEX = """# Evidence, rerun at a reduced size
 
 ```{toctree}
@@ -45,11 +48,12 @@ def commands(out: Path) -> list[str]:
     return [
         *lines,
         f"python -m evidence steps --data-sets 3 --results {out}/paper",
+        f"cp simulations/results/truth.csv {out}/simulations",  # minutes, and no chance in it
         f"python -m simulations coverage --replicates 10 --out {out}/simulations/coverage.csv",
         f"python -m simulations power --replicates 4 --paper-checks 1 "
         f"--out {out}/simulations/power.csv",
         f"python -m simulations bias --replicates 2 --out {out}/simulations/bias.csv",
-        f"python -m benchmarks --quick --out {out}/benchmarks",
+        f"python -m benchmarks {' '.join(BENCHMARKS)} --quick --out {out}/benchmarks",
         f"python -m evidence page --results {out}/paper --out {out}/pages",
         f"python -m simulations page --results {out}/simulations --out {out}/pages/coverage.md",
         f"python -m benchmarks --page --out {out}/benchmarks",
