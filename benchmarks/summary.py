@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable
 from math import log
 from pathlib import Path
-from statistics import median
+from statistics import fmean, median
 from typing import Any
 
 from benchmarks.measure import RESULTS
@@ -21,9 +21,10 @@ def tables(folder: Path = RESULTS) -> str:
         speed(rows("adam", folder), rows("l1_logistic", folder)),
         national(rows("neds", folder)),
         raw_files(rows("sources", folder)),
-        known_truth(rows("known_truth", folder)),
+        known_truth(rows("known_truth", folder), rows("full_size", folder)),
     ]
-    names = ("accuracy", "adam", "l1_logistic", "neds", "sources", "known_truth")
+    names = ("accuracy", "adam", "l1_logistic", "neds", "sources", "known_truth",
+             "full_size")  # fmt: skip
     return "\n\n".join([*parts, _machine(load(name, folder)["machine"] for name in names)])
 
 
@@ -133,19 +134,22 @@ def raw_files(found: Rows) -> str:
     return "Raw NEDS file to cohorts, in seconds of one core:\n\n" + table(head, body)
 
 
-def known_truth(found: Rows) -> str:
-    body = []
-    for source in dict.fromkeys(row["source"] for row in found):
-        part = [row for row in found if row["source"] == source]
+def known_truth(found: Rows, full_size: Rows) -> str:
+    everything, body = found + full_size, []
+    for source, visits in dict.fromkeys((row["source"], row["visits"]) for row in everything):
+        part = [row for row in everything if (row["source"], row["visits"]) == (source, visits)]
+        standard = [row["error_over_std_error"] for row in part]
         errors = [abs(log(row["estimate"] / row["truth"])) for row in part]
         observed = [abs(log(row["observed_ratio"] / row["truth"])) for row in part]
         body.append([
-            source, f"{part[0]['visits']:,}", str(len({row["seed"] for row in part})),
+            source, f"{visits:,}", str(len({row["seed"] for row in part})),
             f"{sum(row['inside'] for row in part)} of {len(part)}",
+            f"{fmean(standard):+.2f}", f"{fmean(z * z for z in standard) ** 0.5:.2f}",
             f"{100 * median(errors):.1f}%", f"{100 * median(observed):.1f}%",
         ])  # fmt: skip
     head = ["simulated raw files", "visits each", "files", "95% intervals that hold the truth",
-            "median error", "median error of recorded ratios"]  # fmt: skip
+            "mean error ÷ standard error", "its root mean square", "median error",
+            "median error of recorded ratios"]  # fmt: skip
     return "Raw files to relative prevalences, every group variable:\n\n" + table(head, body)
 
 
