@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -28,9 +28,10 @@ from relprev.errors import DataWarning, InvalidInputError, TooFewCasesError
 from relprev.partitions import Scratch
 from relprev.progress import progress
 from relprev.sources.attrition import Attrition, Step
-from relprev.sources.source import Source, reading
+from relprev.sources.source import Source, memory_limited, reading
 
 ROWS_PER_PART = 1_000_000
+DATABASE_MEMORY = "2GB"  # while parts are written
 Mask = NDArray[np.bool_]
 
 
@@ -134,7 +135,8 @@ def build_cohorts(
         if rows_per_part < 1:
             raise InvalidInputError(f"rows_per_part must be 1 or more, got {rows_per_part}")
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with progress("Cohort", 4, verbose) as advance:
+    spared = nullcontext() if folder is None else memory_limited(source, DATABASE_MEMORY)
+    with progress("Cohort", 4, verbose) as advance, spared:
         advance("inclusion rules")
         size = None if folder is None else rows_per_part
         selected = select_visits(spec, source, variables, size, keep_ids)

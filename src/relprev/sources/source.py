@@ -30,7 +30,7 @@ import tempfile
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -174,6 +174,18 @@ def connect(memory_limit: str = MEMORY_LIMIT) -> duckdb.DuckDBPyConnection:
             "autoinstall_known_extensions": False,
         }
     )
+
+
+@contextmanager
+def memory_limited(source: Source, limit: str) -> Iterator[None]:
+    """Inside, the source's database spills to disk above ``limit``, if it can."""
+    before = source.query("SELECT current_setting('memory_limit')")[0][0]
+    with suppress(duckdb.Error):  # what it holds now may be more
+        source.connection.execute(f"SET memory_limit = {quoted(limit)}")
+    try:
+        yield
+    finally:
+        source.connection.execute(f"SET memory_limit = {quoted(before)}")
 
 
 def execute(connection: duckdb.DuckDBPyConnection, sql: str) -> duckdb.DuckDBPyConnection:
