@@ -202,7 +202,8 @@ class Model:
         body = [
             ["a pass, one core", f"{1e9 * self.pass_seconds:.0f} ns a visit"],
             ["visits on disk, as a fit reads them", f"{self.stored:.0f} bytes a visit"],
-            ["a worker's memory, at the peak of the largest fit", f"{self.worker:.0f} bytes a visit it holds"],
+            ["a worker's memory, at the peak of the largest fit",
+             f"{self.worker:.0f} bytes a visit it holds"],
             ["the driver, a pass", f"{1000 * self.driver:.1f} ms a worker"],
             ["sent and returned, a pass",
              f"{self.sent / 1e3:.0f} + {self.returned / 1e3:.0f} kB a worker"],
