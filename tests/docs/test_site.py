@@ -3,6 +3,7 @@
 `make docs` builds the site and then runs these tests.
 """
 
+import io
 import os
 import re
 from functools import cache
@@ -11,6 +12,7 @@ from urllib.parse import unquote, urldefrag, urlsplit
 
 import pytest
 from bs4 import BeautifulSoup
+from PIL import Image
 
 from tests.report.screenshot import chromium, find_chromium
 
@@ -152,3 +154,18 @@ def test_in_a_browser_no_page_asks_for_anything_outside():
         assert len(asked) > 20
         assert not [url for url in asked if not url.startswith((SITE.as_uri(), "data:"))]
         assert not said
+
+
+@pytest.mark.parametrize(("scheme", "paper"), [("light", 255), ("dark", 60)])
+def test_figures_can_be_seen_in_the_light_and_in_the_dark(scheme, paper):
+    path = find_chromium()
+    if path is None:
+        pytest.skip("needs chromium: `make browser` installs it, or set $RELPREV_CHROMIUM")
+    with chromium(path) as browser:
+        page = browser.new_page(color_scheme=scheme)
+        page.goto((SITE / "evidence" / "paper.html").as_uri())
+        taken = page.locator("article img").first.screenshot()
+    shades = Image.open(io.BytesIO(taken)).convert("L")
+    assert abs(shades.getpixel((2, 2)) - paper) < 60  # what it is drawn on
+    low, high = shades.getextrema()
+    assert high - low > 150
