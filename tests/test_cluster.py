@@ -89,7 +89,7 @@ def test_a_number_of_workers_is_needed():
 
 
 def test_a_cluster_without_workers(tmp_path, folder, monkeypatch):
-    monkeypatch.setattr(cluster, "SECONDS", 1.0)
+    monkeypatch.setattr(cluster, "WORKER_SECONDS", 1.0)
     with (
         scheduler(tmp_path) as (_, address),
         cluster.connect(address, timeout=10) as client,

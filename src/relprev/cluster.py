@@ -20,7 +20,8 @@ from typing import Any
 from relprev.errors import ClusterError, InvalidInputError
 from relprev.parallel import available_cores
 
-SECONDS = 10.0  # to wait for a scheduler and its first worker
+SECONDS = 10.0  # to wait for a scheduler
+WORKER_SECONDS = 60.0  # to wait for its first worker: some clusters start them when needed
 REMEDY = (
     "together they hold the whole cohort. Give them more memory, add machines, or work without a "
     "cluster (out of core); then run again: a study goes on where it was"
@@ -110,7 +111,7 @@ def require_ready(client: Any) -> None:
         Of the cluster. Its first worker is waited for.
     """
     try:
-        client.wait_for_workers(1, timeout=SECONDS)
+        client.wait_for_workers(1, timeout=WORKER_SECONDS)
     except TimeoutError:
         raise ClusterError(
             f"the cluster at {client.scheduler.address} has no workers; start some with 'dask "
