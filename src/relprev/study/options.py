@@ -131,8 +131,8 @@ class ComputeOptions:
     Parameters
     ----------
     out_of_core : bool
-        Keep cohorts on disk, in parts that are read one after another. For data that do not fit
-        in memory; they take up to twice as long.
+        Keep cohorts on disk, in parts that are read one after another, for data that do not fit
+        in memory.
     rows_per_part : int
         Visits of a part. Memory holds one part, and some bytes a visit.
 
