@@ -208,7 +208,7 @@ def _logit(p: FloatArray) -> FloatArray:
 
 
 def _recalibrations(rows: Rows, cohort: AnyCohort) -> tuple[pd.DataFrame, float, float]:
-    """Slope, intercept and test of every group; statistic and p-value of the slopes' differences."""
+    """Slope, intercept and test of every group; statistic and p-value of slopes' differences."""
     design = SamplingDesign.from_cohort(cohort, "adjust")
     count, diagnosed, weight = total(rows.map(_group_totals, cohort.n_groups))
     able = np.flatnonzero((diagnosed > 0) & (diagnosed < count))
