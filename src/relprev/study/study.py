@@ -275,7 +275,7 @@ def study_schema() -> dict[str, Any]:
     Examples
     --------
     >>> sorted(study_schema()["properties"])[:3]
-    ['checks', 'cohort', 'condition']
+    ['checks', 'cohort', 'compute']
     """
     schema = TypeAdapter(StudyFile).json_schema()
     return {
