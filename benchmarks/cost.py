@@ -85,21 +85,23 @@ def out_of_core(rows: Rows) -> str:
 def on_cluster(rows: Rows) -> str:
     """One and two workers of one thread."""
     body = []
-    for row in _rows(rows, fit="path", where="cluster"):
-        faster = [
-            f"{row[name]:.2f}" if name in row else "1"
-            for name in ("seconds_speedup", "critical_cpu_seconds_speedup")
-        ]
+    for row in _rows(rows, where="cluster"):
+        one_pass, faster_pass, driver, least = [""] * 4
+        if "pass_seconds" in row:
+            one_pass = f"{row['pass_seconds']:.3f} s"
+            faster_pass = f"{row.get('pass_seconds_speedup', 1):.2f}"
+            driver = f"{1000 * row['driver_seconds']:.0f} ms, {100 * row['driver_share']:.1f}%"
+            least = f"{1000 * row['driver_seconds_least']:.0f} ms"
         body.append([
-            str(row["workers"]), f"{row['visits']:,}", f"{row['pass_seconds']:.3f} s",
-            _time(row["seconds"]), _time(row["critical_cpu_seconds"]), *faster,
-            f"{1000 * row['driver_seconds']:.0f} ms, {100 * row['driver_share']:.1f}%",
-            f"{1000 * row['driver_seconds_least']:.0f} ms",
+            FITS[row["fit"]], str(row["workers"]), f"{row['visits']:,}", one_pass, faster_pass,
+            _time(row["seconds"]), f"{row.get('seconds_speedup', 1):.2f}",
+            _time(row["critical_cpu_seconds"]),
+            f"{row.get('critical_cpu_seconds_speedup', 1):.2f}", driver, least,
             _difference(row, "estimate"),
         ])  # fmt: skip
-    head = ["workers", "visits", "one pass", "path of six penalties",
-            "processor time of driver and busiest worker", "times faster", "by processor time",
-            "driver, a pass", "at least", "estimates differ by"]  # fmt: skip
+    head = ["fit", "workers", "visits", "one pass", "times faster", "whole fit", "times faster",
+            "processor time of driver and busiest worker", "times less", "driver, a pass",
+            "at least", "estimates differ by"]  # fmt: skip
     return table(head, body)
 
 

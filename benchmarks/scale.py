@@ -78,8 +78,8 @@ def run(quick: bool) -> list[Found]:
         Job("path", "in memory", few, 0), Job("path", "out of core", few, 0),
         Job("path", "out of core", many, 0), Job("path", "cluster", few, 1),
         Job("path", "cluster", few, 2), Job("debiased", "in memory", few, 0),
-        Job("debiased", "out of core", few, 0), Job("debiased", "cluster", few, 2),
-        Job("debiased", "out of core", many, 0),
+        Job("debiased", "out of core", few, 0), Job("debiased", "cluster", few, 1),
+        Job("debiased", "cluster", few, 2), Job("debiased", "out of core", many, 0),
     ]  # fmt: skip
     rows: list[Found] = []
     with _folder() as folder:
@@ -114,7 +114,7 @@ def _compared(row: Found, in_memory: Found, before: list[Found]) -> Found:
     if row["where"] == "out of core":
         ratio = in_memory["visits"] / row["visits"]
         return {f"{name}_in_memory": row[name] / in_memory[name] * ratio for name in names}
-    if row["workers"] > 1 and row["fit"] == "path":
+    if row["workers"] > 1:
         return {f"{name}_speedup": before[-1][name] / row[name] for name in names}
     return {}
 
