@@ -1,9 +1,10 @@
 """Populations to draw cohorts from, and their true relative prevalences.
 
-A visit has 30 binary symptoms. Symptom j is present with log-odds a_j + d_gj, where d
-makes the groups differ; p(y=1|x) = sigma(b + w.x + interactions); s ~ Bernoulli(c_g y).
-The truth is the ratio of the groups' mean p(y=1|x) in the population, taken over twenty
-million visits, because that is what the intervals claim to cover.
+A visit has 30 binary symptoms and, in some scenarios, a few of 1,000 rare codes, which are
+symptoms too. Symptom j is present with log-odds a_j + d_gj, where d makes the groups differ;
+p(y=1|x) = sigma(b + w.x + interactions); s ~ Bernoulli(c_g y). The truth is the ratio of the
+groups' mean p(y=1|x) in the population, taken over twenty million visits, because that is
+what the intervals claim to cover.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ class Scenario:
     shares : share of every group
     n : visits drawn
     intercept : b of p(y=1|x)
+    codes : number of rare codes, beside the 30 symptoms
     shift : standard deviation of d, how much the groups' symptoms differ
     interactions : strength of products of symptoms in p(y=1|x)
     visits_per_patient : mean; above 1 a patient's visits share symptoms and condition
@@ -45,6 +47,7 @@ class Scenario:
     shares: tuple[float, ...] = (0.4, 0.6)
     n: int = 20_000
     intercept: float = -3.2
+    codes: int = 0
     shift: float = 0.5
     interactions: float = 0.0
     visits_per_patient: float = 1.0
@@ -57,14 +60,18 @@ class Scenario:
         return tuple("abcdefgh"[: len(self.rates)])
 
 
+RATES, SHARES = (0.2, 0.5, 0.35, 0.3), (0.25, 0.4, 0.2, 0.15)  # of four groups
 SCENARIOS = {
     "two_groups": Scenario(),
-    "four_groups": Scenario(rates=(0.2, 0.5, 0.35, 0.3), shares=(0.25, 0.4, 0.2, 0.15)),
+    "four_groups": Scenario(rates=RATES, shares=SHARES),
     "repeat_patients": Scenario(visits_per_patient=2.0),
     "survey": Scenario(strata=15, psus=12),
     "few_cases": Scenario(n=4_000, intercept=-3.05),
     "interactions": Scenario(interactions=1.0),
     "strong_shift": Scenario(shift=1.0),
+    "many_codes": Scenario(rates=RATES, shares=SHARES, codes=1_000),
+    "many_codes_few_cases": Scenario(rates=RATES, shares=SHARES, codes=1_000, intercept=-5.8),
+    "many_codes_same_in_all_groups": Scenario(rates=RATES, shares=SHARES, codes=1_000, shift=0.0),
 }
 STEADY = Scenario(intercept=-2.05)  # about 2,000 diagnosed
 DRIFTS = {
@@ -98,6 +105,10 @@ def _world(scenario: Scenario) -> _World:
     pairs = rng.normal(0.0, 1.0, N_SYMPTOMS // 2)
     away = rng.normal(size=(8, N_SYMPTOMS))[: len(scenario.rates)]
     away[0] += 0.6 * w  # the first group has more of the symptoms that matter
+    if scenario.codes:
+        base = np.append(base, rng.uniform(-7.5, -4.5, scenario.codes))
+        rare = rng.normal(size=(8, scenario.codes))[: len(scenario.rates)]
+        w, away = np.append(w, rng.normal(0.0, 0.6, scenario.codes)), np.hstack([away, rare])
     world = _World(base + scenario.shift * away, w, scenario.interactions * pairs, (0.0, 0.0))
     if scenario.drift:
         x, _ = _symptoms(replace(scenario, n=100_000), world, np.random.default_rng(1))
@@ -122,11 +133,12 @@ def draw(scenario: Scenario, seed: int | np.random.SeedSequence) -> Draw:
 
 def truth(scenario: Scenario) -> FloatArray:
     """Mean p(y=1|x) of every group in the population, shape (K,), over very many visits."""
-    large = replace(scenario, n=TRUTH_ROWS, drift=0.0)
+    more = 1 + scenario.codes // N_SYMPTOMS  # times the memory of a visit
+    large = replace(scenario, n=TRUTH_ROWS // more, drift=0.0)
     if scenario.strata:
         large = replace(large, psus=scenario.psus * TRUTH_ROWS // scenario.n)
     cases, visits = np.zeros((2, len(scenario.rates)))
-    for number in range(TRUTH_DRAWS):
+    for number in range(TRUTH_DRAWS * more):
         drawn = draw(large, np.random.SeedSequence([WORLD_SEED, number]))
         cohort = drawn.cohort
         weight = np.ones(cohort.n) if cohort.weights is None else cohort.weights
@@ -139,7 +151,7 @@ def _symptoms(
     scenario: Scenario, world: _World, rng: np.random.Generator
 ) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
     g = rng.choice(len(scenario.rates), scenario.n, p=scenario.shares)
-    return rng.random((scenario.n, N_SYMPTOMS)) < _sigmoid(world.frequency[g]), g
+    return rng.random((scenario.n, len(world.w))) < _sigmoid(world.frequency)[g], g
 
 
 def _repeated(scenario: Scenario, world: _World, rng: np.random.Generator) -> Draw:
@@ -148,7 +160,7 @@ def _repeated(scenario: Scenario, world: _World, rng: np.random.Generator) -> Dr
     count = int(np.searchsorted(np.cumsum(visits), scenario.n)) + 1
     patient = np.repeat(np.arange(count), visits[:count])[: scenario.n]
     base, group = _symptoms(replace(scenario, n=count), world, rng)
-    fresh = rng.random((scenario.n, N_SYMPTOMS)) < _sigmoid(world.frequency[group[patient]])
+    fresh = rng.random((scenario.n, len(world.w))) < _sigmoid(world.frequency)[group[patient]]
     x = np.where(rng.random(fresh.shape) < 0.7, base[patient], fresh)
     p = _sigmoid(_log_odds(scenario, world, x))
     own = rng.random(count)[patient]  # with probability 1/2 the patient's number decides y
@@ -166,7 +178,7 @@ def _survey(scenario: Scenario, world: _World, rng: np.random.Generator) -> Draw
     odds = scenario.shares[0] / scenario.shares[1] * np.exp(tilt[psu])
     g = (rng.random(len(psu)) > odds / (1 + odds)).astype(np.int64)
     more = 0.2 * level + 0.3 * rng.normal(size=n_psus)
-    x = rng.random((len(psu), N_SYMPTOMS)) < _sigmoid(world.frequency[g] + more[psu, None])
+    x = rng.random((len(psu), len(world.w))) < _sigmoid(world.frequency[g] + more[psu, None])
     p = _sigmoid(_log_odds(scenario, world, x))
     weight = np.exp(level)[psu]
     cohort = _cohort(

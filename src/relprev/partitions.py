@@ -66,6 +66,11 @@ class Partitions(ABC):
     ) -> Partitions:
         """Parts made by ``function(part, *shared)``, or ``function(part, each[k], *shared)``."""
 
+    @property
+    @abstractmethod
+    def handles(self) -> Sequence[Any]:
+        """Stand for the parts in ``each`` of ``map`` and ``derive`` of other partitions."""
+
     @abstractmethod
     def select(self, which: Sequence[int]) -> Partitions:
         """Some of the parts."""
@@ -107,6 +112,10 @@ class InMemory(Partitions):
     def __len__(self) -> int:
         return len(self._parts)
 
+    @property
+    def handles(self) -> Sequence[Any]:
+        return self._parts
+
     def map(
         self, function: Callable[..., Any], *shared: Any, each: Sequence[Any] | None = None
     ) -> list[Any]:
@@ -138,6 +147,10 @@ class OutOfCore(Partitions):
     def __len__(self) -> int:
         return len(self._parts)
 
+    @property
+    def handles(self) -> Sequence[Any]:
+        return self._parts
+
     def map(
         self, function: Callable[..., Any], *shared: Any, each: Sequence[Any] | None = None
     ) -> list[Any]:
@@ -160,10 +173,12 @@ class OutOfCore(Partitions):
     def _visit(
         self, k: int, function: Callable[..., Any], shared: Any, each: Sequence[Any] | None
     ) -> Any:
-        part = self._parts[k]
-        result = function(part, *(() if each is None else (each[k],)), *shared)
-        for array in part.arrays().values():
-            give_back(array)
+        own = () if each is None else (each[k],)
+        result = function(self._parts[k], *own, *shared)
+        beside = own[0] if own and isinstance(own[0], tuple) else own
+        for part in (self._parts[k], *beside):
+            for array in part.arrays().values() if hasattr(part, "arrays") else ():
+                give_back(array)
         return result
 
 
@@ -183,6 +198,10 @@ class OnCluster(Partitions):
 
     def __len__(self) -> int:
         return len(self._futures)
+
+    @property
+    def handles(self) -> Sequence[Any]:
+        return self._futures
 
     def map(
         self, function: Callable[..., Any], *shared: Any, each: Sequence[Any] | None = None

@@ -77,7 +77,8 @@ def test_as_many_folds_choose_as_hold_enough_of_the_scarcer_outcome(drawn, monke
         steps = []
         cross_fit(learner, folds, strengths, tuning_folds=None, advance=steps.append)
         fitted_later = sum(step.startswith("fold") for step in steps)
-        assert fitted_later == len(folds) - expected
+        again = expected if learner.relaxation > 1 else 0  # at a weaker strength than the best
+        assert fitted_later == len(folds) - expected + again
         seen.append(expected)
     assert seen[0] < seen[1] <= 5  # a group's rows are many, diagnosed ones few
 

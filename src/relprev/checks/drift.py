@@ -129,7 +129,7 @@ def _projected(
     data: ScoreData, own: Any, compute: Callable[..., FloatArray], theta: FloatArray, P: FloatArray
 ) -> Iterator[FloatArray]:
     """omega (phi_k - J_k J^{-1}) U of every row: q (K - 1) columns, one at a time."""
-    phi, U = compute(data, own), row_scores(data, theta)[:, data.free]
+    phi, U = compute(data, own), row_scores(data.with_all_risk(), theta)[:, data.free]
     K = U.shape[1]
     for position, row in enumerate(P):
         k, group = divmod(position, K)

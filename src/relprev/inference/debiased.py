@@ -35,6 +35,7 @@ from relprev.inference.design import SamplingDesign
 from relprev.inference.estimable import domain_rows, estimable
 from relprev.inference.folds import make_folds
 from relprev.inference.lasso import L1_STRENGTHS
+from relprev.inference.missed import with_missed_risk
 from relprev.inference.moments import GroupMoments, group_moments
 from relprev.inference.nuisance import (
     LassoPropensity,
@@ -258,18 +259,22 @@ class DebiasedPURPLE(BaseEstimator):
     def _estimate(self, kept: AnyCohort, design: SamplingDesign) -> None:
         problem = problem_of(kept)
         folds = make_folds(kept, design, self.folds, self.random_state)
+        n_patients = _n_patients(kept)
         steps = (len(self._strengths()) + len(folds)) * isinstance(self.propensity, str)
         steps += (len(grid(self.lambdas, problem)) + len(folds)) * isinstance(self.m, str)
         reference = int(np.argmax(problem.group_weight))
         if self.reference in kept.group_names:
             reference = kept.group_names.index(str(self.reference))
         with progress("DebiasedPURPLE", steps, self.verbose) as advance:
-            propensity = self._propensities(problem, _n_patients(kept), folds, advance)
+            propensity = self._propensities(problem, n_patients, folds, advance)
             risk = self._risks(problem, propensity, folds, reference, advance)
             self.score_data_ = score_data(problem, folds, propensity, risk, reference)
             if self.m is not None:
                 self.score_data_, self.risk_slope_ = recalibrated(self.score_data_)
         theta = solve_score(self.score_data_)
+        self.score_data_ = with_missed_risk(
+            self.score_data_, problem, theta, folds, self._ridge(), n_patients
+        )
         self.design_ = design
         self.moments_ = group_moments(self.score_data_, theta, kept.group_names, design)
         _warn_if_thin(self.moments_)
@@ -328,8 +333,12 @@ class DebiasedPURPLE(BaseEstimator):
             learner, folds, self._strengths(),
             tuning_folds=self.tuning_folds, advance=lambda step: advance(f"propensities, {step}"),
         )  # fmt: skip
-        self.strength_, self.propensity_tuning_ = found.chosen, found.tuning
+        self.strength_, self.propensity_tuning_ = found.strength, found.tuning
         return found.models
+
+    def _ridge(self) -> float:
+        """The propensities' ridge, or the weakest of the usual ones if they have none."""
+        return self.strength_ if self.propensity == "ridge" else min(STRENGTHS)
 
     def _strengths(self) -> Sequence[float]:
         if self.strengths is not None:
@@ -358,7 +367,7 @@ class DebiasedPURPLE(BaseEstimator):
             PurpleRisk(problem), folds, grid(self.lambdas, problem),
             tuning_folds=self.tuning_folds, advance=lambda step: advance(f"risk, {step}"),
         )  # fmt: skip
-        self.lambda_, self.risk_tuning_ = found.chosen, found.tuning
+        self.lambda_, self.risk_tuning_ = found.strength, found.tuning
         return found.models
 
     def _summarise(self, cohort: AnyCohort) -> None:

@@ -6,6 +6,7 @@ A patient's rows, and with a survey design a PSU's, are never split over folds.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,3 +60,17 @@ def _by_psu(design: SamplingDesign, count: int, seed: int) -> list[NDArray[np.in
     fold = np.empty(len(order), dtype=np.int64)
     fold[order] = np.arange(len(order)) % count
     return [np.flatnonzero(fold[design.psu] == k) for k in range(count)]
+
+
+def fold_of_rows(folds: Sequence[NDArray[np.int64]]) -> NDArray[np.uint8]:
+    """The number of every row's fold.
+
+    Examples
+    --------
+    >>> fold_of_rows([np.array([0, 2]), np.array([1])])
+    array([0, 1, 0], dtype=uint8)
+    """
+    fold = np.empty(sum(map(len, folds)), dtype=np.uint8)
+    for k, rows in enumerate(folds):
+        fold[rows] = k
+    return fold

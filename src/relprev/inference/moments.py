@@ -6,7 +6,8 @@ influence functions are
 
     log P_g:  1(g_i = g) / P_g - 1
     log D_g:  1(g_i = g) s_i / D_g - 1
-    theta  :  J^{-1} U_i                       (see `relprev.inference.score`)
+    theta  :  J^{-1} U_i   (see `relprev.inference.score`; U_i with all of the risk, also what m
+                            leaves out, see `relprev.inference.missed`)
 
 All results are smooth functions of them. For a set B of other groups (one group, or the
 complement), with estimated cases C_h = D_h e^{-theta_h} and sums over B written C_B:
@@ -180,7 +181,7 @@ def _influence_functions(
         yield data.omega * ((data.g == group) / share[group] - 1.0)
     for group in range(data.n_groups):
         yield data.omega * ((data.g == group) * data.s / cases[group] - 1.0)
-    U = row_scores(data, theta)
+    U = row_scores(data.with_all_risk(), theta)
     for row in inverse:
         yield data.omega * (U @ row)
 

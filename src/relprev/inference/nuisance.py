@@ -8,6 +8,12 @@ strength only, started from the first fold's fit. The ridge of pi is a prior pre
 does not depend on the number of rows, so half a million of them are enough to choose it;
 the L1 penalty of m falls with that number and is chosen on all rows.
 
+The strength with the best log-loss makes single propensities most precise, at the price of
+pulling the groups together, everywhere in the same direction. In a mean over many cases their
+noise averages out and the pull does not: with 2,000 codes in 20,000 visits it moved ratios by
+as much as their standard errors. So pi is fitted at a third of the best strength, which halves
+the pull. The noise that comes with it shows in the standard errors; the pull did not.
+
 The risk comes from PURPLE's logistic model along its path of penalties, as
 sigma(w.x + b) c_r, or from a classifier of s on x alone: since p(s=1|x) = m(x) T(x)
 with T = sum_h pi_h e^{theta_h}, m = p^(s=1|x) / T with theta from the case-only score.
@@ -37,6 +43,7 @@ from sklearn.base import clone
 from relprev.design import Dense
 from relprev.design.base import FloatArray
 from relprev.errors import InvalidInputError
+from relprev.inference.folds import fold_of_rows
 from relprev.inference.lasso import Comparison, LassoModel, comparisons, fit_lasso
 from relprev.inference.propensity import PropensityModel, PropensityProblem, fit_propensity
 from relprev.inference.score import AnyScores, PartitionedScores, ScoreData
@@ -62,9 +69,14 @@ Rows = NDArray[np.int64]
 
 
 class Learner(Protocol):
-    """What cross-fitting asks of a nuisance model; ``most_rows`` are used to choose strengths."""
+    """What cross-fitting asks of a nuisance model.
+
+    ``most_rows`` are used to choose the best strength, and ``relaxation`` is what it is then
+    divided by.
+    """
 
     most_rows: ClassVar[int]
+    relaxation: ClassVar[float]
 
     @property
     def problem(self) -> AnyProblem:
@@ -85,10 +97,10 @@ class Learner(Protocol):
 
 @dataclass(frozen=True)
 class CrossFitted:
-    """A model for every fold, the strength chosen, and the out-of-fold loss of all strengths."""
+    """A model for every fold, their strength, and the out-of-fold loss of all strengths tried."""
 
     models: list[Any]
-    chosen: float
+    strength: float
     tuning: pd.DataFrame
 
 
@@ -97,6 +109,7 @@ class RidgePropensity:
     """pi_g(x) by `relprev.inference.propensity`; ``n_units`` independent units in all."""
 
     most_rows: ClassVar[int] = 500_000
+    relaxation: ClassVar[float] = 3.0
     problem: AnyProblem
     n_units: int
 
@@ -134,6 +147,7 @@ class LassoPropensity:
     """pi_g(x) by `relprev.inference.lasso`, in memory only."""
 
     most_rows: ClassVar[int] = 2**62
+    relaxation: ClassVar[float] = 1.0
     problem: Problem
 
     def scarce(self, rows: Rows) -> int:
@@ -175,6 +189,7 @@ class PurpleRisk:
     """m(x) by PURPLE's logistic model; strengths are its L1 penalties."""
 
     most_rows: ClassVar[int] = 2**62
+    relaxation: ClassVar[float] = 1.0
     problem: AnyProblem
 
     def scarce(self, rows: Rows) -> int:
@@ -207,22 +222,23 @@ def cross_fit(
         How many folds choose the strength; None: as many as needed, see the module.
     """
     grid = sorted({float(value) for value in strengths}, reverse=True)
-    fold = _fold_of_rows(folds)
+    fold = fold_of_rows(folds)
     tuned = (tuning_folds or _enough(learner, folds)) if len(grid) > 1 else 0
     tuning, paths = _tune(learner, folds[:tuned], fold, grid, advance)
     best = int(np.argmin(tuning["loss"])) if tuned else 0
+    strength = grid[best] / (learner.relaxation if tuned else 1.0)
     first = paths[0][best] if paths else None
     models = []
     for k in range(len(folds)):
         others = np.flatnonzero(fold != k)
-        if k < tuned and len(others) <= learner.most_rows:
+        if k < tuned and len(others) <= learner.most_rows and strength == grid[best]:
             model = paths[k][best]
         else:
             advance(f"fold {k + 1}")
-            model = learner.fit(learner.inputs(others), grid[best], first)
+            model = learner.fit(learner.inputs(others), strength, first)
         first = model if k == 0 else first
         models.append(model)
-    return CrossFitted(models, grid[best], tuning)
+    return CrossFitted(models, strength, tuning)
 
 
 def _enough(learner: Learner, folds: Sequence[Rows]) -> int:
@@ -268,7 +284,7 @@ def classifier_out_of_fold(
                 f"propensity and m must be classifiers with {method}, "
                 f"{type(classifier).__name__} has not"
             )
-    weight, fold = omega * len(omega), _fold_of_rows(folds)
+    weight, fold = omega * len(omega), fold_of_rows(folds)
     parts = []
     for k, rows in enumerate(folds):
         others = np.flatnonzero(fold != k)
@@ -290,7 +306,7 @@ def score_data(
     propensity : list of models, or array of shape (n, K)
     risk : list of models, array of shape (n,), or None for zeros
     """
-    fold = _fold_of_rows(folds)
+    fold = fold_of_rows(folds)
     if isinstance(problem, Problem):
         return _score_part(problem, fold, propensity, risk, reference)
     each = np.split(fold, np.cumsum(problem.sizes)[:-1])
@@ -323,9 +339,9 @@ def recalibrated(data: AnyScores) -> tuple[AnyScores, float]:
     mean = first / weight
     if np.sqrt(max(second / weight - mean**2, 0.0)) < SMALLEST_SPREAD:
         return data, float("nan")
-    found = solve(_logit_problem(data, mean), Penalty(0.0, np.zeros(1))).parameters
-    slope = float(found.w[0])
-    if slope <= 0:
+    solved = solve(_logit_problem(data, mean), Penalty(0.0, np.zeros(1)), warn=False)
+    found, slope = solved.parameters, float(solved.parameters.w[0])
+    if slope <= 0 or not solved.certificate.converged:
         return data, slope
     return data.derive(_refitted, mean, slope, found.b, found.c[data.reference]), slope
 
@@ -368,14 +384,6 @@ def bounded(propensity: FloatArray) -> FloatArray:
     raised = np.maximum(propensity, SMALLEST)
     raised /= (raised @ np.ones(raised.shape[1]))[:, None]
     return raised
-
-
-def _fold_of_rows(folds: Sequence[Rows]) -> NDArray[np.uint8]:
-    """The number of every row's fold."""
-    fold = np.empty(sum(map(len, folds)), dtype=np.uint8)
-    for k, rows in enumerate(folds):
-        fold[rows] = k
-    return fold
 
 
 def _evenly(rows: Rows, most: int) -> Rows:

@@ -61,6 +61,8 @@ class ScoreData:
         m(x); zeros for the case-only score.
     reference : int
         Group r.
+    missed : float array of shape (n,), optional
+        What the risk leaves out, see `relprev.inference.missed`; counts in variances only.
 
     A `PartitionedScores` holds such rows in parts (see `relprev.partitions`).
     """
@@ -71,6 +73,7 @@ class ScoreData:
     propensity: FloatArray
     risk: FloatArray
     reference: int = 0
+    missed: FloatArray | None = None
 
     @property
     def n_groups(self) -> int:
@@ -82,8 +85,13 @@ class ScoreData:
         return np.delete(np.arange(self.n_groups), self.reference)
 
     def without_risk(self) -> ScoreData:
-        """The same rows for the case-only score."""
-        return replace(self, risk=np.zeros_like(self.risk))
+        """The same rows for the case-only score: all of the risk is missed."""
+        missed = None if self.missed is None else self.missed + self.risk
+        return replace(self, risk=np.zeros_like(self.risk), missed=missed)
+
+    def with_all_risk(self) -> ScoreData:
+        """The same rows with what the risk leaves out added to it, for variances."""
+        return self if self.missed is None else replace(self, risk=self.risk + self.missed)
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -104,11 +112,17 @@ class ScoreData:
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """All arrays that grow with the rows."""
-        return {name: getattr(self, name) for name in ("g", "s", "omega", "propensity", "risk")}
+        names = ("g", "s", "omega", "propensity", "risk", "missed")
+        return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
 
     def with_arrays(self, arrays: dict[str, NDArray[Any]]) -> ScoreData:
         """The same rows on other memory."""
         return ScoreData(**arrays, reference=self.reference)
+
+    @property
+    def handles(self) -> Sequence[Any]:
+        """The only part, see `relprev.partitions.Partitions.handles`."""
+        return [self]
 
 
 @dataclass(frozen=True)
@@ -137,6 +151,11 @@ class PartitionedScores:
     def without_risk(self) -> PartitionedScores:
         """The same rows for the case-only score."""
         return self.derive(ScoreData.without_risk)
+
+    @property
+    def handles(self) -> Sequence[Any]:
+        """Stand for the parts, see `relprev.partitions.Partitions.handles`."""
+        return self.parts.handles
 
     def map(
         self, function: Callable[..., Any], *shared: Any, each: Sequence[Any] | None = None

@@ -1,0 +1,200 @@
+"""What the risk model misses, and what that adds to the standard errors.
+
+The score forgives errors of the propensities where m(x) is right. Where the risk is really
+m(x) + delta(x), they enter in first order, as a sum of delta(x_i) e^theta (pi - pi^)(x_i). The
+propensities are a logistic regression on x: their errors are the residuals 1(g) - pi of the rows
+they were fitted on, projected on x, so that sum is one over those residuals,
+
+    - sum_i omega_i [1(g_i = g) - pi*_g(x_i)] delta(x_i) e^{theta_{g_i}},
+
+which is what the score's own terms would have had more, had m been m + delta. So the influence
+function of theta is taken with the risk m + delta (and J with m). With hundreds of codes for
+every case m is nearly flat, and delta is most of the risk.
+
+delta(x) = b + w.x comes from a ridge regression of the residuals on the symptoms, out of fold,
+
+    sum_i omega_i [s_i - m(x_i) e^{theta_{g_i}} - delta(x_i) e^{theta_{g_i}}] x_i = l w,
+    l_j = 4 mean(e^theta) strength / n_units m_j^2,
+
+with the propensities' own strength (see `relprev.inference.propensity`; a visit tells at most a
+quarter of what there is to know about its group), because it stands for what they are free to
+err in. A few steps of conjugate gradients are enough, of all folds at once.
+
+delta is mostly noise: it belongs into standard errors, where leaving it out makes intervals too
+short, and not into the estimate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from relprev.design import Design
+from relprev.design.base import FloatArray, side_by_side
+from relprev.inference.folds import fold_of_rows
+from relprev.inference.score import AnyScores, ScoreData
+from relprev.model.likelihood import AnyProblem, Problem
+from relprev.parallel import BLOCK_ROWS, blocks, map_chunks
+from relprev.partitions import InMemory, Partitions, total
+
+MOST_INFORMATION = 0.25  # of a visit on its group, pi (1 - pi)
+ACCURACY = 0.1  # of the residual's norm, beside that at the start
+MAX_STEPS = 50
+
+
+@dataclass(frozen=True)
+class Residuals:
+    """Rows of the regression.
+
+    Parameters
+    ----------
+    X : Design
+    weight : array of shape (n,)
+        omega e^{theta_g}.
+    residual : array of shape (n,)
+        omega (s - m e^{theta_g}).
+    fold : array of shape (n,)
+    """
+
+    X: Design
+    weight: FloatArray
+    residual: FloatArray
+    fold: NDArray[np.uint8]
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """All arrays that grow with the rows."""
+        own: dict[str, NDArray[Any]] = {"weight": self.weight, "residual": self.residual}
+        own["fold"] = self.fold
+        return self.X.to_arrays() | own
+
+    def with_arrays(self, arrays: dict[str, NDArray[Any]]) -> Residuals:
+        """The same rows on other memory."""
+        weight, residual, fold = (arrays[name] for name in ("weight", "residual", "fold"))
+        return Residuals(self.X.with_arrays(arrays), weight, residual, fold)
+
+
+def with_missed_risk(
+    data: AnyScores, problem: AnyProblem, theta: FloatArray,
+    folds: Sequence[NDArray[np.int64]], strength: float, n_units: int,
+) -> AnyScores:  # fmt: skip
+    """The rows with delta(x) as ``missed``.
+
+    Parameters
+    ----------
+    data : rows of the score
+    problem : AnyProblem
+        The same rows' symptoms.
+    theta : array of shape (K,)
+        Root of the score.
+    folds : sequence of row positions
+    strength : float
+        Of the propensities' ridge.
+    n_units : int
+        Independent units (patients) among the rows.
+    """
+    pieces = np.split(fold_of_rows(folds), np.cumsum(data.sizes)[:-1])
+    each = list(zip(pieces, data.handles, strict=True))
+    made = problem.derive(_residuals, np.exp(theta), each=each)
+    parts: Partitions = made if isinstance(made, Partitions) else InMemory([made])
+    coef = _ridge_regression(parts, len(folds), strength / n_units * problem.feature_size**2)
+    return data.derive(_filled, coef, each=parts.handles)
+
+
+def _residuals(
+    part: Problem, own: tuple[NDArray[np.uint8], ScoreData], rate: FloatArray
+) -> Residuals:
+    fold, data = own
+    weight = data.omega * rate[data.g]
+    return Residuals(part.X, weight, data.omega * data.s - weight * data.risk, fold)
+
+
+def _ridge_regression(parts: Partitions, n_folds: int, ridge: FloatArray) -> FloatArray:
+    """Coefficients without each fold, the intercept last, shape (n_folds, p + 1)."""
+    right, diagonal, weight = total(parts.map(_sides, n_folds))
+    penalty = np.append(ridge * weight / MOST_INFORMATION, 0.0)
+    diagonal = np.maximum(diagonal + penalty, np.finfo(float).tiny)
+    coef, residual = np.zeros_like(right), right
+    direction = residual / diagonal
+    size = start = _columns_dot(residual, direction)
+    for _ in range(MAX_STEPS):
+        product = total(parts.map(_product, direction))[0] + penalty * direction
+        step = _ratio(size, _columns_dot(direction, product))[:, None]
+        coef, residual = coef + step * direction, residual - step * product
+        scaled = residual / diagonal
+        before, size = size, _columns_dot(residual, scaled)
+        if (size <= ACCURACY**2 * start).all():
+            break
+        direction = scaled + _ratio(size, before)[:, None] * direction
+    return coef
+
+
+def _columns_dot(a: FloatArray, b: FloatArray) -> FloatArray:
+    return np.einsum("kj,kj->k", a, b)
+
+
+def _ratio(top: FloatArray, bottom: FloatArray) -> FloatArray:
+    return np.divide(top, bottom, out=np.zeros_like(top), where=bottom > 0)
+
+
+def _sides(part: Residuals, n_folds: int) -> tuple[FloatArray, FloatArray, float]:
+    """Right sides without each fold, (n_folds, p + 1), the diagonal, (p + 1,), and the weight."""
+
+    def fill(lo: int, hi: int, z: FloatArray) -> None:
+        z[:n_folds, : hi - lo] = part.residual[lo:hi]
+
+    weight = float(part.weight.sum())
+    diagonal = np.append(part.X.rmatvec_sq(part.weight), weight)
+    return _sums_without_folds(part, n_folds, fill), diagonal, weight
+
+
+def _product(part: Residuals, direction: FloatArray) -> tuple[FloatArray]:
+    """The regression's matrix times each fold's direction, without the ridge."""
+    n_folds, W, b = len(direction), side_by_side(direction[:, :-1]), direction[:, -1:]
+
+    def fill(lo: int, hi: int, z: FloatArray) -> None:
+        part.X.dots(W, lo, hi, z)
+        z[:n_folds, : hi - lo] += b
+        z[:n_folds, : hi - lo] *= part.weight[lo:hi]
+
+    return (_sums_without_folds(part, n_folds, fill),)
+
+
+def _sums_without_folds(
+    part: Residuals, n_folds: int, fill: Callable[[int, int, FloatArray], None]
+) -> FloatArray:
+    """Sums of z (x, 1) over the rows outside each fold, shape (n_folds, p + 1).
+
+    ``fill(lo, hi, z)`` writes the rows' numbers into z, one row a fold.
+    """
+    shape = side_by_side(np.empty((n_folds, part.X.n_cols))).shape
+    number = np.arange(n_folds)[:, None]
+
+    def one_chunk(start: int, stop: int) -> tuple[FloatArray, FloatArray]:
+        sums, ones, z = np.zeros(shape), np.zeros(n_folds), np.zeros((shape[1], BLOCK_ROWS))
+        for lo, hi in blocks(start, stop):
+            fill(lo, hi, z)
+            z[:n_folds, : hi - lo] *= part.fold[lo:hi] != number
+            part.X.add_tdots(z, lo, hi, sums)
+            ones += z[:n_folds, : hi - lo].sum(axis=1)
+        return sums, ones
+
+    sums, ones = total(map_chunks(one_chunk, part.X.n_rows))
+    return np.hstack([sums.T[:n_folds], ones[:, None]])
+
+
+def _filled(data: ScoreData, part: Residuals, coef: FloatArray) -> ScoreData:
+    missed, W, b = np.empty(part.X.n_rows), side_by_side(coef[:, :-1]), coef[:, -1]
+
+    def one_chunk(start: int, stop: int) -> None:
+        z = np.empty((W.shape[1], BLOCK_ROWS))
+        for lo, hi in blocks(start, stop):
+            fold = part.fold[lo:hi]
+            part.X.dots(W, lo, hi, z)
+            missed[lo:hi] = z[fold, np.arange(hi - lo)] + b[fold]
+
+    map_chunks(one_chunk, part.X.n_rows)
+    return replace(data, missed=missed)

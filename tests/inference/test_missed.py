@@ -1,0 +1,117 @@
+"""What the risk leaves out: the regression, and the standard errors that need it."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from simulations.scenarios import Scenario, draw
+
+from relprev.inference import DebiasedPURPLE, missed
+from relprev.inference.folds import fold_of_rows
+from relprev.inference.missed import with_missed_risk
+from relprev.inference.moments import group_moments
+from relprev.inference.nuisance import RidgePropensity, cross_fit, score_data
+from relprev.model.likelihood import Problem
+
+SCENARIO = Scenario(n=3000, intercept=-1.5)
+
+
+@pytest.fixture(scope="module")
+def cohort():
+    return draw(SCENARIO, 4).cohort
+
+
+@pytest.fixture(scope="module")
+def problem(cohort):
+    return Problem.from_cohort(cohort)
+
+
+def rows_and_folds(problem):
+    folds = [np.arange(k, problem.n_rows, 5) for k in range(5)]
+    shares = np.tile(problem.group_weight, (problem.n_rows, 1))
+    risk = np.full(problem.n_rows, 0.05)
+    return score_data(problem, folds, shares, risk, reference=1), folds
+
+
+def test_it_is_the_ridge_regression_of_the_residuals(problem, monkeypatch):
+    monkeypatch.setattr(missed, "ACCURACY", 1e-9)
+    data, folds = rows_and_folds(problem)
+    theta, strength, units = np.array([-0.7, 0.0]), 30.0, 2000
+    found = with_missed_risk(data, problem, theta, folds, strength, units).missed
+
+    rate = np.exp(theta)[problem.g]
+    residual, weight = problem.s - 0.05 * rate, problem.omega * rate
+    X = np.column_stack([problem.X.to_scipy().toarray(), np.ones(problem.n_rows)])
+    ridge = np.diag(np.append(np.full(X.shape[1] - 1, 4 * weight.sum() * strength / units), 0.0))
+    fold = fold_of_rows(folds)
+    for k in range(5):
+        seen = fold != k
+        A = (X[seen].T * weight[seen]) @ X[seen] + ridge
+        w = np.linalg.solve(A, X[seen].T @ (problem.omega * residual)[seen])
+        np.testing.assert_allclose(found[~seen], X[~seen] @ w, atol=1e-8)
+
+
+def test_few_steps_come_close(problem, monkeypatch):
+    data, folds = rows_and_folds(problem)
+    theta = np.array([-0.7, 0.0])
+    rough = with_missed_risk(data, problem, theta, folds, 1.0, problem.n_rows).missed
+    monkeypatch.setattr(missed, "ACCURACY", 1e-9)
+    exact = with_missed_risk(data, problem, theta, folds, 1.0, problem.n_rows).missed
+    assert np.std(rough - exact) < 0.2 * np.std(exact)
+    assert np.std(rough - exact) > 0
+
+
+def test_a_risk_that_explains_all_misses_nothing(problem):
+    data, folds = rows_and_folds(problem)
+    perfect = replace(data, risk=data.s.astype(float))
+    found = with_missed_risk(perfect, problem, np.zeros(2), folds, 1.0, problem.n_rows)
+    np.testing.assert_array_equal(found.missed, 0.0)
+
+
+def test_estimates_do_not_depend_on_it(cohort):
+    fitted = DebiasedPURPLE(lambdas=1e-3).fit(cohort)
+    data, theta = fitted.score_data_, fitted.moments_.theta
+    without = group_moments(replace(data, missed=None), theta, cohort.group_names, fitted.design_)
+    np.testing.assert_array_equal(without.theta, fitted.moments_.theta)
+    assert not np.array_equal(without.covariance, fitted.moments_.covariance)
+
+
+def test_case_only_rows_miss_all_of_the_risk(cohort):
+    data = DebiasedPURPLE(lambdas=1e-3).fit(cohort).score_data_
+    np.testing.assert_array_equal(
+        data.without_risk().with_all_risk().risk, data.with_all_risk().risk
+    )
+
+
+def test_standard_errors_are_right_where_there_is_no_risk_model():
+    """All of the risk is missed; without it standard errors are those of known propensities."""
+    scenario = Scenario(n=4000, intercept=-2.5, shift=0.0)  # the true ratio is 1
+    errors, complete, bare = [], [], []
+    for seed in range(120):
+        cohort = draw(scenario, seed).cohort
+        fitted = DebiasedPURPLE(strengths=[1.0], m=None).fit(cohort)
+        data, theta = replace(fitted.score_data_, missed=None), fitted.moments_.theta
+        known = group_moments(data, theta, cohort.group_names, fitted.design_)
+        errors.append(_log_ratio(fitted.moments_)[0])
+        complete.append(_log_ratio(fitted.moments_)[1])
+        bare.append(_log_ratio(known)[1])
+    sd = np.std(errors)
+    assert np.mean(complete) == pytest.approx(sd, rel=0.2)
+    assert np.mean(bare) > 1.12 * np.mean(complete)
+
+
+def _log_ratio(moments):
+    contrast = moments.contrast(0, np.array([1]))
+    gradient = contrast.gradient[0]
+    return contrast.values[0], np.sqrt(gradient @ moments.covariance @ gradient)
+
+
+def test_propensities_are_fitted_at_a_third_of_the_best_strength(problem):
+    folds = [np.arange(k, problem.n_rows, 5) for k in range(5)]
+    learner = RidgePropensity(problem, problem.n_rows)
+    chosen = cross_fit(learner, folds, (100.0, 10.0), tuning_folds=2, advance=lambda _: None)
+    best = chosen.tuning.strength[chosen.tuning.loss.idxmin()]
+    assert chosen.strength == best / 3
+    given = cross_fit(learner, folds, (best / 3,), tuning_folds=2, advance=lambda _: None)
+    assert given.strength == best / 3
+    np.testing.assert_allclose(given.models[0].coef, chosen.models[0].coef, atol=0.02)
