@@ -15,7 +15,7 @@ from simulations import coverage as coverage_
 from simulations import power as power_
 from simulations.page import PAGE, write_page
 from simulations.replicates import RESULTS, run_all
-from simulations.scenarios import DRIFTS, SCENARIOS
+from simulations.scenarios import DRIFTS, SCENARIOS, WORLDS
 
 app = typer.Typer(help="Simulations with known truth.", no_args_is_help=True)
 Replicates = Annotated[int, typer.Option(help="Number of replicates in all.")]
@@ -27,8 +27,8 @@ Processes = Annotated[int, typer.Option(help="Processes to use.")]
 @app.command()
 def coverage(
     scenario: Annotated[
-        list[str], typer.Option(help=f"One of {', '.join(SCENARIOS)}; repeatable.")
-    ] = list(SCENARIOS),  # noqa: B006 (typer copies it)
+        list[str], typer.Option(help=f"One of {', '.join(SCENARIOS | WORLDS)}; repeatable.")
+    ] = list(SCENARIOS | WORLDS),  # noqa: B006 (typer copies it)
     replicates: Replicates = 1000,
     processes: Processes = CORES,
     out: Out = RESULTS / "coverage.csv",

@@ -8,27 +8,30 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from relprev import Cohort
 from relprev.checks import check_constant_ratio
 from relprev.files import written_whole
 from relprev.inference import DebiasedPURPLE
 from relprev.inference.moments import group_moments
 from relprev.inference.result import infer
 from relprev.inference.score import solve_score
+from relprev.simulate import ed_visits
 from simulations.replicates import Job, seed_of
-from simulations.scenarios import SCENARIOS, draw, truth
+from simulations.scenarios import SCENARIOS, WORLDS, draw, truth
 
+BY = ["scenario", "method", "group"]
+FIRST_WORLD = 50_000
 COLUMNS = ["group", "versus", "estimate", "ci_low", "ci_high", "std_error", "effective_cases"]
 
 
 def replicate(job: Job) -> list[dict[str, Any]]:
     """Doubly robust and case-only results of one cohort, versus the second group."""
-    scenario = SCENARIOS[job[0]]
-    cohort = draw(scenario, seed_of(job)).cohort
+    cohort, truths = _drawn(job)
     fitted = DebiasedPURPLE().fit(cohort)
     data = fitted.score_data_.without_risk()
     case_only = group_moments(data, solve_score(data), cohort.group_names, fitted.design_)
     counts = np.bincount(cohort.groups), np.bincount(cohort.groups[cohort.diagnosed == 1])
-    versus = scenario.names[1]
+    versus = cohort.group_names[1]
     results = {
         "doubly robust": fitted.relative_prevalence(versus),
         "case-only": infer(case_only, cohort.group_names, *counts, np.ones((2, 2)), versus),
@@ -39,8 +42,20 @@ def replicate(job: Job) -> list[dict[str, Any]]:
         head = {"scenario": job[0], "replicate": job[1], "method": method}
         head["n_diagnosed"] = int(cohort.diagnosed.sum())
         head |= tests if method == "doubly robust" else {}
-        rows += [head | row for row in result.to_frame()[COLUMNS].to_dict("records")]
+        found = result.to_frame()[COLUMNS]
+        found["own_truth"] = found["group"].map(truths)
+        rows += [head | row for row in found.to_dict("records")]
     return rows
+
+
+def _drawn(job: Job) -> tuple[Cohort, dict[str, float]]:
+    """A cohort, and its true ratios to the second group where they are its own."""
+    name, number = job
+    if name in SCENARIOS:
+        return draw(SCENARIOS[name], seed_of(job)).cohort, {}
+    world = ed_visits(**WORLDS[name], seed=FIRST_WORLD + number)
+    table = world.relative_prevalence(world.cohort.group_names[1]).to_frame()
+    return world.cohort, dict(zip(table["group"], table["estimate"], strict=True))
 
 
 def true_ratios(path: Path) -> pd.DataFrame:
@@ -59,18 +74,25 @@ def true_ratios(path: Path) -> pd.DataFrame:
 
 
 def summary(table: pd.DataFrame, truths: pd.DataFrame) -> pd.DataFrame:
-    """Coverage, bias and standard errors for every scenario, method and contrast."""
+    """Coverage, bias and standard errors for every scenario, method and contrast.
+
+    Estimates that were withheld are counted, not judged.
+    """
     table = table.merge(truths, on=["scenario", "group"], how="left", validate="many_to_one")
+    table["truth"] = table["truth"].fillna(table["own_truth"])
+    withheld = table.estimate.isna().groupby([table[name] for name in BY], sort=False).sum()
+    table = table.dropna(subset=["estimate"])
     error = np.log(table.estimate / table.truth)
     table = table.assign(
         covered=(table.ci_low <= table.truth) & (table.truth <= table.ci_high), error=error
     )
-    by = table.groupby(["scenario", "method", "group"], sort=False)
+    by = table.groupby(BY, sort=False)
     out = by.agg(
         replicates=("replicate", "size"), n_diagnosed=("n_diagnosed", "mean"),
-        truth=("truth", "first"), coverage=("covered", "mean"), bias=("error", "mean"),
+        truth=("truth", "median"), coverage=("covered", "mean"), bias=("error", "mean"),
         sd=("error", "std"), mean_std_error=("std_error", "mean"),
     )  # fmt: skip
+    out["withheld"] = withheld
     out["coverage_error"] = np.sqrt(out.coverage * (1 - out.coverage) / out.replicates)
     out["bias_in_sd"] = out.bias / out.sd
     return out.reset_index()

@@ -3,14 +3,18 @@
 A visit has 30 binary symptoms and, in some scenarios, a few of 1,000 rare codes, which are
 symptoms too. Symptom j is present with log-odds a_j + d_gj, where d makes the groups differ;
 p(y=1|x) = sigma(b + w.x + interactions); s ~ Bernoulli(c_g y). The truth is the ratio of the
-groups' mean p(y=1|x) in the population, taken over twenty million visits, because that is
-what the intervals claim to cover.
+groups' mean p(y=1|x) in the population, taken over twenty million visits (two million with
+rare codes), because that is what the intervals claim to cover.
+
+`WORLDS` are visits of `relprev.simulate.ed_visits`, whose codes come in presentations; there
+every replicate is another world with other codes, other groups and another truth.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cache
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -73,6 +77,10 @@ SCENARIOS = {
     "many_codes_few_cases": Scenario(rates=RATES, shares=SHARES, codes=1_000, intercept=-5.8),
     "many_codes_same_in_all_groups": Scenario(rates=RATES, shares=SHARES, codes=1_000, shift=0.0),
 }
+WORLDS: dict[str, dict[str, Any]] = {  # arguments of `relprev.simulate.ed_visits`
+    "presentations": {"n_visits": 20_000, "n_codes": 2_000, "prevalence": 0.1},
+    "presentations_few_cases": {"n_visits": 20_000, "n_codes": 2_000, "prevalence": 0.02},
+}
 STEADY = Scenario(intercept=-2.05)  # about 2,000 diagnosed
 DRIFTS = {
     f"drift_{factor:g}": replace(STEADY, drift=float(np.log(factor)))
@@ -133,12 +141,12 @@ def draw(scenario: Scenario, seed: int | np.random.SeedSequence) -> Draw:
 
 def truth(scenario: Scenario) -> FloatArray:
     """Mean p(y=1|x) of every group in the population, shape (K,), over very many visits."""
-    more = 1 + scenario.codes // N_SYMPTOMS  # times the memory of a visit
+    more = 1 + scenario.codes // N_SYMPTOMS  # times the memory and time of a visit
     large = replace(scenario, n=TRUTH_ROWS // more, drift=0.0)
     if scenario.strata:
         large = replace(large, psus=scenario.psus * TRUTH_ROWS // scenario.n)
     cases, visits = np.zeros((2, len(scenario.rates)))
-    for number in range(TRUTH_DRAWS * more):
+    for number in range(TRUTH_DRAWS * min(more, 4)):
         drawn = draw(large, np.random.SeedSequence([WORLD_SEED, number]))
         cohort = drawn.cohort
         weight = np.ones(cohort.n) if cohort.weights is None else cohort.weights

@@ -4,7 +4,8 @@ PURPLE's penalty flattens p(y=1|x) and so pulls ratios towards 1. Here the ratio
 diagnosis rates is estimated on its own, by the orthogonal score of
 `relprev.inference.score`, from two nuisances fitted out of fold: the group propensities
 pi_g(x), an ordinary regression on all visits, and the risk m(x). Errors in them enter
-only as a product. Then
+only as a product; where that product is not small, with many codes and few cases, the standard
+error counts it (`relprev.inference.missed`). Then
 
     rho_ab = (mu_a / mu_b) exp(theta_b - theta_a),
 
@@ -71,7 +72,8 @@ class DebiasedPURPLE(BaseEstimator):
         Model of the diagnosis given x. ``"purple"``: the logistic PURPLE model; None: none
         (the case-only estimator); a classifier is fitted to s given x.
     strengths : sequence of float, optional
-        Ridge strengths or L1 penalties to choose from by out-of-fold log-loss.
+        Ridge strengths or L1 penalties to choose from by out-of-fold log-loss. A ridge is then
+        used at a third of the best one, unless only one is given.
     lambdas : "paper", "log", float or sequence of float
         PURPLE penalties to choose from by out-of-fold deviance.
     folds : int
@@ -111,7 +113,7 @@ class DebiasedPURPLE(BaseEstimator):
     rows_ : integer array of shape (rows,)
         Positions of the rows used (in the domain, in groups that can be estimated).
     strength_, lambda_ : float
-        The strengths chosen; NaN where not used.
+        The strengths used; NaN where there are none.
     risk_slope_ : float
         How much steeper the risk was made after the fit, because its penalty had flattened it.
     propensity_tuning_, risk_tuning_ : pandas.DataFrame or None
@@ -121,7 +123,8 @@ class DebiasedPURPLE(BaseEstimator):
     -----
     The score: :mod:`relprev.inference.score`. From it to ratios and their standard errors:
     :mod:`relprev.inference.moments`, :mod:`relprev.inference.design`. The two models fitted out of
-    fold: :mod:`relprev.inference.nuisance`.
+    fold: :mod:`relprev.inference.nuisance`; what the risk model misses, and standard errors have to
+    count: :mod:`relprev.inference.missed`.
 
     Examples
     --------

@@ -51,7 +51,7 @@ from relprev.model.likelihood import (
     Problem,
     linear_predictor,
 )
-from relprev.parallel import BLOCK_ROWS, blocks, map_chunks
+from relprev.parallel import BLOCK_ROWS, blocks, map_chunks, map_threads
 
 LOCAL = 0.03  # mean squared change of log p that a step may make and still teach
 
@@ -112,8 +112,8 @@ class Quadratic:
         u: list[FloatArray] = []
         signs: list[float] = []
         total = float(self.k.sum())
-        for step, change in history:
-            product = self.rows_dot(step)
+        products = map_threads(self.rows_dot, [step for step, _ in history])
+        for (step, change), product in zip(history, products, strict=True):
             for vector, sign in zip(u, signs, strict=True):
                 product += sign * (vector @ step) * vector
             expected, seen = float(step @ product), float(step @ change)
