@@ -10,6 +10,8 @@ import pandas as pd
 
 from relprev import Cohort
 from relprev.checks import check_constant_ratio
+from relprev.cohort.summary import group_totals
+from relprev.errors import TooFewCasesError
 from relprev.files import written_whole
 from relprev.inference import DebiasedPURPLE
 from relprev.inference.moments import group_moments
@@ -29,14 +31,16 @@ def replicate(job: Job) -> list[dict[str, Any]]:
     cohort, truths = _drawn(job)
     fitted = DebiasedPURPLE().fit(cohort)
     data = fitted.score_data_.without_risk()
-    case_only = group_moments(data, solve_score(data), cohort.group_names, fitted.design_)
-    counts = np.bincount(cohort.groups), np.bincount(cohort.groups[cohort.diagnosed == 1])
+    case_only = group_moments(data, solve_score(data), fitted.moments_.names, fitted.design_)
+    n, diagnosed, weight, recorded = group_totals(cohort)
     versus = cohort.group_names[1]
     results = {
         "doubly robust": fitted.relative_prevalence(versus),
-        "case-only": infer(case_only, cohort.group_names, *counts, np.ones((2, 2)), versus),
+        "case-only": infer(
+            case_only, cohort.group_names, n, diagnosed, np.array([weight, recorded]), versus
+        ),
     }
-    tests = {f"p_{by}": check_constant_ratio(fitted, by).p_value for by in ("trend", "quintiles")}
+    tests = {f"p_{by}": _p_value(fitted, by) for by in ("trend", "quintiles")}
     rows = []
     for method, result in results.items():
         head = {"scenario": job[0], "replicate": job[1], "method": method}
@@ -46,6 +50,13 @@ def replicate(job: Job) -> list[dict[str, Any]]:
         found["own_truth"] = found["group"].map(truths)
         rows += [head | row for row in found.to_dict("records")]
     return rows
+
+
+def _p_value(fitted: DebiasedPURPLE, by: str) -> float:
+    try:
+        return check_constant_ratio(fitted, by).p_value
+    except TooFewCasesError:
+        return float("nan")
 
 
 def _drawn(job: Job) -> tuple[Cohort, dict[str, float]]:

@@ -47,11 +47,16 @@ def run_all(run: Run, jobs: list[Job], out: Path, processes: int, command: str) 
         progress("Replicates", len(todo), True) as advance,
         ProcessPoolExecutor(processes) as pool,
     ):
-        for number, future in enumerate(as_completed([pool.submit(run, job) for job in todo]), 1):
-            rows += future.result()
-            advance("")
-            if number % BATCH == 0 or number == len(todo):
-                _write(pd.DataFrame(rows), out, command)
+        futures = [pool.submit(run, job) for job in todo]
+        try:
+            for number, future in enumerate(as_completed(futures), 1):
+                rows += future.result()
+                advance("")
+                if number % BATCH == 0 or number == len(todo):
+                    _write(pd.DataFrame(rows), out, command)
+        except BaseException:
+            pool.shutdown(cancel_futures=True)  # else it would run all that are left
+            raise
     return pd.DataFrame(rows)
 
 

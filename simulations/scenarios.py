@@ -141,17 +141,28 @@ def draw(scenario: Scenario, seed: int | np.random.SeedSequence) -> Draw:
 
 def truth(scenario: Scenario) -> FloatArray:
     """Mean p(y=1|x) of every group in the population, shape (K,), over very many visits."""
-    more = 1 + scenario.codes // N_SYMPTOMS  # times the memory and time of a visit
-    large = replace(scenario, n=TRUTH_ROWS // more, drift=0.0)
     if scenario.strata:
-        large = replace(large, psus=scenario.psus * TRUTH_ROWS // scenario.n)
+        return _survey_truth(scenario)
+    world, chance = _world(scenario), _sigmoid(_world(scenario).frequency)
+    more = 1 + scenario.codes // N_SYMPTOMS  # times the memory and time of a visit
+    draws = TRUTH_DRAWS * min(more, 4)
+    mean = np.zeros(len(scenario.rates))
+    for number in range(draws):
+        rng = np.random.default_rng([WORLD_SEED, number])
+        luck = rng.random((TRUTH_ROWS // more, len(world.w)))  # the same for all groups
+        for group, row in enumerate(chance):
+            mean[group] += _sigmoid(_log_odds(scenario, world, luck < row)).mean() / draws
+    return mean
+
+
+def _survey_truth(scenario: Scenario) -> FloatArray:
+    psus = scenario.psus * TRUTH_ROWS // scenario.n
+    large = replace(scenario, n=TRUTH_ROWS, drift=0.0, psus=psus)
     cases, visits = np.zeros((2, len(scenario.rates)))
-    for number in range(TRUTH_DRAWS * min(more, 4)):
+    for number in range(TRUTH_DRAWS):
         drawn = draw(large, np.random.SeedSequence([WORLD_SEED, number]))
-        cohort = drawn.cohort
-        weight = np.ones(cohort.n) if cohort.weights is None else cohort.weights
-        cases += np.bincount(cohort.groups, weight * drawn.p)
-        visits += np.bincount(cohort.groups, weight)
+        cases += np.bincount(drawn.cohort.groups, drawn.cohort.weights * drawn.p)
+        visits += np.bincount(drawn.cohort.groups, drawn.cohort.weights)
     return cases / visits
 
 

@@ -6,7 +6,7 @@ from scipy.optimize import approx_fprime
 
 from relprev.checks import check_constant_ratio
 from relprev.checks.constant_ratio import drift_test
-from relprev.errors import InvalidInputError
+from relprev.errors import InvalidInputError, TooFewCasesError
 from relprev.inference import DebiasedPURPLE
 from relprev.inference.score import ScoreData, solve_score
 from tests.checks.conftest import FAST, make_cohort
@@ -93,3 +93,11 @@ def test_size_is_near_nominal():
         for seed in range(300)
     ]
     assert 0.02 < np.mean(rejected) < 0.085
+
+
+def test_a_fifth_without_cases_is_said_in_words(steady):
+    _, _, fitted = steady
+    data = fitted.score_data_
+    nowhere = np.zeros((len(data.g), 1))
+    with pytest.raises(TooFewCasesError, match="too few cases to see whether"):
+        drift_test(data, fitted.moments_.theta, fitted.design_, nowhere)

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from relprev.design.base import FloatArray
-from relprev.errors import InvalidInputError
+from relprev.errors import InvalidInputError, TooFewCasesError
 from relprev.inference.design import SamplingDesign
 from relprev.inference.moments import case_information
 from relprev.inference.score import AnyScores, ScoreData, mean_score, row_scores
@@ -91,10 +91,17 @@ def drift_test(
             f"by makes {count} comparisons, the design has only {df} degrees of freedom; use fewer "
             "categories"
         )
-    statistic = float(T @ np.linalg.solve(V, T)) * (df - count + 1) / (df * count)
+    try:
+        statistic = float(T @ np.linalg.solve(V, T)) * (df - count + 1) / (df * count)
+        inverse = np.linalg.inv(H)
+    except np.linalg.LinAlgError:
+        raise TooFewCasesError(
+            "too few cases to see whether diagnosis rates drift: the risk model finds nearly the "
+            "same risk everywhere, or a category has too few cases; use fewer features or broader "
+            "categories"
+        ) from None
     informed = float(case_information(data, theta)[0].diagonal().min())
     spare = max(min(df - count + 1, informed), 1.0)
-    inverse = np.linalg.inv(H)
     return DriftTest(
         drift=inverse @ T,
         covariance=inverse @ V @ inverse.T,

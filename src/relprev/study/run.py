@@ -17,7 +17,6 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from relprev.cluster import require_ready
@@ -310,7 +309,7 @@ class _Lazy:
         variable = self._variable
         try:
             return variable.check(name)
-        except (InvalidInputError, np.linalg.LinAlgError) as error:
+        except InvalidInputError as error:
             words = f"{self._name}: the check {name.replace('_', ' ')} could not be made: {error}"
             return replace(check_outcome([]), warnings=(words,))
 
