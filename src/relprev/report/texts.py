@@ -15,7 +15,8 @@ METHODS = {
     "DebiasedPURPLE": (
         "DebiasedPURPLE estimates the ratio of diagnosis rates from the diagnosed by a doubly "
         "robust score, with group propensities and risk fitted out of fold, and divides the "
-        "recorded ratio by it; standard errors come from the influence function"
+        "recorded ratio by it; standard errors come from the influence function, in which the part "
+        "of the risk that the model leaves out is counted"
     ),
     "PURPLE": (
         "PURPLE fits p(diagnosed | symptoms, group) = p(condition | symptoms) × diagnosis rate of "
