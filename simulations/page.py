@@ -77,22 +77,25 @@ def _coverage(results: Path) -> str:
         [WORDS[row.scenario], f"{row.trend:.1%}", f"{row.quintiles:.1%}"]
         for row in size.itertuples()
     ]
-    count = int(ours.replicates.min())
+    uncertain = ", ".join(
+        f"± {np.sqrt(0.05 * 0.95 / count):.1%} with {count:,} cohorts"
+        for count in sorted(size.replicates.unique(), reverse=True)
+    )
     return "\n\n".join(
         [
             "## Do 95% intervals hold the truth 95% of the time?",
             "Cohorts of 20,000 visits (4,000 where about 200 are diagnosed) with 30 symptoms, "
             "diagnosis rates between 15% and 50%. The last rows are the hardest: 2,000 codes that "
             "come together, so few cases for every code that the risk model learns little, and "
-            "codes, groups and truth (here the median) drawn anew every time. Standard errors, "
+            "codes, groups and truth (here the median) drawn anew every time. Where there are more "
+            "codes than cases intervals are rather too long than too short. Standard errors, "
             "their spread and "
             "the bias are those of the logarithm of the ratio, by `DebiasedPURPLE` as it is by "
             "default; ± is what the number of replicates leaves uncertain. *Case-only* is "
             "`DebiasedPURPLE(m=None)`.",
             _table(head, body),
             "The test of a constant ratio of diagnosis rates on the same cohorts, where the ratio "
-            "is constant: how often it rejects at the 5% level (± "
-            f"{np.sqrt(0.05 * 0.95 / count):.1%}).",
+            f"is constant: how often it rejects at the 5% level ({uncertain}).",
             _table(["scenario", "trend in risk", "fifths of risk"], tested),
             _made(results / "coverage.json"),
         ]
