@@ -60,7 +60,7 @@ def anchor(
     >>> table = anchor(fitted, "b", diagnosis_rate=0.1, interval=(0.09, 0.11))
     >>> table[["group", "diagnosis_rate", "diagnosis_rate_low", "diagnosis_rate_high"]].round(2)
       group  diagnosis_rate  diagnosis_rate_low  diagnosis_rate_high
-    0     a            0.49                0.43                 0.56
+    0     a            0.49                0.44                 0.56
     1     b            0.10                0.09                 0.11
     """
     value = _outside_value(diagnosis_rate, prevalence, interval)

@@ -139,7 +139,7 @@ class DebiasedPURPLE(BaseEstimator):
              observed_ratio  estimate  ci_low  ci_high  truth
     group
     Group A            0.44      1.19    1.12     1.27   1.15
-    Group C            0.79      1.25    1.18     1.33   1.20
+    Group C            0.79      1.25    1.17     1.33   1.20
     Group D            0.75      1.30    1.21     1.40   1.25
     """
 
