@@ -143,14 +143,23 @@ def known_truth(found: Rows, full_size: Rows) -> str:
         observed = [abs(log(row["observed_ratio"] / row["truth"])) for row in part]
         body.append([
             source, f"{visits:,}", str(len({row["seed"] for row in part})),
-            f"{sum(row['inside'] for row in part)} of {len(part)}",
+            f"{sum(row['inside'] for row in part)} of {len(part)}", _jointly(part),
             f"{fmean(standard):+.2f}", f"{fmean(z * z for z in standard) ** 0.5:.2f}",
             f"{100 * median(errors):.1f}%", f"{100 * median(observed):.1f}%",
         ])  # fmt: skip
     head = ["simulated raw files", "visits each", "files", "95% intervals that hold the truth",
-            "mean error ÷ standard error", "its root mean square", "median error",
-            "median error of recorded ratios"]  # fmt: skip
+            "variables whose simultaneous intervals all do", "mean error ÷ standard error",
+            "its root mean square", "median error", "median error of recorded ratios"]  # fmt: skip
     return "Raw files to relative prevalences, every group variable:\n\n" + table(head, body)
+
+
+def _jointly(part: Rows) -> str:
+    """Of how many group variables the simultaneous intervals hold the truth of every group."""
+    held: dict[tuple[int, str], bool] = {}
+    for row in part:
+        key = row["seed"], row["variable"]
+        held[key] = held.get(key, True) and row["inside_simultaneous"]
+    return f"{sum(held.values())} of {len(held)}"
 
 
 def _machine(found: Iterable[dict[str, Any]]) -> str:
