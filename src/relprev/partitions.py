@@ -175,11 +175,17 @@ class OutOfCore(Partitions):
     ) -> Any:
         own = () if each is None else (each[k],)
         result = function(self._parts[k], *own, *shared)
-        beside = own[0] if own and isinstance(own[0], tuple) else own
-        for part in (self._parts[k], *beside):
-            for array in part.arrays().values() if hasattr(part, "arrays") else ():
+        for part in _parts_in((self._parts[k], own)):
+            for array in part.arrays().values():
                 give_back(array)
         return result
+
+
+def _parts_in(value: Any) -> list[Part]:
+    """The part that this is, or those in a tuple: what a visit may have touched."""
+    if isinstance(value, tuple):
+        return [part for item in value for part in _parts_in(item)]
+    return [value] if hasattr(value, "with_arrays") else []
 
 
 class OnCluster(Partitions):

@@ -379,6 +379,17 @@ def side_by_side(coefficients: FloatArray) -> FloatArray:
            [1., 1., 1., 0.]])
     """
     q, p = coefficients.shape
-    W = np.zeros((p, q if q == 1 else -(-q // ABREAST) * ABREAST))
+    W = np.zeros((p, filled_up(q)))
     W[:, :q] = coefficients.T
     return W
+
+
+def filled_up(q: int) -> int:
+    """The number of predictors that the loops take for ``q`` of them.
+
+    Examples
+    --------
+    >>> filled_up(1), filled_up(3), filled_up(5)
+    (1, 4, 8)
+    """
+    return q if q == 1 else -(-q // ABREAST) * ABREAST

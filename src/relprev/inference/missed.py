@@ -34,7 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from relprev.design import Design
-from relprev.design.base import FloatArray, side_by_side
+from relprev.design.base import FloatArray, filled_up, side_by_side
 from relprev.inference.folds import fold_of_rows
 from relprev.inference.score import AnyScores, ScoreData
 from relprev.model.likelihood import AnyProblem, Problem
@@ -170,11 +170,10 @@ def _sums_without_folds(
 
     ``fill(lo, hi, z)`` writes the rows' numbers into z, one row a fold.
     """
-    shape = side_by_side(np.empty((n_folds, part.X.n_cols))).shape
-    number = np.arange(n_folds)[:, None]
+    q, number = filled_up(n_folds), np.arange(n_folds)[:, None]
 
     def one_chunk(start: int, stop: int) -> tuple[FloatArray, FloatArray]:
-        sums, ones, z = np.zeros(shape), np.zeros(n_folds), np.zeros((shape[1], BLOCK_ROWS))
+        sums, ones, z = np.zeros((part.X.n_cols, q)), np.zeros(n_folds), np.zeros((q, BLOCK_ROWS))
         for lo, hi in blocks(start, stop):
             fill(lo, hi, z)
             z[:n_folds, : hi - lo] *= part.fold[lo:hi] != number
