@@ -17,9 +17,9 @@ import pytest
 
 from relprev import PURPLE, as_cohort, cluster
 from relprev.cohort import PartitionedCohort, write_parts
-from relprev.cohort.partitioned import cut
 from relprev.errors import ClusterError, InvalidInputError
 from relprev.simulate import ed_visits
+from tests.parts import cut
 
 pytest.importorskip("distributed")
 NOBODY = "tcp://127.0.0.1:1"

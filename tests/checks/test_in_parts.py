@@ -20,13 +20,13 @@ from relprev.checks import (
 from relprev.checks import quantiles as quantiles_module
 from relprev.checks.quantiles import weighted_quantiles
 from relprev.cohort import PartitionedCohort, write_parts
-from relprev.cohort.partitioned import cut
 from relprev.errors import InvalidInputError
 from relprev.inference import bootstrap
 from relprev.inference.replication import replicate_weights
 from relprev.model.ranking import ranking
 from relprev.partitions import InMemory
 from relprev.simulate import ed_visits
+from tests.parts import cut
 
 SAME = 1e-8
 ONE = PURPLE(lambdas=[1e-3, 1e-4])

@@ -3,10 +3,12 @@ import pytest
 
 from relprev import as_cohort
 from relprev.cohort import PartitionedCohort, write_parts
-from relprev.cohort.partitioned import _batches, cut, verify_parts
+from relprev.cohort.part_files import verify_parts
+from relprev.cohort.partitioned import _batches
 from relprev.errors import InvalidInputError
 from relprev.simulate import ed_visits
 from tests.conftest import design_of
+from tests.parts import cut
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ import pytest
 from relprev.codes import CodeSet
 from relprev.cohort import PartitionedCohort, build_cohorts, cohort_spec
 from relprev.cohort.cohort import ROW_FIELDS
-from relprev.cohort.partitioned import verify_parts
+from relprev.cohort.part_files import verify_parts
 from relprev.cohort.spec import CohortSpec, Extra, Features, GroupVariable, Include
 from relprev.errors import DataWarning, InvalidInputError
 from relprev.simulate.mimic import write_mimic
@@ -114,9 +114,9 @@ def some_visits():
 
 def test_nothing_half_written_is_left(tmp_path, monkeypatch):
     source, spec = some_visits()
-    from relprev.cohort import partitioned
+    from relprev.cohort import part_files
 
-    write = partitioned._write_part
+    write = part_files._write_part
 
     def stop_at_the_second(cohort, path):
         write(cohort, path)
@@ -124,7 +124,7 @@ def test_nothing_half_written_is_left(tmp_path, monkeypatch):
             raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(partitioned, "_write_part", stop_at_the_second)
+        patch.setattr(part_files, "_write_part", stop_at_the_second)
         with pytest.raises(KeyboardInterrupt):
             build_cohorts(spec, source, folder=tmp_path / "parts", rows_per_part=10)
     assert list((tmp_path / "parts").iterdir()) == []

@@ -5,9 +5,9 @@ import pytest
 
 from relprev import DebiasedPURPLE, as_cohort
 from relprev.cohort import PartitionedCohort, write_parts
-from relprev.cohort.partitioned import cut
 from relprev.errors import DataWarning, InvalidInputError
 from relprev.simulate import ed_visits
+from tests.parts import cut
 
 SAME = 1e-8
 COLUMNS = [

@@ -6,12 +6,12 @@ from sklearn.metrics import roc_auc_score
 
 from relprev import PURPLE, DebiasedPURPLE, as_cohort
 from relprev.cohort import PartitionedCohort, write_parts
-from relprev.cohort.partitioned import cut
 from relprev.errors import InvalidInputError
 from relprev.model.likelihood import Parameters, evaluate, linear_predictor, problem_of
 from relprev.model.selection import auc
 from relprev.model.splits import split
 from relprev.simulate import ed_visits
+from tests.parts import cut
 
 SAME = 1e-10
 

@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 
 from relprev.cohort.cohort import Cohort, group_dtype
 from relprev.cohort.matrix import CodedPart, CodedVisits, coded_visits
-from relprev.cohort.partitioned import AnyCohort, PartitionedCohort, PartsWriter
+from relprev.cohort.part_files import PartsWriter
+from relprev.cohort.partitioned import AnyCohort, PartitionedCohort
 from relprev.cohort.selection import MISSING, Selected, select_visits
 from relprev.cohort.spec import CohortSpec, GroupVariable
 from relprev.errors import DataWarning, InvalidInputError, TooFewCasesError

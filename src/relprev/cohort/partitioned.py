@@ -1,40 +1,23 @@
-"""A cohort larger than memory: one folder, one Arrow file for every part.
+"""A cohort larger than memory: parts on disk (`relprev.cohort.part_files`) or on a cluster.
 
-    cohort.json          what all parts share, and rows, size and fingerprint of every part
-    part-00000.arrow     one record batch, not compressed, so that it can be memory-mapped:
-                         codes (a list for every visit) or values, diagnosed, groups, and
-                         where the cohort has them weights, clusters, strata, psus
-
-Numbers of groups, clusters (patients), strata and PSUs mean the same in all parts; a
-patient's visits may lie in several. Opening a folder reads ``cohort.json`` only.
+Opening a folder reads ``cohort.json`` only.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
-import shutil
-import socket
-import tempfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from relprev.cluster import require_ready
-from relprev.cohort.cohort import ROW_FIELDS, Cohort
-from relprev.design import BinaryCSR, Dense, Design, FloatCSR
+from relprev.cohort.cohort import Cohort
+from relprev.cohort.part_files import KEPT_FIELDS, open_part, read_header
 from relprev.design.csr import stacked
-from relprev.errors import ClusterError, InvalidInputError
-from relprev.partitions import OnCluster, OutOfCore, Partitions, Scratch, map_file
-
-FORMAT = 1
-HEADER = "cohort.json"
-KEPT_FIELDS = tuple(name for name in ROW_FIELDS if name != "ids")
+from relprev.partitions import OnCluster, OutOfCore, Partitions, Scratch
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -59,10 +42,12 @@ class PartitionedCohort:
     Examples
     --------
     >>> import tempfile
+    >>> from relprev.cohort import write_parts
     >>> from relprev.simulate import ed_visits
     >>> cohort = ed_visits(3_000, n_codes=50, seed=0).cohort
+    >>> thirds = (cohort.take(np.arange(start, start + 1_000)) for start in (0, 1_000, 2_000))
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_parts(cut(cohort, 1_000), folder + "/visits")
+    ...     write_parts(thirds, folder + "/visits")
     ...     visits = PartitionedCohort.open(folder + "/visits")
     ...     print(visits)
     ...     print(visits.map(len), int(visits.gathered("diagnosed").sum()))
@@ -105,12 +90,12 @@ class PartitionedCohort:
             Its parts are read when they are needed.
         """
         folder = Path(folder).absolute()  # workers may be in another directory
-        header = _read_header(folder)
+        header = read_header(folder)
         shared = (header["kind"], header["n_cols"], tuple(header["group_names"]))
         files = [(folder / part["file"], part) for part in header["parts"]]
         sizes = [part["rows"] for _, part in files]
         if client is None:
-            opened = [_open_part(path, part, *shared) for path, part in files]
+            opened = [open_part(path, part, *shared) for path, part in files]
             parts: Partitions = OutOfCore(opened, Scratch(scratch))
         else:
             require_ready(client)
@@ -246,209 +231,6 @@ class PartitionedCohort:
 AnyCohort = Cohort | PartitionedCohort
 
 
-def cut(cohort: Cohort, rows: int) -> Iterable[Cohort]:
-    """The cohort in pieces of that many visits."""
-    for start in range(0, cohort.n, rows):
-        yield cohort.take(np.arange(start, min(start + rows, cohort.n)))
-
-
-def write_parts(cohorts: Iterable[Cohort], folder: str | Path) -> None:
-    """Write cohorts as the parts of one, in their order; the folder appears when complete.
-
-    Parameters
-    ----------
-    cohorts : iterable of Cohort
-        With the same groups, features and fields. One is held at a time.
-    folder : path
-        Must not exist. Only its owner can read it.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from relprev.simulate import ed_visits
-    >>> years = [ed_visits(1_000, n_codes=50, seed=seed).cohort for seed in (1, 2)]
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_parts(years, folder + "/visits")
-    ...     print(PartitionedCohort.open(folder + "/visits").n)
-    2000
-    """
-    with PartsWriter(folder) as writer:
-        for cohort in cohorts:
-            writer.add(cohort)
-
-
-class PartsWriter:
-    """Write the parts of a cohort one by one; the folder appears when complete.
-
-    Parameters
-    ----------
-    folder : path
-        Must not exist. Only its owner can read it.
-    """
-
-    def __init__(self, folder: str | Path) -> None:
-        self._folder = Path(folder)
-        self._common: dict[str, Any] = {}
-        self._parts: list[dict[str, Any]] = []
-
-    def __enter__(self) -> PartsWriter:
-        if self._folder.exists():
-            raise InvalidInputError(f"{self._folder} exists; choose another name or remove it")
-        parent = self._folder.parent
-        parent.mkdir(parents=True, exist_ok=True)
-        self._temporary = Path(tempfile.mkdtemp(prefix=f".{self._folder.name}-", dir=parent))
-        return self
-
-    def add(self, cohort: Cohort) -> None:
-        """Write a part; it must have the groups, features and fields of the others."""
-        own = {
-            "kind": type(cohort.X).__name__,
-            "n_cols": cohort.n_cols,
-            "group_names": list(cohort.group_names),
-            "feature_names": None if cohort.feature_names is None else list(cohort.feature_names),
-            "fields": [name for name in KEPT_FIELDS if getattr(cohort, name) is not None],
-        }
-        self._common = self._common or own
-        number = len(self._parts)
-        differ = [name for name, value in own.items() if value != self._common[name]]
-        if differ:
-            raise InvalidInputError(
-                f"part {number} differs from the first in {', '.join(differ)}; all parts must "
-                "have the same groups, features and fields"
-            )
-        file = self._temporary / f"part-{number:05}.arrow"
-        _write_part(cohort, file)
-        self._parts.append(
-            {
-                "file": file.name,
-                "rows": cohort.n,
-                "diagnosed": int(cohort.diagnosed.sum()),
-                "bytes": file.stat().st_size,
-                "blake2b": _fingerprint(file),
-            }
-        )
-
-    def __exit__(self, error: object, *_: object) -> None:
-        try:
-            if error is None:
-                if not self._parts:
-                    raise InvalidInputError("there is no part to write")
-                header = {"relprev_partitioned_cohort": FORMAT, **self._common}
-                text = json.dumps(header | {"parts": self._parts}, indent=1)
-                (self._temporary / HEADER).write_text(text, encoding="utf-8")
-                self._temporary.rename(self._folder)
-        finally:
-            shutil.rmtree(self._temporary, ignore_errors=True)
-
-
-def _fingerprint(file: Path) -> str:
-    with file.open("rb") as opened:
-        digest = hashlib.file_digest(opened, lambda: hashlib.blake2b(digest_size=16))
-    return digest.hexdigest()
-
-
-def verify_parts(folder: str | Path) -> None:
-    """Read all parts and compare them with their fingerprints; names the first that differs."""
-    folder = Path(folder)
-    for part in _read_header(folder)["parts"]:
-        if _fingerprint(folder / part["file"]) != part["blake2b"]:
-            raise InvalidInputError(
-                f"{folder / part['file']} is damaged: its content has changed since it was "
-                "written; write the cohort again"
-            )
-
-
-def _read_header(folder: Path) -> dict[str, Any]:
-    path = folder / HEADER
-    if not path.is_file():
-        raise InvalidInputError(f"{folder} is not a partitioned cohort: it has no {HEADER}")
-    try:
-        header: dict[str, Any] = json.loads(path.read_text())
-        version = header["relprev_partitioned_cohort"]
-    except (ValueError, KeyError, TypeError) as error:
-        raise InvalidInputError(f"{path} is damaged ({type(error).__name__})") from error
-    if version != FORMAT:
-        raise InvalidInputError(
-            f"{folder} has format {version}, this version of relprev reads format {FORMAT}"
-        )
-    for part in header["parts"]:
-        file = folder / part["file"]
-        if not file.is_file():
-            raise InvalidInputError(f"{file} is missing; write the cohort again")
-        if file.stat().st_size != part["bytes"]:
-            raise InvalidInputError(
-                f"{file} is damaged: {file.stat().st_size:,} bytes, expected {part['bytes']:,}; "
-                "write the cohort again"
-            )
-    return header
-
-
-# -- one part ------------------------------------------------------------------------------
-
-
-def _write_part(cohort: Cohort, path: Path) -> None:
-    columns = _design_columns(cohort.X)
-    columns |= {
-        name: pa.array(np.ascontiguousarray(getattr(cohort, name)))
-        for name in KEPT_FIELDS if getattr(cohort, name) is not None
-    }  # fmt: skip
-    batch = pa.record_batch(list(columns.values()), names=list(columns))
-    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, batch.schema) as writer:
-        writer.write_batch(batch)
-
-
-def _design_columns(X: Design) -> dict[str, pa.Array]:
-    arrays = X.to_arrays()
-    if isinstance(X, Dense):
-        return {"values": pa.FixedSizeListArray.from_arrays(pa.array(X.values.ravel()), X.n_cols)}
-    offsets = pa.array(arrays["indptr"].astype(np.int32))
-    columns = {"codes": pa.ListArray.from_arrays(offsets, pa.array(arrays["indices"]))}
-    if "values" in arrays:
-        columns["values"] = pa.ListArray.from_arrays(offsets, pa.array(arrays["values"]))
-    return columns
-
-
-def _open_part(
-    path: Path, part: dict[str, Any], kind: str, n_cols: int, group_names: tuple[str, ...]
-) -> Cohort:
-    try:
-        memory = map_file(path)
-    except OSError as error:
-        raise ClusterError(
-            f"{path} cannot be read by {socket.gethostname()} ({error.strerror}); on a cluster, "
-            "all workers must see the folder under this path"
-        ) from None
-    whole = pa.py_buffer(memory)
-    try:
-        batch = pa.ipc.open_file(pa.BufferReader(whole)).get_batch(0)
-    except (pa.ArrowException, OSError) as error:
-        raise InvalidInputError(f"{path} is damaged ({type(error).__name__})") from None
-
-    def flat(array: pa.Array, buffer: int, dtype: Any, count: int) -> NDArray[Any]:
-        """A column's memory as an array on the mapped file itself, so that it can be released."""
-        if not count:
-            return np.empty(0, dtype)
-        place = array.buffers()[buffer].address - whole.address
-        return np.frombuffer(memory, dtype, count, place)
-
-    def plain(array: pa.Array) -> NDArray[Any]:
-        return flat(array, 1, array.type.to_pandas_dtype(), len(array))
-
-    rows = part["rows"]
-    if kind == "Dense":
-        values = batch.column("values").values
-        X: Design = Dense(plain(values).reshape(rows, n_cols))
-    else:
-        codes = batch.column("codes")
-        indptr, indices = flat(codes, 1, np.uint32, rows + 1), plain(codes.values)
-        if kind == "FloatCSR":
-            X = FloatCSR(indptr, indices, plain(batch.column("values").values), n_cols)
-        else:
-            X = BinaryCSR(indptr, indices, n_cols)
-    fields = {name: plain(batch.column(name)) for name in KEPT_FIELDS if name in batch.schema.names}
-    return Cohort(X=X, group_names=group_names, **fields)  # type: ignore[arg-type]
-
-
 def _open_parts(
     pieces: Sequence[tuple[Path, dict[str, Any], int, int]], kind: str, n_cols: int,
     names: tuple[str, ...],
@@ -456,7 +238,7 @@ def _open_parts(
     """Rows of several parts as one cohort, in memory."""
     found = []
     for path, part, start, stop in pieces:
-        cohort = _open_part(path, part, kind, n_cols, names)
+        cohort = open_part(path, part, kind, n_cols, names)
         whole = stop - start == cohort.n
         found.append(_copied(cohort) if whole else cohort.take(np.arange(start, stop)))
     return _together(found)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from relprev.cohort import AnyCohort, BuiltCohort, Cohort, PartitionedCohort, build_cohorts
-from relprev.cohort.partitioned import HEADER, verify_parts
+from relprev.cohort.part_files import HEADER, verify_parts
 from relprev.errors import InvalidInputError
 from relprev.sources.source import Source
 from relprev.study.store import cohort_digest, digest
