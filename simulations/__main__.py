@@ -34,6 +34,9 @@ def coverage(
     out: Out = RESULTS / "coverage.csv",
 ) -> None:
     """Coverage of the intervals, bias of the estimates, size of the test."""
+    unknown = [name for name in scenario if name not in SCENARIOS | WORLDS]
+    if unknown:
+        raise typer.BadParameter(f"{unknown[0]!r} is none of {', '.join(SCENARIOS | WORLDS)}")
     jobs = [(name, number) for number in range(replicates) for name in scenario]
     command = f"coverage --replicates {replicates}"
     table = run_all(coverage_.replicate, jobs, out, processes, command)

@@ -172,16 +172,16 @@ def test_a_folder_that_workers_cannot_read(folder, tmp_path):
 
 def _forget(folder):
     """Make a worker process blind for a folder."""
-    from relprev.cohort import partitioned
+    from relprev.cohort import part_files
 
-    found = partitioned.map_file
+    found = part_files.map_file
 
     def blind(path):
         if str(path).startswith(folder):
             raise FileNotFoundError(2, "No such file or directory", str(path))
         return found(path)
 
-    partitioned.map_file = blind
+    part_files.map_file = blind
 
 
 def test_the_scheduler_is_lost(tmp_path, folder):
