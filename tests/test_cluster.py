@@ -211,32 +211,53 @@ def test_a_worker_killed_in_the_middle_of_a_fit_does_not_change_the_answer(cohor
         parts = PartitionedCohort.open(folder, client)
         pids = client.run(os.getpid)
         victim = next(iter(pids.values()))
-        passes = _Passes(8, lambda: os.kill(victim, signal.SIGKILL))
-        parts.parts._client = passes.watching(client)
+        sent = _Sent(client, 20, lambda: os.kill(victim, signal.SIGKILL))
         found = PURPLE(1e-4).fit(parts).relative_prevalence().to_frame()["estimate"]
-        assert passes.over
+        assert sent.left < 0
         assert victim not in client.run(os.getpid).values()
     np.testing.assert_allclose(found, expected, rtol=1e-8)
 
 
-class _Passes:
-    """Calls a function when that many passes have begun."""
+class _Sent:
+    """Calls a function when a client has sent that many tasks; ``left`` are those to come."""
 
-    def __init__(self, count, function):
-        self.left, self.function, self.over = count, function, False
+    def __init__(self, client, count, function):
+        self.left, self.function, self.submit = count, function, client.submit
+        client.submit = self
 
-    def watching(self, client):
-        gather = client.gather
+    def __call__(self, *arguments, **options):
+        future = self.submit(*arguments, **options)
+        self.left -= 1
+        if self.left == 0:
+            self.function()
+        return future
 
-        def counted(futures):
-            self.left -= 1
-            if self.left == 0:
-                self.over = True
-                self.function()
-            return gather(futures)
 
-        client.gather = counted
-        return client
+def test_all_workers_are_lost(tmp_path, folder, monkeypatch):
+    monkeypatch.setattr(cluster, "WORKER_SECONDS", 1.0)
+    with (
+        scheduler(tmp_path) as (_, address),
+        worker(address) as only,
+        cluster.connect(address) as client,
+    ):
+        client.wait_for_workers(1, timeout=30)
+        parts = PartitionedCohort.open(folder, client)
+        _Sent(client, 20, only.kill)
+        with pytest.raises(ClusterError, match=f"the cluster at {address} has no workers; .*again"):
+            PURPLE(1e-4).fit(parts)
+
+
+@pytest.mark.filterwarnings("error")
+def test_dask_does_not_warn_of_large_tasks(folder):
+    rows = np.arange(4_000_000, dtype=np.int32)  # 16 MB
+    with cluster.local_cluster(1) as client:
+        parts = PartitionedCohort.open(folder, client).parts
+        sizes = parts.map(_counted, each=[rows] * len(parts))
+    assert sizes == [rows.size] * len(sizes)
+
+
+def _counted(part, rows):
+    return rows.size
 
 
 def test_the_dashboard_answers():

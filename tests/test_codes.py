@@ -16,10 +16,10 @@ from relprev.codes import (
     code_set_names,
     describe,
     normalize,
-    normalize_sql,
     roll_up,
     version_name,
 )
+from relprev.codes.spelling import normalize_sql
 from relprev.errors import InvalidInputError
 
 

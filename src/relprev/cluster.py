@@ -10,9 +10,9 @@ import asyncio
 import importlib.util
 import logging
 import platform
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import CancelledError
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from importlib.metadata import version
 from types import ModuleType
 from typing import Any
@@ -21,7 +21,7 @@ from relprev.errors import ClusterError, InvalidInputError
 from relprev.parallel import available_cores
 
 SECONDS = 10.0  # to wait for a scheduler
-WORKER_SECONDS = 60.0  # to wait for its first worker: some clusters start them when needed
+WORKER_SECONDS = 60.0  # to wait for a worker: some clusters start them when needed
 REMEDY = (
     "together they hold the whole cohort. Give them more memory, add machines, or work without a "
     "cluster (out of core); then run again: a study goes on where it was"
@@ -110,13 +110,7 @@ def require_ready(client: Any) -> None:
     client : distributed.Client
         Of the cluster. Its first worker is waited for.
     """
-    try:
-        client.wait_for_workers(1, timeout=WORKER_SECONDS)
-    except TimeoutError:
-        raise ClusterError(
-            f"the cluster at {client.scheduler.address} has no workers; start some with 'dask "
-            f"worker {client.scheduler.address}'"
-        ) from None
+    _require_workers(client)
     ours = versions()
     with plain_errors():
         found = client.run(versions, on_error="return")
@@ -135,6 +129,59 @@ def require_ready(client: Any) -> None:
                 f"the worker at {worker} has other versions: {'; '.join(differ)}; results could "
                 "differ. Install the same versions on all machines"
             )
+
+
+def large_tasks() -> AbstractContextManager[Any]:
+    """Inside, Dask does not warn of tasks that carry many row numbers.
+
+    It would advise to scatter them, but what is scattered is lost with its worker.
+
+    Returns
+    -------
+    context manager
+        Around the tasks' submission.
+    """
+    import dask
+
+    return dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TiB"})
+
+
+def gathered(client: Any, futures: Sequence[Any]) -> list[Any]:
+    """Results of futures, in order; an error if the cluster loses all its workers meanwhile.
+
+    Parameters
+    ----------
+    client : distributed.Client
+        Of the cluster.
+    futures : sequence of distributed.Future
+        Waited for as long as there are workers.
+
+    Returns
+    -------
+    list
+        What the futures return.
+    """
+    from distributed import wait
+
+    with plain_errors():
+        while True:
+            try:
+                wait(futures, timeout=WORKER_SECONDS)
+            except TimeoutError:
+                _require_workers(client)
+            else:
+                return list(client.gather(futures))
+
+
+def _require_workers(client: Any) -> None:
+    """Fail if the cluster has no workers and gets none within a minute."""
+    try:
+        client.wait_for_workers(1, timeout=WORKER_SECONDS)
+    except TimeoutError:
+        raise ClusterError(
+            f"the cluster at {client.scheduler.address} has no workers; start some with 'dask "
+            f"worker {client.scheduler.address}', then run again: a study goes on where it was"
+        ) from None
 
 
 def versions() -> dict[str, str]:

@@ -31,7 +31,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from relprev.cluster import plain_errors
+from relprev.cluster import gathered, large_tasks
 from relprev.progress import passed
 
 ALIGNMENT = 64
@@ -212,8 +212,7 @@ class OnCluster(Partitions):
     def map(
         self, function: Callable[..., Any], *shared: Any, each: Sequence[Any] | None = None
     ) -> list[Any]:
-        with plain_errors():
-            results: list[Any] = self._client.gather(self._submit(function, shared, each))
+        results = gathered(self._client, self._submit(function, shared, each))
         passed()
         return results
 
@@ -228,13 +227,14 @@ class OnCluster(Partitions):
     def _submit(
         self, function: Callable[..., Any], shared: Any, each: Sequence[Any] | None
     ) -> list[Any]:
-        return [
-            self._client.submit(
-                on_worker, function, part, *(() if each is None else (each[k],)), *shared,
-                pure=False,
-            )
-            for k, part in enumerate(self._futures)
-        ]  # fmt: skip
+        with large_tasks():
+            return [
+                self._client.submit(
+                    on_worker, function, part, *(() if each is None else (each[k],)), *shared,
+                    pure=False,
+                )
+                for k, part in enumerate(self._futures)
+            ]  # fmt: skip
 
 
 def on_worker(function: Callable[..., Any], *arguments: Any) -> Any:

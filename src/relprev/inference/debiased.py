@@ -253,7 +253,9 @@ class DebiasedPURPLE(BaseEstimator):
                 raise InvalidInputError(f"{name} must be {words} or a classifier, got {value!r}")
         given = [0.0] if self.strengths is None else list(self.strengths)
         if not given or any(not 0 <= value < np.inf for value in given):
-            raise InvalidInputError(f"strengths must be finite and not negative: {self.strengths}")
+            raise InvalidInputError(
+                f"strengths must be one or more finite numbers, 0 or more, got {self.strengths}"
+            )
         if self.reference is not None and self.reference not in cohort.group_names:
             raise InvalidInputError(
                 f"reference={self.reference!r} is not a group; groups: {cohort.group_names}"

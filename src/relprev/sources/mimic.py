@@ -25,7 +25,7 @@ from pathlib import Path
 
 import duckdb
 
-from relprev.codes import normalize_sql
+from relprev.codes.spelling import normalize_sql
 from relprev.errors import InvalidInputError
 from relprev.sources.attrition import Attrition, Step
 from relprev.sources.fingerprint import Fingerprint

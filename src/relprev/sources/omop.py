@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 import duckdb
 
-from relprev.codes import normalize_sql, version_name
+from relprev.codes.spelling import normalize_sql, version_name
 from relprev.errors import InvalidInputError
 from relprev.sources.attrition import Attrition, Step
 from relprev.sources.fingerprint import table_fingerprint

