@@ -19,7 +19,7 @@ runner = CliRunner()
 
 def _relprev(*args, cwd=None):
     return subprocess.run(
-        [sys.executable, "-c", "from relprev.cli import main; main()", *map(str, args)],
+        [sys.executable, "-m", "relprev", *map(str, args)],
         capture_output=True, text=True, cwd=cwd, check=False,
         env={**os.environ, "COLUMNS": "200", "NO_COLOR": "1", "PYTHONIOENCODING": "utf-8"},
     )  # fmt: skip

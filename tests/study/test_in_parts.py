@@ -263,7 +263,7 @@ def test_a_run_on_workers_that_is_killed_leaves_no_process_behind(tmp_path):
     """SIGKILL of the run: its workers end, and a rerun without them finishes the study."""
     file = write_tables(tmp_path, 1_000)
     file.write_text(file.read_text().replace('"debiased", ', ""))
-    command = [sys.executable, "-c", "from relprev.cli import main; main()", "run", str(file)]
+    command = [sys.executable, "-m", "relprev", "run", str(file)]
     command += ["--out", str(tmp_path / "results"), "--quiet"]
     running = subprocess.Popen([*command, "--workers", "1"], stderr=subprocess.PIPE)
     assert running.stderr is not None
