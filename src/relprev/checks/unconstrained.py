@@ -35,6 +35,7 @@ from relprev.checks.held_out import (
 )
 from relprev.checks.result import CheckResult
 from relprev.cohort import AnyCohort, Cohort
+from relprev.cohort.origin import about, origin_of
 from relprev.cohort.summary import row_weights
 from relprev.design.base import FloatArray
 from relprev.model import PURPLE
@@ -135,14 +136,18 @@ def _ranked(cohort: AnyCohort, model: Predict) -> Ranking:
 
 def _unconstrained(train: AnyCohort, validation: AnyCohort, estimator: PURPLE) -> Predict:
     """The model at the penalty with the best validation score."""
-    problem = problem_of(train)
+    origin = origin_of(train)
+    problem = problem_of(about(train, origin))
     lambdas = grid(estimator.lambdas, problem)
     groups = train.gathered("groups")
     paths = [
         _group_path(problem, np.flatnonzero(groups == group), lambdas)
         for group in range(train.n_groups)
     ]
-    models = [partial(_by_group, list(at)) for at in zip(*paths, strict=True)]
+    models = [
+        partial(_by_group, [replace(one, b=one.b - float(origin @ one.w)) for one in at])
+        for at in zip(*paths, strict=True)
+    ]
     return models[int(np.argmax([_score(validation, at, estimator.selection) for at in models]))]
 
 

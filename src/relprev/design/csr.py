@@ -68,14 +68,17 @@ class CSR(Design):
         scipy.sparse.csr_array of shape (n_rows, n_cols)
             The same entries.
         """
-        values = getattr(self, "values", None)
         index = np.int32 if max(self.nnz, self.n_cols) < 2**31 else np.int64
         parts = (
-            np.ones(self.nnz) if values is None else values,
+            self._entries(),
             self.indices.astype(index),
             self.indptr.astype(index),
         )
         return sp.csr_array(parts, shape=self.shape)
+
+    def _entries(self) -> FloatArray:
+        """Values of the stored entries."""
+        return np.ones(self.nnz)
 
 
 class BinaryCSR(CSR):
@@ -156,9 +159,11 @@ class FloatCSR(CSR):
     indices : integer array of shape (nnz,)
         Columns of the entries, row by row.
     values : float64 array of shape (nnz,)
-        The entries.
+        The entries, less the origin.
     n_cols : int
         Number of columns.
+    origin : float64 array of shape (n_cols,), optional
+        What was taken off every row. Default: nothing.
 
     Examples
     --------
@@ -169,10 +174,12 @@ class FloatCSR(CSR):
     """
 
     def __init__(
-        self, indptr: IndexArray, indices: IndexArray, values: FloatArray, n_cols: int
-    ) -> None:
+        self, indptr: IndexArray, indices: IndexArray, values: FloatArray, n_cols: int,
+        origin: FloatArray | None = None,
+    ) -> None:  # fmt: skip
         super().__init__(indptr, indices, n_cols)
         self.values = np.ascontiguousarray(values, dtype=np.float64)
+        self.origin = origin
 
     @property
     def nbytes(self) -> int:
@@ -188,7 +195,7 @@ class FloatCSR(CSR):
         kernels.float_add_tdot(self.indptr, self.indices, self.values, h, start, stop, out, 2)
 
     def take(self, rows: IndexArray) -> FloatCSR:
-        return FloatCSR(*_take_rows(self, self.values, rows), self.n_cols)
+        return FloatCSR(*_take_rows(self, self.values, rows), self.n_cols, self.origin)
 
     def columns(self, rows: IndexArray | None = None) -> Columns:
         picked = np.arange(self.n_rows) if rows is None else _positions(rows)
@@ -204,7 +211,20 @@ class FloatCSR(CSR):
         return {"indptr": self.indptr, "indices": self.indices, "values": self.values}
 
     def with_arrays(self, arrays: dict[str, np.ndarray]) -> FloatCSR:
-        return FloatCSR(arrays["indptr"], arrays["indices"], arrays["values"], self.n_cols)
+        parts = (arrays["indptr"], arrays["indices"], arrays["values"])
+        return FloatCSR(*parts, self.n_cols, self.origin)
+
+    def movable(self) -> NDArray[np.bool_]:
+        return group_counts(self.indices, self.n_cols) == self.n_rows
+
+    def about(self, origin: FloatArray) -> FloatCSR:
+        if not origin.any():
+            return self
+        moved = self.values - origin[self.indices]
+        return FloatCSR(self.indptr, self.indices, moved, self.n_cols, origin)
+
+    def _entries(self) -> FloatArray:
+        return self.values if self.origin is None else self.values + self.origin[self.indices]
 
 
 def stacked(parts: Sequence[Design]) -> Design:

@@ -7,6 +7,7 @@ number of BLAS threads.
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from relprev.design import kernels
 from relprev.design.base import Columns, Design, FloatArray, IndexArray
@@ -18,7 +19,9 @@ class Dense(Design):
     Parameters
     ----------
     values : array of shape (n_rows, n_cols)
-        The matrix.
+        The matrix, less its origin.
+    origin : array of shape (n_cols,), optional
+        What was taken off every row. Default: nothing.
 
     Examples
     --------
@@ -27,8 +30,9 @@ class Dense(Design):
     array([3., 4.])
     """
 
-    def __init__(self, values: FloatArray) -> None:
+    def __init__(self, values: FloatArray, origin: FloatArray | None = None) -> None:
         self.values = np.ascontiguousarray(values, dtype=np.float64)
+        self.origin = origin
         self.shape = self.values.shape
 
     @property
@@ -49,7 +53,7 @@ class Dense(Design):
         kernels.dense_add_tdot(self.values, h, start, stop, out, 2)
 
     def take(self, rows: IndexArray) -> Dense:
-        return Dense(self.values[rows])
+        return Dense(self.values[rows], self.origin)
 
     def columns(self, rows: IndexArray | None = None) -> Columns:
         values = self.values if rows is None else self.values[rows]
@@ -64,7 +68,13 @@ class Dense(Design):
         return {"values": self.values}
 
     def with_arrays(self, arrays: dict[str, np.ndarray]) -> Dense:
-        return Dense(arrays["values"])
+        return Dense(arrays["values"], self.origin)
+
+    def movable(self) -> NDArray[np.bool_]:
+        return np.ones(self.n_cols, dtype=bool)
+
+    def about(self, origin: FloatArray) -> Dense:
+        return Dense(self.values - origin, origin) if origin.any() else self
 
     def to_scipy(self) -> FloatArray:
-        return self.values
+        return self.values if self.origin is None else self.values + self.origin

@@ -27,6 +27,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from relprev.cohort import AnyCohort
 from relprev.cohort.convert import any_cohort
+from relprev.cohort.origin import about, origin_of
 from relprev.cohort.summary import group_totals
 from relprev.design.base import FloatArray
 from relprev.errors import DataWarning, InvalidInputError
@@ -262,7 +263,7 @@ class DebiasedPURPLE(BaseEstimator):
             )
 
     def _estimate(self, kept: AnyCohort, design: SamplingDesign) -> None:
-        problem = problem_of(kept)
+        problem = problem_of(about(kept, origin_of(kept)))
         folds = make_folds(kept, design, self.folds, self.random_state)
         n_patients = _n_patients(kept)
         steps = (len(self._strengths()) + len(folds)) * isinstance(self.propensity, str)

@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from relprev.cohort import AnyCohort, Cohort
 from relprev.cohort.convert import any_cohort
+from relprev.cohort.origin import about, origin_of
 from relprev.cohort.summary import summarise
 from relprev.design import Design, as_design
 from relprev.design.base import FloatArray
@@ -204,13 +205,17 @@ class PURPLE(BaseEstimator):
         self._check_parameters()
         cohort = any_cohort(X, s, groups=groups, sample_weight=sample_weight, clusters=clusters)
         screen(cohort)
-        problem = problem_of(cohort)
+        origin = origin_of(cohort)
+        moved = about(cohort, origin)
+        problem = problem_of(moved)
         lambdas = grid(self.lambdas, problem)
         steps = self._n_steps(len(lambdas), validation is not None)
         with progress("PURPLE", steps, self.verbose) as advance:
-            self._fit_logistic(cohort, problem, lambdas, validation, advance)
+            judged = None if validation is None else about(validation, origin)
+            self._fit_logistic(moved, problem, lambdas, judged, advance)
+            self.intercept_ -= float(origin @ self.coef_)
             if self.learner is not None:
-                self._fit_learner(problem, advance)
+                self._fit_learner(cohort, advance)
         self._remember(cohort)
         return self
 
@@ -340,14 +345,14 @@ class PURPLE(BaseEstimator):
         self._rates = best.parameters.c
         self._learner: Any = None
 
-    def _fit_learner(self, problem: AnyProblem, advance: Advance) -> None:
-        if not isinstance(problem, Problem):
+    def _fit_learner(self, cohort: AnyCohort, advance: Advance) -> None:
+        if not isinstance(cohort, Cohort):
             raise InvalidInputError(
                 "learner works on a cohort in memory only; this one is kept in parts"
             )
-        p = self._condition(problem.X)
+        p = self._condition(cohort.X)
         found = fit_em(
-            problem, self.learner, p, self._rates,
+            Problem.from_cohort(cohort), self.learner, p, self._rates,
             max_iterations=self.em_iterations, advance=advance,
         )  # fmt: skip
         self._learner, self._rates = found.learner, found.c
