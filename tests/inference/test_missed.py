@@ -61,6 +61,16 @@ def test_few_steps_come_close(problem, monkeypatch):
     assert np.std(rough - exact) > 0
 
 
+@pytest.mark.parametrize("m", [None, "purple"])
+def test_few_steps_give_the_standard_errors(cohort, monkeypatch, m):
+    """Without a risk model the residuals are the recorded diagnoses, mostly one constant."""
+    estimator = DebiasedPURPLE(m=m, strengths=[1.0], lambdas=1e-3)
+    rough = estimator.fit(cohort).relative_prevalence().to_frame()["std_error"]
+    monkeypatch.setattr(missed, "ACCURACY", 1e-9)
+    exact = estimator.fit(cohort).relative_prevalence().to_frame()["std_error"]
+    np.testing.assert_allclose(rough, exact, rtol=0.01)
+
+
 def test_a_risk_that_explains_all_misses_nothing(problem):
     data, folds = rows_and_folds(problem)
     perfect = replace(data, risk=data.s.astype(float))

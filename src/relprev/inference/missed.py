@@ -117,7 +117,11 @@ def _ridge_regression(parts: Partitions, n_folds: int, ridge: FloatArray) -> Flo
     right, diagonal, weight = total(parts.map(_sides, n_folds))
     penalty = np.append(ridge * weight / MOST_INFORMATION, 0.0)
     diagonal = np.maximum(diagonal + penalty, np.finfo(float).tiny)
-    coef, residual = np.zeros_like(right), right
+    constant = np.zeros_like(right)  # the regression on nothing, where the steps begin
+    constant[:, -1] = 1.0
+    product = total(parts.map(_product, constant))[0]
+    level = _ratio(right[:, -1], product[:, -1])[:, None]
+    coef, residual = level * constant, right - level * product
     direction = residual / diagonal
     size = start = _columns_dot(residual, direction)
     for _ in range(MAX_STEPS):
