@@ -1,6 +1,8 @@
 """Folds for nuisances that are predicted on rows they were not fitted on.
 
-A patient's rows, and with a survey design a PSU's, are never split over folds.
+A patient's rows, and with a survey design a PSU's, are never split over folds: PSUs that share
+patients are dealt as one unit. A model can only know a group that it was fitted on, so the rows
+outside every fold hold diagnosed rows of every group.
 """
 
 from __future__ import annotations
@@ -10,11 +12,16 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 from relprev.cohort import AnyCohort
 from relprev.errors import DataWarning, TooFewCasesError
+from relprev.groups import numbered
 from relprev.inference.design import SamplingDesign
 from relprev.model.splits import split
+
+DEALS = 200  # of PSUs, until one leaves every group in all training parts
 
 
 def make_folds(
@@ -24,7 +31,8 @@ def make_folds(
 
     Without PSUs, patients are dealt so that every fold has diagnosed patients of every
     group; if a group has too few for that, there are fewer folds (and a warning). PSUs
-    are shuffled and dealt in turn, stratum by stratum.
+    are shuffled and dealt in turn, stratum by stratum, until a deal leaves diagnosed rows of
+    every group outside each fold.
 
     Examples
     --------
@@ -34,7 +42,7 @@ def make_folds(
     [True, True, True, True, True]
     """
     if cohort.gathered("psus") is not None:
-        return _by_psu(design, count, seed)
+        return _by_psu(cohort, design, count, seed)
     for number in range(count, 1, -1):
         try:
             folds = split(cohort, [1.0] * number, seed)
@@ -53,13 +61,85 @@ def make_folds(
     raise TooFewCasesError("folds must be at least 2")
 
 
-def _by_psu(design: SamplingDesign, count: int, seed: int) -> list[NDArray[np.int64]]:
+def _by_psu(
+    cohort: AnyCohort, design: SamplingDesign, count: int, seed: int
+) -> list[NDArray[np.int64]]:
+    unit, stratum = _units(cohort, design)
+    holds = _units_of_groups(cohort, unit, len(stratum))
+    number = min(count, len(stratum))
+    if number < count:
+        warnings.warn(
+            f"{number} folds are used instead of {count}: the rows lie in only {number} primary "
+            "sampling units (those that share patients count as one)",
+            DataWarning,
+            stacklevel=4,
+        )
     rng = np.random.default_rng(seed)
-    order = rng.permutation(len(design.stratum))
-    order = order[np.argsort(design.stratum[order], kind="stable")]
-    fold = np.empty(len(order), dtype=np.int64)
-    fold[order] = np.arange(len(order)) % count
-    return [np.flatnonzero(fold[design.psu] == k) for k in range(count)]
+    for _ in range(DEALS):
+        order = rng.permutation(len(stratum))
+        order = order[np.argsort(stratum[order], kind="stable")]
+        fold = np.empty(len(order), dtype=np.int64)
+        fold[order] = np.arange(len(order)) % number
+        if all(len(np.unique(fold[units])) > 1 for units in holds):
+            return [np.flatnonzero(fold[unit] == k) for k in range(number)]
+    raise TooFewCasesError(  # fewer folds would only be harder
+        f"{DEALS} ways to deal {len(stratum)} primary sampling units to {number} folds all had a "
+        "fold with every recorded diagnosis of some group; merge groups that occur in few units, "
+        "or use more folds"
+    )
+
+
+def _units(
+    cohort: AnyCohort, design: SamplingDesign
+) -> tuple[NDArray[np.integer], NDArray[np.integer]]:
+    """What is dealt: unit of every row, and stratum of every unit.
+
+    PSUs that have rows, joined where they share patients.
+    """
+    found, unit = numbered(design.psu)
+    stratum = design.stratum[found]
+    clusters = cohort.gathered("clusters")
+    if clusters is not None:
+        patients, patient = numbered(clusters)
+        last = np.empty(len(patients), dtype=unit.dtype)
+        last[patient] = unit
+        other = last[patient]
+        apart = other != unit
+        if apart.any():
+            pairs = (np.ones(int(apart.sum()), dtype=bool), (other[apart], unit[apart]))
+            joined = connected_components(coo_array(pairs, shape=(len(found),) * 2))[1]
+            _, first, of_psu = np.unique(joined, return_index=True, return_inverse=True)
+            unit, stratum = of_psu[unit], stratum[first]
+    if len(stratum) < 2:
+        which = (
+            "a single primary sampling unit" if len(found) == 1
+            else f"{len(found)} primary sampling units that all share patients"
+        )  # fmt: skip
+        raise TooFewCasesError(
+            f"the rows lie in {which}, and cross-fitting needs 2 that share none; leave out psus "
+            "and strata, or give patients of different units different numbers"
+        )
+    return unit, stratum
+
+
+def _units_of_groups(
+    cohort: AnyCohort, unit: NDArray[np.integer], count: int
+) -> list[NDArray[np.int64]]:
+    """The units that hold diagnosed rows of each group; all have two or more."""
+    groups, diagnosed = cohort.gathered("groups"), cohort.gathered("diagnosed")
+    assert groups is not None
+    assert diagnosed is not None
+    hit = diagnosed == 1
+    table = np.zeros((cohort.n_groups, count), dtype=bool)
+    table[groups[hit], unit[hit]] = True
+    for name, row in zip(cohort.group_names, table, strict=True):
+        if row.sum() < 2:
+            raise TooFewCasesError(
+                f"group {name!r} has recorded diagnoses in a single primary sampling unit (those "
+                "that share patients count as one), and no model fitted without that unit would "
+                "know the group; merge it with another, or leave out psus"
+            )
+    return [np.flatnonzero(row) for row in table]
 
 
 def fold_of_rows(folds: Sequence[NDArray[np.int64]]) -> NDArray[np.uint8]:
