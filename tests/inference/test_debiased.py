@@ -137,8 +137,9 @@ def test_something_that_is_no_classifier_is_refused():
 
 @pytest.mark.parametrize(
     ("parameter", "value"),
-    [("m", "logistic"), ("folds", 1), ("strengths", ()), ("reference", "nobody")],
-)
+    [("m", "logistic"), ("folds", 1), ("folds", [0, 1]), ("folds", np.full(500, 0.5)),
+     ("strengths", ()), ("reference", "nobody")],
+)  # fmt: skip
 def test_wrong_parameters_are_named(parameter, value):
     data, _ = make(n=500)
     with pytest.raises(InvalidInputError, match=parameter):

@@ -7,7 +7,7 @@ from relprev import as_cohort
 from relprev.cohort import PartitionedCohort, write_parts
 from relprev.errors import DataWarning, TooFewCasesError
 from relprev.inference import DebiasedPURPLE, SamplingDesign
-from relprev.inference.folds import make_folds
+from relprev.inference.folds import fold_of_rows, make_folds
 from tests.parts import cut
 
 
@@ -148,3 +148,28 @@ def test_psus_that_all_share_patients_cannot_be_cross_fitted():
     cohort = as_cohort(x, s, groups=g, clusters=np.arange(3000) // 3, psus=np.arange(3000) % 40)
     with pytest.raises(TooFewCasesError, match="share patients"):
         folds_of(cohort)
+
+
+def test_given_folds_are_used():
+    x, s, g = world()
+    first = DebiasedPURPLE(m=None, strengths=(1.0,), random_state=4).fit(x, s, groups=g)
+    again = DebiasedPURPLE(m=None, strengths=(1.0,), folds=3 * first.folds_.astype(int) + 2)
+    np.testing.assert_array_equal(again.fit(x, s, groups=g).folds_, first.folds_)
+    np.testing.assert_array_equal(again.propensity_, first.propensity_)
+
+
+def test_given_folds_of_all_rows_go_with_a_domain():
+    x, s, g = world()
+    folds, inside = np.arange(3000) % 4, np.arange(3000) % 3 > 0
+    fitted = DebiasedPURPLE(m=None, strengths=(1.0,), folds=folds)
+    np.testing.assert_array_equal(fitted.fit(x, s, groups=g, domain=inside).folds_, folds[inside])
+
+
+def test_given_folds_must_leave_every_group_to_train_on():
+    x, s, g = world()
+    with pytest.raises(TooFewCasesError, match="group 'b' has recorded diagnoses in one fold only"):
+        DebiasedPURPLE(folds=np.where(g == "b", 3, np.arange(3000) % 3)).fit(x, s, groups=g)
+
+
+def test_more_folds_than_a_byte_can_number():
+    assert fold_of_rows([np.array([k]) for k in range(300)]).tolist() == list(range(300))

@@ -1,13 +1,18 @@
 """Bootstrap and replicate weights."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from scipy.linalg import hadamard
 
 from relprev import PURPLE, as_cohort
 from relprev.baselines import Observed
+from relprev.cohort import PartitionedCohort, write_parts
 from relprev.errors import DataWarning, InvalidInputError
 from relprev.inference import DebiasedPURPLE, SamplingDesign, bootstrap, replicate_weights
 from relprev.inference.replication import rao_wu
+from tests.parts import cut
 
 
 def survey(n=1500, strata=6, psus=5, seed=0):
@@ -96,6 +101,55 @@ def test_bootstrap_of_the_debiased_estimator_agrees_with_its_standard_error():
     own = estimator.fit(cohort).relative_prevalence("b").to_frame()["std_error"][0]
     found = bootstrap(estimator, cohort, "b", replicates=60)
     assert found.std_errors()[0] == pytest.approx(own, rel=0.3)
+
+
+def blocks(n=4000, count=100):
+    """Two groups that differ, in many small PSUs, and their JK1 weights."""
+    rng = np.random.default_rng(0)
+    g, psus = rng.integers(0, 2, n), np.arange(n) % count
+    x = (rng.random((n, 12)) < 0.25 + 0.1 * g[:, None]).astype(float)
+    s = (rng.random(n) < 0.1 + 0.1 * x[:, :3].sum(1)) & (rng.random(n) < np.where(g, 0.4, 0.7))
+    data = {"X": x, "s": s.astype(int), "groups": np.array(["a", "b"])[g], "psus": psus}
+    return as_cohort(**data), jackknife(data | {"sample_weight": np.ones(n)})
+
+
+def halves():
+    """Two PSUs a stratum, and weights for balanced repeated replication."""
+    cohort, _ = blocks(count=20)
+    strata = cohort.psus // 2
+    kept = (hadamard(16)[:, strata + 1] > 0) == (cohort.psus % 2 == 0)
+    return replace(cohort, strata=strata), np.where(kept, 2.0, 0.0).T
+
+
+@pytest.mark.parametrize("lonely", ["fail", "certainty"])
+def test_two_psus_a_stratum_can_be_replicated(lonely):
+    """A half-sample has one PSU a stratum: no variance of its own, but an estimate."""
+    cohort, weights = halves()
+    estimator = DebiasedPURPLE(m=None, strengths=(1.0,), folds=4, lonely_psu=lonely)
+    linear = estimator.fit(cohort).relative_prevalence("b").to_frame()["std_error"][0]
+    brr = replicate_weights(estimator, cohort, weights, "b", kind="brr")
+    again = bootstrap(estimator, cohort, "b", replicates=16)
+    assert np.isfinite(brr.replicates["estimate"]).all()
+    assert brr.std_errors()[0] == pytest.approx(linear, rel=0.4)
+    assert again.std_errors()[0] == pytest.approx(linear, rel=0.4)
+
+
+def test_replicates_keep_the_folds():
+    """Dealing folds anew moves an estimate a little; JK1 multiplies that by the replicates."""
+    cohort, weights = blocks()
+    estimator = DebiasedPURPLE(m=None, strengths=(1.0,))
+    linear = estimator.fit(cohort).relative_prevalence("b").to_frame()["std_error"][0]
+    found = replicate_weights(estimator, cohort, weights, "b", kind="jk1")
+    assert found.std_errors()[0] == pytest.approx(linear, rel=0.1)
+
+
+def test_replicates_keep_the_folds_in_parts(tmp_path):
+    cohort, weights = blocks(1200, 10)
+    write_parts(cut(cohort, 500), tmp_path / "visits")
+    parts = PartitionedCohort.open(tmp_path / "visits")
+    estimator = DebiasedPURPLE(m=None, strengths=(1.0,))
+    one, other = (replicate_weights(estimator, c, weights, kind="jk1") for c in (cohort, parts))
+    np.testing.assert_allclose(other.std_errors(), one.std_errors(), rtol=1e-6)
 
 
 def test_purple_gets_intervals_too():

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
@@ -35,7 +35,7 @@ from relprev.estimates import COMPLEMENT
 from relprev.groups import numbered
 from relprev.inference.design import SamplingDesign
 from relprev.inference.estimable import domain_rows, estimable
-from relprev.inference.folds import make_folds
+from relprev.inference.folds import fold_of_rows, given_folds, make_folds
 from relprev.inference.lasso import L1_STRENGTHS
 from relprev.inference.missed import with_missed_risk
 from relprev.inference.moments import GroupMoments, group_moments
@@ -77,7 +77,9 @@ class DebiasedPURPLE(BaseEstimator):
         used at a third of the best one, unless only one is given.
     lambdas : "paper", "log", float or sequence of float
         PURPLE penalties to choose from by out-of-fold deviance.
-    folds : int
+    folds : int or integer array of shape (n,)
+        How many, or the fold of every row, which should be the same for all rows of a patient or
+        primary sampling unit.
     tuning_folds : int, optional
         Folds that choose the strengths. Default: as many as it takes to hold 500 rows of the
         smallest group, or of the diagnosed.
@@ -113,6 +115,8 @@ class DebiasedPURPLE(BaseEstimator):
         Out-of-fold m(x); zeros if ``m`` is None.
     rows_ : integer array of shape (rows,)
         Positions of the rows used (in the domain, in groups that can be estimated).
+    folds_ : integer array of shape (rows,)
+        Fold of every one of ``rows_``.
     strength_, lambda_ : float
         The strengths used; NaN where there are none.
     risk_slope_ : float
@@ -151,7 +155,7 @@ class DebiasedPURPLE(BaseEstimator):
         *,
         strengths: Sequence[float] | None = None,
         lambdas: Lambdas = "paper",
-        folds: int = 5,
+        folds: int | ArrayLike = 5,
         tuning_folds: int | None = None,
         lonely_psu: str = "fail",
         reference: str | None = None,
@@ -244,8 +248,13 @@ class DebiasedPURPLE(BaseEstimator):
     # -- fitting ---------------------------------------------------------------------------
 
     def _check_parameters(self, cohort: AnyCohort) -> None:
-        if not isinstance(self.folds, int | np.integer) or self.folds < 2:
-            raise InvalidInputError(f"folds must be a whole number >= 2, got {self.folds!r}")
+        fold = np.asarray(self.folds)
+        fits = fold.shape == (cohort.n,) if fold.ndim else fold >= 2
+        if fold.dtype.kind not in "iu" or not fits:
+            raise InvalidInputError(
+                f"folds must be a whole number >= 2, or {cohort.n:,} of them, the fold of every "
+                f"row, got {self.folds!r}"
+            )
         for name in ("propensity", "m"):
             value = getattr(self, name)
             known = {"propensity": list(DEFAULT_STRENGTHS), "m": ["purple"]}[name]
@@ -264,7 +273,12 @@ class DebiasedPURPLE(BaseEstimator):
 
     def _estimate(self, kept: AnyCohort, design: SamplingDesign) -> None:
         problem = problem_of(about(kept, origin_of(kept)))
-        folds = make_folds(kept, design, self.folds, self.random_state)
+        folds = (
+            make_folds(kept, design, int(self.folds), self.random_state)
+            if isinstance(self.folds, int | np.integer)
+            else given_folds(kept, np.asarray(self.folds)[self.rows_])
+        )
+        self.folds_ = fold_of_rows(folds)
         n_patients = _n_patients(kept)
         steps = (len(self._strengths()) + len(folds)) * isinstance(self.propensity, str)
         steps += (len(grid(self.lambdas, problem)) + len(folds)) * isinstance(self.m, str)

@@ -65,7 +65,14 @@ def _by_psu(
     cohort: AnyCohort, design: SamplingDesign, count: int, seed: int
 ) -> list[NDArray[np.int64]]:
     unit, stratum = _units(cohort, design)
-    holds = _units_of_groups(cohort, unit, len(stratum))
+    holds = _holds(cohort, unit, len(stratum))
+    for name, units in zip(cohort.group_names, holds, strict=True):
+        if len(units) < 2:
+            raise TooFewCasesError(
+                f"group {name!r} has recorded diagnoses in a single primary sampling unit (those "
+                "that share patients count as one), and no model fitted without that unit would "
+                "know the group; merge it with another, or leave out psus"
+            )
     number = min(count, len(stratum))
     if number < count:
         warnings.warn(
@@ -122,27 +129,38 @@ def _units(
     return unit, stratum
 
 
-def _units_of_groups(
-    cohort: AnyCohort, unit: NDArray[np.integer], count: int
-) -> list[NDArray[np.int64]]:
-    """The units that hold diagnosed rows of each group; all have two or more."""
+def given_folds(cohort: AnyCohort, fold: NDArray[np.integer]) -> list[NDArray[np.int64]]:
+    """Row positions of folds given by a number for every row.
+
+    Examples
+    --------
+    >>> from relprev.simulate import gauss_synth
+    >>> cohort = gauss_synth().cohort
+    >>> [len(rows) for rows in given_folds(cohort, np.arange(cohort.n) % 3)]
+    [10000, 10000, 10000]
+    """
+    numbers, fold = numbered(fold)
+    for name, among in zip(cohort.group_names, _holds(cohort, fold, len(numbers)), strict=True):
+        if len(among) < 2:
+            raise TooFewCasesError(
+                f"group {name!r} has recorded diagnoses in one fold only, and the model for that "
+                "fold would not know the group; merge it with another, or give other folds"
+            )
+    return [np.flatnonzero(fold == k) for k in range(len(numbers))]
+
+
+def _holds(cohort: AnyCohort, unit: NDArray[np.integer], count: int) -> list[NDArray[np.int64]]:
+    """The units that hold diagnosed rows of each group."""
     groups, diagnosed = cohort.gathered("groups"), cohort.gathered("diagnosed")
     assert groups is not None
     assert diagnosed is not None
     hit = diagnosed == 1
     table = np.zeros((cohort.n_groups, count), dtype=bool)
     table[groups[hit], unit[hit]] = True
-    for name, row in zip(cohort.group_names, table, strict=True):
-        if row.sum() < 2:
-            raise TooFewCasesError(
-                f"group {name!r} has recorded diagnoses in a single primary sampling unit (those "
-                "that share patients count as one), and no model fitted without that unit would "
-                "know the group; merge it with another, or leave out psus"
-            )
     return [np.flatnonzero(row) for row in table]
 
 
-def fold_of_rows(folds: Sequence[NDArray[np.int64]]) -> NDArray[np.uint8]:
+def fold_of_rows(folds: Sequence[NDArray[np.int64]]) -> NDArray[np.unsignedinteger]:
     """The number of every row's fold.
 
     Examples
@@ -150,7 +168,7 @@ def fold_of_rows(folds: Sequence[NDArray[np.int64]]) -> NDArray[np.uint8]:
     >>> fold_of_rows([np.array([0, 2]), np.array([1])])
     array([0, 1, 0], dtype=uint8)
     """
-    fold = np.empty(sum(map(len, folds)), dtype=np.uint8)
+    fold = np.empty(sum(map(len, folds)), dtype=np.min_scalar_type(len(folds)))
     for k, rows in enumerate(folds):
         fold[rows] = k
     return fold

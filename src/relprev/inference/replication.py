@@ -14,6 +14,10 @@ Replicate weights that come with the data have k_r by their kind: 1 / R for bala
 repeated replication (BRR), 1 / (R (1 - fay)^2) for Fay's, (R - 1) / R for the jackknife
 that leaves out one PSU (JK1), or given ones (stratified jackknife).
 
+A replicate may leave one PSU in a stratum, which has no variance of its own; only its estimate is
+used, and strata are left out. An estimator that fits out of fold keeps the folds of the full
+sample: dealt anew, they would add noise to every theta_r, which the jackknife multiplies by R - 1.
+
 Replicates are independent, so they can be fitted in several processes: each draws from a
 seed of its own, and the results are the same for any number of processes.
 """
@@ -29,7 +33,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 from sklearn.base import clone
 
@@ -349,19 +353,28 @@ def _column(columns: FloatArray, number: int) -> FloatArray:
 
 @dataclass(frozen=True)
 class _Work:
-    """What every replicate needs; ``weights`` gives those of a replicate."""
+    """What every replicate needs; ``weights`` gives those of a replicate.
+
+    ``fold`` of every row, if the estimator has folds.
+    """
 
     estimator: Any
     cohort: AnyCohort
     versus: str
     weights: Weights
+    fold: NDArray[np.integer[Any]] | None = None
 
 
 def _refit(
     work: _Work, count: int, processes: int, out: str | Path | None, verbose: bool
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The estimate, and one table of all replicates; continues a file if there is one."""
-    base = clone(work.estimator).fit(work.cohort).relative_prevalence(work.versus).to_frame()
+    fitted = clone(work.estimator).fit(work.cohort)
+    base = fitted.relative_prevalence(work.versus).to_frame()
+    if hasattr(fitted, "folds_"):
+        fold = np.zeros(work.cohort.n, dtype=fitted.folds_.dtype)  # rows not used have no fold
+        fold[fitted.rows_] = fitted.folds_
+        work = replace(work, fold=fold)
     path = None if out is None else Path(out)
     parts = [_kept(work, path, base)] if path is not None and path.is_file() else []
     done = set(parts[0]["replicate"]) if parts else set()
@@ -407,18 +420,21 @@ def _kept(work: _Work, path: Path, base: pd.DataFrame) -> pd.DataFrame:
 def _one(shared: tuple[_Work, pd.DataFrame], number: int) -> pd.DataFrame:
     """A replicate's estimates; NaN if it could not be fitted."""
     work, base = shared
-    part = _reweighted(work.cohort, work.weights(number))
+    weight, estimator = work.weights(number), clone(work.estimator)
+    if work.fold is not None:
+        estimator.set_params(folds=work.fold[weight != 0])
+    part = _reweighted(work.cohort, weight)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DataWarning)  # thin groups are counted later
-            table = clone(work.estimator).fit(part).relative_prevalence(work.versus).to_frame()
+            table = estimator.fit(part).relative_prevalence(work.versus).to_frame()
     except TooFewCasesError:
         table = base.assign(estimate=np.nan, observed_ratio=np.nan)
     return table.assign(replicate=number)[KEYS]
 
 
 def _reweighted(cohort: AnyCohort, weight: FloatArray) -> AnyCohort:
-    """The visits whose weight is not zero, with these weights."""
+    """The visits whose weight is not zero, with these weights and without strata."""
     if isinstance(cohort, Cohort):
         return _weighted(cohort, weight)
     pieces = np.split(weight, np.cumsum(cohort.sizes)[:-1])
@@ -429,12 +445,12 @@ def _reweighted(cohort: AnyCohort, weight: FloatArray) -> AnyCohort:
         parts=cohort.parts.select(which).derive(_weighted, each=kept),
         sizes=tuple(int(np.count_nonzero(piece)) for piece in kept),
         fields=tuple(dict.fromkeys([*cohort.fields, "weights"])),
-    )
+    ).without("strata")
 
 
 def _weighted(cohort: Cohort, weight: FloatArray) -> Cohort:
     rows = np.flatnonzero(weight)
-    return replace(cohort.take(rows), weights=weight[rows])
+    return replace(cohort.take(rows), weights=weight[rows], strata=None)
 
 
 def _warn_if_degenerate(table: pd.DataFrame, count: int) -> None:
