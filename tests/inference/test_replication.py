@@ -3,7 +3,9 @@
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
+from scipy import stats
 from scipy.linalg import hadamard
 
 from relprev import PURPLE, as_cohort
@@ -11,7 +13,7 @@ from relprev.baselines import Observed
 from relprev.cohort import PartitionedCohort, write_parts
 from relprev.errors import DataWarning, InvalidInputError
 from relprev.inference import DebiasedPURPLE, SamplingDesign, bootstrap, replicate_weights
-from relprev.inference.replication import rao_wu
+from relprev.inference.replication import Replication, rao_wu
 from tests.parts import cut
 
 
@@ -208,6 +210,100 @@ def test_degenerate_replicates_are_counted():
     cohort = as_cohort(rng.normal(size=(340, 2)), s, groups=np.array(["a", "b"])[g])
     with pytest.warns(DataWarning, match="replicates gave no estimate"):
         bootstrap(Observed(), cohort, "a", replicates=30)
+
+
+def replication(estimates, centred=False, base=None):
+    """Of groups a and b versus c, from their estimates in every replicate."""
+    R = len(estimates)
+    rows = pd.DataFrame(
+        {"replicate": np.repeat(np.arange(R), 2), "group": ["a", "b"] * R, "versus": "c",
+         "estimate": np.ravel(estimates)}
+    )  # fmt: skip
+    full = pd.DataFrame(
+        {"group": ["a", "b"], "versus": "c", "estimate": [2.0, 1.0] if base is None else base,
+         "ci_low": np.nan, "ci_high": np.nan, "observed_ratio": 1.5, "diagnosis_ratio": 1.2,
+         "n": 50, "n_diagnosed": 20}
+    )  # fmt: skip
+    return Replication(full, rows, np.full(R, 1 / R), 5, centred, "mine")
+
+
+@pytest.mark.parametrize("centred", [True, False])
+@pytest.mark.parametrize("lost", [3, 4])
+def test_too_few_replicates_have_no_standard_error(centred, lost):
+    estimates = np.array([[1.8, 0.9], [2.1, 1.1], [2.2, 1.2], [1.9, 0.8]])
+    estimates[:lost, 1] = np.nan
+    found = replication(estimates, centred)
+    assert found.std_errors()[0] > 0
+    assert np.isnan(found.std_errors()[1])
+    row = found.result().rows[1]
+    assert np.isnan([row[key] for key in ("ci_low", "ci_high", "p_value", "std_error")]).all()
+    assert row["estimate"] == 1.0
+    assert row["sentence"] == (
+        f"No interval for b versus c (estimate 1.00): {4 - lost} of 4 replicates gave an estimate, "
+        "and a standard error needs 2."
+    )
+    assert np.isfinite(found.result().simultaneous()["ci_low"][0])
+
+
+@pytest.mark.parametrize("centred", [True, False])
+def test_a_withheld_row_stays_withheld(centred):
+    found = replication([[1.8, 0.9], [2.1, 1.1], [2.2, 1.2]], centred, base=[2.0, np.nan])
+    np.testing.assert_array_equal(np.isnan(found.std_errors()), [False, True])
+    assert found.result().sentences[1] == "No estimate for b versus c."
+
+
+def test_an_estimate_of_zero_has_no_interval():
+    found = replication([[1.8, 0.9], [2.1, 1.1], [2.2, 1.2]], base=[2.0, 0.0]).result()
+    assert found.sentences[1].startswith("No interval for b versus c (estimate 0.00): it has no")
+    assert found.rows[1]["estimate"] == 0.0
+
+
+def test_a_withheld_row_keeps_its_reason():
+    rng = np.random.default_rng(0)
+    s = np.tile([0, 0, 1], 200)
+    groups = np.array(["a", "b", "c"])[rng.integers(0, 3, 600)]
+    s[np.flatnonzero((groups == "c") & (s == 1))[1:]] = 0
+    cohort = as_cohort(rng.normal(size=(600, 2)), s, groups=groups)
+    estimator = DebiasedPURPLE(m=None, strengths=(1.0,), folds=2)
+    with pytest.warns(DataWarning, match="no estimate for c") as caught:
+        found = bootstrap(estimator, cohort, "a", replicates=4).result()
+    assert found.sentences[1] == "No estimate for c versus a: too few patients are diagnosed in c."
+    assert not any("replicates" in str(warning.message) for warning in caught)
+
+
+def test_failed_replicates_are_counted_with_their_reason():
+    """Group b is diagnosed in two PSUs; without one of them nothing is left to train on."""
+    cohort, _ = blocks(4000, 10)
+    diagnosed = np.where((cohort.groups == 1) & (cohort.psus > 1), 0, cohort.diagnosed)
+    cohort = replace(cohort, diagnosed=diagnosed.astype(np.uint8))
+    weights = (cohort.psus[:, None] != np.arange(10)) * 10 / 9
+    estimator = DebiasedPURPLE(m=None, strengths=(1.0,))
+    words = r"2 of 10 replicates gave no estimate for a versus b; .*: group 'b' has recorded"
+    with pytest.warns(DataWarning, match=words):
+        found = replicate_weights(estimator, cohort, weights, "b", kind="jk1")
+    assert found.replicates["estimate"].isna().sum() == 2
+    with pytest.warns(DataWarning, match=r"2 of 2 replicates .* no standard error"):
+        found = replicate_weights(estimator, cohort, weights[:, :2], "b", kind="jk1")
+    assert np.isnan(found.std_errors()[0])
+
+
+def test_diagnosis_ratios_have_standard_errors_too(tmp_path):
+    cohort, weights = blocks(1000, 10)
+    estimator, out = DebiasedPURPLE(m=None, strengths=(1.0,)), tmp_path / "replicates.csv"
+    found = replicate_weights(estimator, cohort, weights, "b", kind="jk1", out=out)
+    linear = estimator.fit(cohort).relative_prevalence("b").to_frame().iloc[0]
+    half = np.log(linear["diagnosis_ci_high"] / linear["diagnosis_ratio"])
+    expected = half / stats.t.ppf(0.975, linear["degrees_of_freedom"])
+    assert found.std_errors("diagnosis_ratio")[0] == pytest.approx(expected, rel=0.4)
+    pd.read_csv(out).drop(columns="diagnosis_ratio").to_csv(out, index=False)
+    with pytest.raises(InvalidInputError, match="has no column diagnosis_ratio"):
+        replicate_weights(estimator, cohort, weights, "b", kind="jk1", out=out)
+
+
+@pytest.mark.parametrize("column", ["diagnosis_ratio", "n"])
+def test_a_column_without_replicates_is_named(column):
+    with pytest.raises(InvalidInputError, match=f"column must be one of .* got '{column}'"):
+        replication([[1.8, 0.9], [2.1, 1.1]]).std_errors(column)
 
 
 @pytest.mark.parametrize(

@@ -49,7 +49,8 @@ from relprev.progress import progress
 
 SAVE_EVERY = 10
 MANY_DEGENERATE = 0.05
-KEYS = ["replicate", "group", "versus", "estimate", "observed_ratio"]
+RATIOS = ["estimate", "observed_ratio", "diagnosis_ratio"]
+KEYS = ["replicate", "group", "versus", *RATIOS, "failure"]
 Weights = Callable[[int], FloatArray]
 
 
@@ -62,7 +63,8 @@ class Replication:
     base : pandas.DataFrame
         The estimator's own table.
     replicates : pandas.DataFrame
-        One row a replicate and contrast, NaN where the replicate could not be fitted.
+        One row a replicate and contrast, NaN where the replicate could not be fitted; those
+        fitted here say why in the column failure.
     coefficients : array of shape (R,)
         k_r.
     degrees_of_freedom : int
@@ -105,14 +107,19 @@ class Replication:
         Returns
         -------
         array of shape (rows,)
-            Standard errors.
+            Standard errors; NaN where ``base`` has no estimate or fewer than two replicates have.
         """
-        wide = self._log(column)
-        centre = np.nanmean(wide, axis=0) if self.centred else np.log(self.base[column].to_numpy())
+        usable = [name for name in RATIOS if name in self.base and name in self.replicates]
+        if column not in usable:
+            raise InvalidInputError(f"column must be one of {usable}, got {column!r}")
+        wide, full = self._log(column), _logarithms(self.base[column])
         known = np.isfinite(wide)
+        found = known.sum(axis=0)
+        centre = np.nansum(wide, axis=0) / np.maximum(found, 1) if self.centred else full
         k = self.coefficients[:, None] * known
         k = k * self.coefficients.sum() / np.maximum(k.sum(axis=0), 1e-300)  # share of the lost
-        return np.sqrt(np.nansum(k * (wide - centre) ** 2, axis=0))
+        error = np.sqrt(np.nansum(k * (wide - centre) ** 2, axis=0))
+        return np.where((found > 1) & np.isfinite(full), error, np.nan)
 
     def result(self, level: float = 0.95) -> InferredPrevalence:
         """The table with these standard errors, intervals and p-values.
@@ -137,28 +144,50 @@ class Replication:
            ci_low  ci_high
         0    0.39     0.44
         """
-        error, df = self.std_errors(), self.degrees_of_freedom
-        quantile = float(stats.t.ppf(0.5 + level / 2, df))
-        rows = []
-        for (_, row), sigma in zip(self.base.iterrows(), error, strict=True):
-            blank = dict.fromkeys([*COLUMNS, *EXTRA_COLUMNS], float("nan"))
-            value, half = float(row["estimate"]), quantile * sigma
-            low, high = value * np.exp(-half), value * np.exp(half)
-            p = 2 * stats.t.sf(abs(np.log(value)) / sigma, df) if sigma > 0 else float("nan")
-            found = {"ci_low": low, "ci_high": high, "std_error": sigma, "p_value": p,
-                     "degrees_of_freedom": float(df)}  # fmt: skip
-            full = blank | {key: row[key] for key in COLUMNS} | found
-            rows.append(full | {"sentence": headline(full, level)})
-        correlation = pd.DataFrame(self._log("estimate")).corr().to_numpy()
-        return InferredPrevalence(tuple(rows), self.method, {}, level, correlation)
+        logs = self._log("estimate")
+        found = np.isfinite(logs).sum(axis=0)
+        each = zip(self.base.iterrows(), self.std_errors(), found, strict=True)
+        rows = tuple(self._row(row, float(sigma), int(k), level) for (_, row), sigma, k in each)
+        correlation = pd.DataFrame(logs).corr().to_numpy()
+        return InferredPrevalence(rows, self.method, {}, level, correlation)
+
+    def _row(self, row: pd.Series, sigma: float, found: int, level: float) -> dict[str, Any]:
+        """A row of ``base`` with this standard error, from that many replicates."""
+        df = float(self.degrees_of_freedom)
+        value, half = float(row["estimate"]), stats.t.ppf(0.5 + level / 2, df) * sigma
+        full = dict.fromkeys([*COLUMNS, *EXTRA_COLUMNS], float("nan"))
+        full |= {key: row[key] for key in COLUMNS} | {
+            "ci_low": value * np.exp(-half), "ci_high": value * np.exp(half), "std_error": sigma,
+            "p_value": 2 * stats.t.sf(abs(np.log(value)) / sigma, df) if sigma > 0 else np.nan,
+            "degrees_of_freedom": df if np.isfinite(sigma) else np.nan,
+        }  # fmt: skip
+        which = f"{row['group']} versus {row['versus']}"
+        if np.isfinite(sigma):
+            words = headline(full, level)
+        elif np.isnan(value):
+            words = row.get("sentence", f"No estimate for {which}.")
+        elif found > 1:
+            words = f"No interval for {which} (estimate {value:.2f}): it has no finite logarithm."
+        else:
+            words = (
+                f"No interval for {which} (estimate {value:.2f}): {found} of "
+                f"{len(self.coefficients)} replicates gave an estimate, and a standard error "
+                "needs 2."
+            )
+        return full | {"sentence": words}
 
     def _log(self, column: str) -> FloatArray:
         """Replicates of a column as (R, rows of base), logarithms."""
         wide = self.replicates.pivot(index="replicate", columns=["group", "versus"], values=column)
         order = pd.MultiIndex.from_frame(self.base[["group", "versus"]])
-        with np.errstate(divide="ignore", invalid="ignore"):
-            logs = np.log(wide.reindex(columns=order).to_numpy(dtype=float))
-        return np.where(np.isfinite(logs), logs, np.nan)
+        return _logarithms(wide.reindex(columns=order))
+
+
+def _logarithms(values: pd.DataFrame | pd.Series) -> FloatArray:
+    """NaN where there is no finite one."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logs = np.log(values.to_numpy(dtype=float))
+    return np.where(np.isfinite(logs), logs, np.nan)
 
 
 def bootstrap(
@@ -390,7 +419,7 @@ def _refit(
                     _ordered(parts).to_csv(temporary, index=False)
     table = _ordered(parts)
     table = table[table["replicate"] < count]
-    _warn_if_degenerate(table, count)
+    _warn_of_failures(base, table, count)
     return base, table
 
 
@@ -400,7 +429,15 @@ def _ordered(parts: list[pd.DataFrame]) -> pd.DataFrame:
 
 def _kept(work: _Work, path: Path, base: pd.DataFrame) -> pd.DataFrame:
     """Replicates of an earlier run; one is fitted again to see that it was the same study."""
-    kept = pd.read_csv(path)
+    text = dict.fromkeys(["group", "versus", "failure"], str)
+    empty = {name: [""] for name in RATIOS}
+    kept = pd.read_csv(path, dtype=text, keep_default_na=False, na_values=empty)
+    missing = [name for name in KEYS if name not in kept]
+    if "replicate" in kept and missing:
+        raise InvalidInputError(
+            f"{path} has no column {', '.join(missing)}: an earlier version wrote it; give another "
+            "file as out, or delete it"
+        )
     wrong = list(kept.columns) != KEYS
     if not wrong and len(kept):
         number = int(kept["replicate"].iloc[0])
@@ -428,8 +465,10 @@ def _one(shared: tuple[_Work, pd.DataFrame], number: int) -> pd.DataFrame:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DataWarning)  # thin groups are counted later
             table = estimator.fit(part).relative_prevalence(work.versus).to_frame()
-    except TooFewCasesError:
-        table = base.assign(estimate=np.nan, observed_ratio=np.nan)
+        why = table.get("sentence", "no finite estimate above 0")
+        table["failure"] = np.where(np.isnan(_logarithms(table["estimate"])), why, "")
+    except TooFewCasesError as error:
+        table = base.assign(**dict.fromkeys(RATIOS, np.nan), failure=str(error))
     return table.assign(replicate=number)[KEYS]
 
 
@@ -453,13 +492,24 @@ def _weighted(cohort: Cohort, weight: FloatArray) -> Cohort:
     return replace(cohort.take(rows), weights=weight[rows], strata=None)
 
 
-def _warn_if_degenerate(table: pd.DataFrame, count: int) -> None:
-    lost = table["estimate"].isna() | (table["estimate"] <= 0)
-    worst = int(lost.groupby([table["group"], table["versus"]]).sum().max())
-    if worst > MANY_DEGENERATE * count:
+def _warn_of_failures(base: pd.DataFrame, table: pd.DataFrame, count: int) -> None:
+    """Say so if a contrast that has an estimate lacks it in many replicates."""
+    failed = table[np.isnan(_logarithms(table["estimate"]))]
+    estimated = base.loc[base["estimate"].notna(), ["group", "versus"]]
+    failed = failed.merge(estimated, on=["group", "versus"])
+    if len(failed) == 0:
+        return
+    (group, versus), worst = max(
+        failed.groupby(["group", "versus"]), key=lambda item: len(item[1])
+    )  # fmt: skip
+    if len(worst) > MANY_DEGENERATE * count:
+        left = (
+            "the standard error describes the others only" if count - len(worst) > 1
+            else "there is no standard error"
+        )  # fmt: skip
         warnings.warn(
-            f"{worst} of {count} replicates gave no estimate for some contrast: too few diagnosed "
-            "in a group; the standard error describes the others only",
+            f"{len(worst)} of {count} replicates gave no estimate for {group} versus {versus}; "
+            f"{left}; why, most often: {worst['failure'].mode()[0]}",
             DataWarning,
             stacklevel=4,
         )
