@@ -162,6 +162,15 @@ def test_agreement_is_found_when_the_model_holds(steady):
     assert row["z"] == pytest.approx(np.log(row["purple"] / row["debiased"]) / row["std_error"])
 
 
+def test_agreement_counts_a_ratio_and_its_inverse_once(steady):
+    cohort, _, fitted = steady
+    purple = PURPLE(lambdas=1e-2).fit(cohort)
+    one, both = (agreement(purple, fitted, versus) for versus in ("b", "pairwise"))
+    assert len(both.table) == 2
+    assert one.p_value < 1
+    assert both.p_value == pytest.approx(one.p_value)
+
+
 def test_agreement_notices_a_shrunken_purple(steady):
     cohort, _, fitted = steady
     close = agreement(PURPLE(lambdas=1e-5).fit(cohort), fitted, "b")

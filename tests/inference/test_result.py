@@ -1,6 +1,7 @@
 """Rows, words and simultaneous intervals."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 
@@ -98,6 +99,49 @@ def test_simultaneous_intervals_of_one_row_are_the_row():
     for method in ("max-t", "holm"):
         high = single.simultaneous(method)["ci_high"][0]
         assert high == pytest.approx(found.rows[0]["ci_high"], rel=5e-3)
+
+
+@pytest.mark.parametrize("method", ["max-t", "holm"])
+@pytest.mark.parametrize(
+    "lost", [{"estimate": np.nan}, {"std_error": 0.0}, {"std_error": np.nan}, {"p_value": np.nan}]
+)
+def test_a_row_without_estimate_leaves_the_other_rows_alone(method, lost):
+    found = result()
+    correlation = np.full((3, 3), np.nan)
+    correlation[:2, :2] = found.correlation
+    rows = (*found.rows, found.rows[1] | {"group": "d"} | lost)
+    table = type(found)(rows, "", {}, 0.95, correlation).simultaneous(method)
+    pd.testing.assert_frame_equal(table[:2], found.simultaneous(method))
+    assert table.loc[2, ["ci_low", "ci_high", "p_value"]].isna().all()
+
+
+def test_a_hypothesis_and_its_mirror_count_once():
+    """Two groups and versus="complement": a over b and b over a are one question."""
+    found = result(df=12, error=0.5)
+    row = found.rows[1]
+    mirror = row | {"estimate": 1 / row["estimate"]}
+    pair = type(found)((row, mirror), "", {}, 0.95, np.array([[1.0, -1.0], [-1.0, 1.0]]))
+    table = pair.simultaneous("holm")
+    np.testing.assert_allclose(table["p_value"], row["p_value"])
+    assert table.loc[0, "ci_high"] == pytest.approx(row["ci_high"])
+    one_way, both_ways = result(), result(versus="pairwise")
+    assert len(both_ways) == 6
+    p = both_ways.simultaneous("holm")["p_value"].to_numpy()
+    raw = both_ways.to_frame()["p_value"].to_numpy()
+    once = holm(raw[[0, 1, 3]])  # a over b, a over c, b over c
+    np.testing.assert_allclose(p, once[[0, 1, 0, 2, 1, 2]])
+    np.testing.assert_allclose(one_way.simultaneous("holm")["p_value"], holm(raw[[0, 1]]))
+
+
+def test_max_t_p_values_are_neither_zero_nor_below_those_of_single_rows():
+    strong = result(error=1e-3)
+    found = strong.simultaneous("max-t")["p_value"]
+    assert (found > 0).all()
+    for error in np.linspace(0.2, 2.0, 10):
+        one = result(error=error)
+        assert (one.simultaneous()["p_value"] >= one.to_frame()["p_value"]).all()
+        first = type(one)(one.rows[1:], "", {}, 0.95, np.eye(1))
+        assert (first.simultaneous()["p_value"] >= first.to_frame()["p_value"]).all()
 
 
 def test_wrong_method_and_level_are_refused():

@@ -5,7 +5,7 @@ efficient and by Hausman's argument the variance of the difference is that of th
 estimate less PURPLE's. The debiased standard error alone is thus an upper bound for the
 difference's, and z = log(PURPLE / debiased) / std_error a cautious statistic: a
 disagreement beyond it means that the penalty, or p(y=1|x)'s shape, moves PURPLE's answer.
-P-values are adjusted by Holm's steps.
+P-values are adjusted by Holm's steps; a ratio and its inverse count as one.
 """
 
 from __future__ import annotations
@@ -56,8 +56,9 @@ def agreement(
     'no concern'
     """
     one = purple.relative_prevalence(versus).to_frame()[[*KEYS, "estimate"]]
-    two = debiased.relative_prevalence(versus, level=level).to_frame()
-    columns = [*KEYS, "estimate", "ci_low", "ci_high", "std_error", "degrees_of_freedom"]
+    inferred = debiased.relative_prevalence(versus, level=level)
+    two = inferred.to_frame().assign(place=np.arange(len(inferred)))
+    columns = [*KEYS, "estimate", "ci_low", "ci_high", "std_error", "degrees_of_freedom", "place"]
     table = one.rename(columns={"estimate": "purple"}).merge(
         two[columns].rename(columns={"estimate": "debiased"}), on=KEYS
     )
@@ -65,8 +66,9 @@ def agreement(
     z = np.log(table["ratio"]) / table["std_error"]
     p = 2 * stats.t.sf(np.abs(z), table["degrees_of_freedom"])
     known = np.isfinite(p)
+    place = table["place"].to_numpy()[known]
     adjusted = np.full(len(p), np.nan)
-    adjusted[known] = holm(p[known])
+    adjusted[known] = holm(p[known], inferred.correlation[np.ix_(place, place)])
     table = table.assign(z=z, p_value=adjusted)
     worst = table.loc[np.abs(z.where(known, 0.0)).idxmax()]
     smallest = float(np.nanmin(adjusted)) if known.any() else float("nan")
@@ -78,7 +80,7 @@ def agreement(
             f"{worst['purple']:.2f}, debiased {worst['debiased']:.2f} ({worst['ci_low']:.2f} to "
             f"{worst['ci_high']:.2f})."
         ),
-        table=table.drop(columns="degrees_of_freedom"),
+        table=table.drop(columns=["degrees_of_freedom", "place"]),
         draw=_draw,
         statistic=float(worst["z"]),
         p_value=smallest,

@@ -29,6 +29,7 @@ EXTRA_COLUMNS = (
 MIN_MIXING = 0.05  # below this, estimates would rest on the risk model alone
 FEW_CASES = 20.0  # effective informative cases below which a sentence says so
 N_DRAWS = 100_000
+SAME = 1e-9  # |correlation| this close to 1 is one hypothesis
 Counts = Sequence[int] | NDArray[np.integer[Any]]
 
 
@@ -99,66 +100,91 @@ class InferredPrevalence(RelativePrevalence):
             ``"max-t"``: the quantile of the largest of all rows' absolute t statistics
             under their joint distribution (what a Gaussian multiplier bootstrap of the
             influence functions draws from). ``"holm"``: p-values by Holm's steps, and
-            intervals by Bonferroni's, which need no joint distribution.
+            intervals by Bonferroni's. A ratio and its inverse are one hypothesis.
         seed : int
             Of the draws for ``"max-t"``.
 
         Returns
         -------
         pandas.DataFrame
-            Columns group, versus, estimate, ci_low, ci_high and p_value.
+            Columns group, versus, estimate, ci_low, ci_high and p_value; NaN in rows without
+            an estimate or a standard error, which do not count for the others.
         """
         table = self.to_frame()
-        known = np.flatnonzero(table["std_error"].notna().to_numpy())
+        finite = np.isfinite(table[["estimate", "std_error", "p_value"]]).all(axis=1)
+        known = np.flatnonzero(finite & (table["std_error"] > 0))
         if method not in ("max-t", "holm"):
             raise InvalidInputError(f"method must be 'max-t' or 'holm', got {method!r}")
-        count = len(known)
         out = table[["group", "versus", "estimate"]].assign(
             ci_low=np.nan, ci_high=np.nan, p_value=np.nan
         )
-        if count == 0:
+        if not len(known):
             return out
         some = table.iloc[known]
         p = some["p_value"].to_numpy()
         df = some["degrees_of_freedom"].to_numpy(dtype=float)
+        correlation = self.correlation[np.ix_(known, known)]
         if method == "holm":
+            count = len(np.unique(_first_alike(p, correlation)))
             quantile = stats.t.ppf(1 - (1 - self.level) / (2 * count), df)
-            adjusted = holm(p)
+            adjusted = holm(p, correlation)
         else:
             statistic = stats.t.isf(p / 2, df)
-            largest = self._largest_draws(known, float(df.min()), seed)
-            quantile = np.quantile(largest, self.level)
-            adjusted = np.array([np.mean(largest >= value) for value in statistic])
+            largest = _largest_draws(correlation, float(df.min()), seed)
+            single = stats.t.ppf(0.5 + self.level / 2, df)
+            quantile = np.maximum(np.quantile(largest, self.level), single)
+            beyond = np.array([np.sum(largest >= value) for value in statistic])
+            adjusted = np.maximum((1 + beyond) / (1 + N_DRAWS), p)
         half = quantile * some["std_error"].to_numpy()
         out.loc[known, "ci_low"] = some["estimate"].to_numpy() * np.exp(-half)
         out.loc[known, "ci_high"] = some["estimate"].to_numpy() * np.exp(half)
         out.loc[known, "p_value"] = adjusted
         return out
 
-    def _largest_draws(self, known: Any, df: float, seed: int) -> FloatArray:
-        """Draws of the largest absolute statistic: multivariate t with the rows' correlation."""
-        rng = np.random.default_rng(seed)
-        part = self.correlation[np.ix_(known, known)]
-        draws = rng.multivariate_normal(np.zeros(len(known)), part, N_DRAWS, method="eigh")
-        if np.isfinite(df):
-            draws /= np.sqrt(rng.chisquare(df, N_DRAWS) / df)[:, None]
-        return np.abs(draws).max(axis=1)
+
+def _largest_draws(correlation: FloatArray, df: float, seed: int) -> FloatArray:
+    """Draws of the largest absolute statistic: multivariate t with the rows' correlation."""
+    rng = np.random.default_rng(seed)
+    draws = rng.multivariate_normal(np.zeros(len(correlation)), correlation, N_DRAWS, method="eigh")
+    if np.isfinite(df):
+        draws /= np.sqrt(rng.chisquare(df, N_DRAWS) / df)[:, None]
+    return np.abs(draws).max(axis=1)
 
 
-def holm(p: FloatArray) -> FloatArray:
+def holm(p: FloatArray, correlation: FloatArray | None = None) -> FloatArray:
     """Holm's adjusted p-values.
+
+    Parameters
+    ----------
+    p : array of shape (m,)
+    correlation : array of shape (m, m), optional
+        Of the statistics. Those with correlation 1 or -1 and the same p-value are one
+        hypothesis, such as a ratio and its inverse, and count once.
 
     Examples
     --------
     >>> import numpy as np
     >>> holm(np.array([0.01, 0.04, 0.03])).round(2)
     array([0.03, 0.06, 0.06])
+    >>> holm(np.array([0.01, 0.01]), np.array([[1.0, -1.0], [-1.0, 1.0]]))
+    array([0.01, 0.01])
     """
+    if correlation is not None:
+        first, place = np.unique(_first_alike(p, correlation), return_inverse=True)
+        return holm(p[first])[place]
     order = np.argsort(p)
     steps = (len(p) - np.arange(len(p))) * p[order]
     out = np.empty(len(p))
     out[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
     return out
+
+
+def _first_alike(p: FloatArray, correlation: FloatArray) -> NDArray[np.int64]:
+    """For every row, the first that tests the same hypothesis."""
+    alike = np.abs(np.abs(correlation) - 1.0) < SAME
+    alike &= np.isclose(p[:, None], p, rtol=1e-6, atol=0.0)
+    np.fill_diagonal(alike, True)
+    return alike.argmax(axis=1)
 
 
 def infer(
