@@ -94,6 +94,7 @@ def test_weight_two_equals_a_patients_row_twice():
     )  # fmt: skip
     np.testing.assert_allclose(weighted["estimate"], repeated["estimate"], rtol=2e-3)
     np.testing.assert_allclose(weighted["std_error"], repeated["std_error"], rtol=2e-3)
+    np.testing.assert_allclose(weighted["effective_cases"], repeated["effective_cases"], rtol=2e-3)
 
 
 def test_repeating_every_visit_of_a_patient_leaves_the_standard_error():
@@ -105,6 +106,7 @@ def test_repeating_every_visit_of_a_patient_leaves_the_standard_error():
     named = table(copies | {"clusters": rows})
     unnamed = table(copies)
     np.testing.assert_allclose(named["std_error"], one["std_error"], rtol=0.01)
+    np.testing.assert_allclose(named["effective_cases"], one["effective_cases"], rtol=0.01)
     np.testing.assert_allclose(unnamed["std_error"], one["std_error"] / np.sqrt(2), rtol=0.1)
 
 

@@ -5,7 +5,12 @@ import pytest
 from scipy.optimize import approx_fprime
 
 from relprev.inference.design import SamplingDesign
-from relprev.inference.moments import GroupMoments, group_moments, influence_functions
+from relprev.inference.moments import (
+    GroupMoments,
+    case_information,
+    group_moments,
+    influence_functions,
+)
 from relprev.inference.score import ScoreData, solve_score
 
 CONTRASTS = [(0, [1]), (2, [0]), (1, [0, 2])]
@@ -70,13 +75,53 @@ def test_recorded_equals_corrected_times_diagnosis_ratio():
 
 def test_effective_cases_of_two_groups_is_the_sum_of_mixing():
     data = random_data(K=2)
-    data = ScoreData(data.g, data.s, data.omega, data.propensity, data.risk, 0)
+    data = ScoreData(data.g, data.s, np.full(500, 1 / 500), data.propensity, data.risk, 0)
     theta = solve_score(data)
     moments = group_moments(data, theta, ("a", "b"), rows_design(data))
     tilted = data.propensity[data.s == 1] * np.exp(theta)
     share = tilted[:, 0] / tilted.sum(axis=1)
     expected = (share * (1 - share)).sum()
     assert moments.contrast(0, np.array([1])).effective_cases == pytest.approx(expected)
+
+
+def information(data, patient=None):
+    n = len(data.g)
+    design = SamplingDesign(np.arange(n), np.zeros(n, dtype=int), patient=patient)
+    return case_information(data, np.array([0.3, 0.0, -0.4]), design)[0]
+
+
+def repeated(data, rows, omega=None):
+    omega = data.omega[rows] if omega is None else omega
+    return ScoreData(
+        data.g[rows], data.s[rows], omega / omega.sum(), data.propensity[rows], data.risk[rows], 1
+    )
+
+
+def test_copies_of_a_patients_rows_carry_no_information():
+    data = random_data()
+    rows = np.repeat(np.arange(500), 50)
+    once, copies = information(data), information(repeated(data, rows), rows)
+    np.testing.assert_allclose(copies, once, rtol=1e-9, atol=1e-9)
+
+
+def test_weight_two_carries_the_information_of_a_patients_row_twice():
+    data = random_data()
+    patient = np.arange(500) // 2
+    rows = np.concatenate([np.arange(500), np.arange(100)])
+    weighted = repeated(data, np.arange(500), np.where(np.arange(500) < 100, 2.0, 1.0))
+    twice = repeated(data, rows, np.ones(600))
+    np.testing.assert_allclose(
+        information(weighted, patient), information(twice, patient[rows]), rtol=1e-9, atol=1e-9
+    )
+
+
+@pytest.mark.parametrize("visits", [1, 3])
+def test_weights_and_repeated_patients_never_add_information(visits):
+    data = random_data()
+    plain = information(repeated(data, np.arange(500), np.ones(500)))
+    less = plain - information(data, np.arange(500) // visits)
+    assert np.linalg.eigvalsh(less).min() > -1e-9
+    assert np.diag(less).min() > 0.1
 
 
 def test_influence_functions_have_mean_zero():

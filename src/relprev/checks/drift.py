@@ -100,7 +100,7 @@ def drift_test(
             "same risk everywhere, or a category has too few cases; use fewer features or broader "
             "categories"
         ) from None
-    informed = float(case_information(data, theta)[0].diagonal().min())
+    informed = float(case_information(data, theta, design)[0].diagonal().min())
     spare = max(min(df - count + 1, informed), 1.0)
     return DriftTest(
         drift=inverse @ T,

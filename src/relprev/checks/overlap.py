@@ -2,7 +2,8 @@
 
 The diagnosis-rate ratio is learnt from diagnosed rows whose symptoms occur in several
 groups. With pi*_g(x) the group mix of the diagnosed at x, a row tells pi* (1 - pi*) about
-group g. Summed over the diagnosed this is the effective number of informative cases;
+group g. Summed over the diagnosed this is the effective number of informative cases (a
+patient's rows counting once, see `relprev.inference.moments`); without weights and
 divided by what it would be if x said nothing about the group it is the mixing, between 0
 (symptoms name the group) and 1. Codes seen in one group only cannot be compared at all.
 """

@@ -62,6 +62,8 @@ class SamplingDesign:
     stratum : integer array of shape (n_psus,)
         Stratum number of every PSU.
     lonely : "fail", "adjust" or "certainty"
+    patient : integer array of shape (n,), optional
+        Patient of every row, by whom cases are counted. Default: every row is one.
 
     Notes
     -----
@@ -91,6 +93,7 @@ class SamplingDesign:
     psu: NDArray[np.integer[Any]]
     stratum: NDArray[np.integer[Any]]
     lonely: str = "fail"
+    patient: NDArray[np.integer[Any]] | None = None
 
     def __post_init__(self) -> None:
         if self.lonely not in LONELY:
@@ -119,18 +122,19 @@ class SamplingDesign:
         SamplingDesign
             Of all rows of the cohort.
         """
-        known = (cohort.gathered(name) for name in ("psus", "clusters"))
-        unit = next((values for values in known if values is not None), np.arange(cohort.n))
+        psus, clusters = cohort.gathered("psus"), cohort.gathered("clusters")
+        known = (values for values in (psus, clusters) if values is not None)
+        units, psu = numbered(next(known, np.arange(cohort.n)))
+        patient = clusters if clusters is None else psu if psus is None else numbered(clusters)[1]
         strata = cohort.gathered("strata")
-        units, psu = numbered(unit)
         if strata is None:
-            return cls(psu, np.zeros(len(units), dtype=np.int64), lonely)
+            return cls(psu, np.zeros(len(units), dtype=np.int64), lonely, patient)
         # A PSU number may be used again in another stratum: the pair is what counts.
         pair = numbered(strata)[1].astype(np.int64)
         pair *= len(units)
         pair += psu
         pairs, psu = numbered(pair)
-        return cls(psu, pairs // len(units), lonely)
+        return cls(psu, pairs // len(units), lonely, patient)
 
     def take(self, rows: NDArray[Any]) -> SamplingDesign:
         """The design of a domain: rows left out, their PSUs kept.
@@ -145,7 +149,8 @@ class SamplingDesign:
         SamplingDesign
             Of those rows.
         """
-        return replace(self, psu=self.psu[rows])
+        patient = None if self.patient is None else self.patient[rows]
+        return replace(self, psu=self.psu[rows], patient=patient)
 
     @cached_property
     def _found(self) -> NDArray[np.integer[Any]]:

@@ -18,12 +18,23 @@ complement), with estimated cases C_h = D_h e^{-theta_h} and sums over B written
 
 so the gradient of log C_B in log D_h is C_h / C_B, in theta_h it is - C_h / C_B, and
 likewise for D_B and P_B; the delta method gives the covariance of any contrasts.
+
+What the diagnosed tell about theta is counted in cases, of patients rather than rows. With
+I_i = diag(pi*) - pi* pi*' of a diagnosed row and a_u the weight of all diagnosed rows of its
+patient u,
+
+    V = sum_i omega_i I_i,    S = sum_i omega_i a_u(i) I_i,    information = V S^{-1} V,
+
+the inverse variance of theta if a patient's rows say all the same. It is sum_i I_i where
+every row has the same weight and is a patient, and less otherwise; a second copy of
+a patient's rows adds nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,7 +63,7 @@ class GroupMoments:
     covariance : array of shape (3K, 3K)
         Of (log_share, log_cases, theta) stacked.
     information : array of shape (K, K)
-        Sum over the diagnosed of diag(pi*) - pi* pi*': what they tell about theta.
+        What the diagnosed tell about theta, counted in cases.
     mixing : array of shape (K,)
         Information on theta_g over what it would be if x said nothing about the group.
     degrees_of_freedom : int
@@ -97,7 +108,7 @@ class GroupMoments:
         )
 
     def _effective_cases(self, group: int, others: NDArray[np.int64]) -> float:
-        """Diagnosed rows' information on a diagnosis-rate ratio, counted in cases.
+        """The diagnosed's information on a diagnosis-rate ratio, counted in cases.
 
         Versus one group it is 1 / variance of theta_a - theta_b when only the diagnosed
         count; versus the complement the sum of pi*_g (1 - pi*_g).
@@ -137,7 +148,7 @@ def group_moments(
     covariance = design.covariance_in_parts(
         data, _influence_functions, theta, share, cases, inverse_slope(data, theta)
     )
-    information, mixing = case_information(data, theta)
+    information, mixing = case_information(data, theta, design)
     return GroupMoments(
         names=names,
         log_share=np.log(share),
@@ -186,16 +197,49 @@ def _influence_functions(
         yield data.omega * (U @ row)
 
 
-def case_information(data: AnyScores, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Sum over the diagnosed of diag(pi*) - pi* pi*', shape (K, K), and the mixing, (K,)."""
-    count, sums, products = total(data.map(_mix, theta))
-    information = np.diag(sums) - products
+def case_information(
+    data: AnyScores, theta: FloatArray, design: SamplingDesign
+) -> tuple[FloatArray, FloatArray]:
+    """What the diagnosed tell about theta, shape (K, K), and the mixing, (K,)."""
+    count, sums, rows, V, S = total(data.map(_mix, theta, each=_patient_weights(data, design)))
+    information = V @ np.linalg.pinv(S, rcond=1e-12, hermitian=True) @ V
     share = sums / max(count, 1)
     most = count * share * (1 - share)
-    return information, np.diag(information) / np.maximum(most, 1e-300)
+    return information, np.diag(rows) / np.maximum(most, 1e-300)
 
 
-def _mix(data: ScoreData, theta: FloatArray) -> tuple[int, FloatArray, FloatArray]:
-    """Number of diagnosed, sum of pi* and of pi* pi*' over them."""
-    mix = tilted_propensity(data.propensity[data.s > 0.5], theta)
-    return len(mix), mix.sum(axis=0), mix.T @ mix
+def _mix(
+    data: ScoreData, of_patient: FloatArray | None, theta: FloatArray
+) -> tuple[int, FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Over the diagnosed: their number, the sum of pi*, and of I without weights, V and S."""
+    hit = data.s > 0.5
+    mix, omega = tilted_propensity(data.propensity[hit], theta), data.omega[hit]
+    both = omega * (omega if of_patient is None else of_patient)
+    sums = (_information(mix, weight) for weight in (np.ones(len(mix)), omega, both))
+    return len(mix), mix.sum(axis=0), *sums
+
+
+def _information(mix: FloatArray, weight: FloatArray) -> FloatArray:
+    """Weighted sum of diag(pi*) - pi* pi*'."""
+    weighted = mix * weight[:, None]
+    return np.diag(weighted.sum(axis=0)) - weighted.T @ mix
+
+
+def _patient_weights(data: AnyScores, design: SamplingDesign) -> list[FloatArray | None]:
+    """For the diagnosed of every part, the weight of all diagnosed rows of their patient."""
+    if design.patient is None:
+        return [None] * len(data.sizes)
+    patients = np.split(design.patient, np.cumsum(data.sizes)[:-1])
+    found = data.map(_diagnosed, each=patients)
+    patient, omega = (np.concatenate(column) for column in zip(*found, strict=True))
+    _, number = np.unique(patient, return_inverse=True)
+    weight = np.bincount(number, omega)[number]
+    return list(np.split(weight, np.cumsum([len(own) for own, _ in found])[:-1]))
+
+
+def _diagnosed(
+    data: ScoreData, patient: NDArray[np.integer[Any]]
+) -> tuple[NDArray[np.integer[Any]], FloatArray]:
+    """Patient and weight of every diagnosed row."""
+    hit = data.s > 0.5
+    return patient[hit], data.omega[hit]

@@ -2,8 +2,8 @@
 
 Intervals are symmetric on the log scale: exp(estimate +- t * std_error) with t the
 quantile of Student's t distribution. Its degrees of freedom are the design's (PSUs less
-strata), but no more than the effective number of informative cases where the interval
-rests on them: with few, the standard error is itself uncertain.
+strata), but no more than the effective number of informative cases, of patients, where the
+interval rests on them: with few, the standard error is itself uncertain.
 """
 
 from __future__ import annotations
