@@ -41,6 +41,8 @@ def test_callers_arrays_stay_writable():
         ({"weights": np.ones(5)}, "weights has shape"),
         ({"feature_names": ("x",)}, "1 names, X has 2 columns"),
         ({"group_names": ("a", "a")}, "a name twice"),
+        ({"group_names": ("a", "complement")}, "'complement'.*rename"),
+        ({"group_names": ("pairwise", "a")}, "'pairwise'.*rename"),
         ({"group_names": ("a",)}, "does not name"),
         ({"diagnosed": np.full(4, 2, np.uint8)}, "must be 0 or 1"),
         ({"X": Dense(np.empty((0, 2)))}, "0 rows"),

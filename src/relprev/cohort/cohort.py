@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from relprev.design import Design
 from relprev.errors import InvalidInputError
+from relprev.estimates import COMPLEMENT, PAIRWISE
 
 ROW_FIELDS = ("diagnosed", "groups", "weights", "clusters", "strata", "psus", "ids")
 
@@ -101,6 +102,12 @@ class Cohort:
             )
         if len(set(self.group_names)) != len(self.group_names):
             raise InvalidInputError("group_names has a name twice")
+        taken = [name for name in (COMPLEMENT, PAIRWISE) if name in self.group_names]
+        if taken:
+            raise InvalidInputError(
+                f"a group is named {taken[0]!r}, which means a comparison in versus=...; rename "
+                "the group"
+            )
         if int(self.groups.max()) >= len(self.group_names):
             raise InvalidInputError("groups has a number that group_names does not name")
         if int(self.diagnosed.max()) > 1:
