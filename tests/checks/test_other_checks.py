@@ -5,7 +5,7 @@ import pytest
 from matplotlib.axes import Axes
 from scipy import stats
 
-from relprev import PURPLE
+from relprev import PURPLE, as_cohort
 from relprev.checks import (
     agreement,
     check_calibration,
@@ -133,6 +133,28 @@ def test_overfitting_that_is_alike_in_all_groups_is_said_but_no_concern():
     assert (found.table["p_value"] < 0.05).any()
     assert slopes.max() < 0.9
     assert np.ptp(slopes) < 0.3
+
+
+def test_calibration_that_cannot_be_judged_has_no_p_value():
+    """Five hospitals and a slope in each of eight groups: no degrees of freedom are left."""
+    rng = np.random.default_rng(0)
+    n, K = 4000, 8
+    x = rng.random((n, 4)) < 0.3
+    s = rng.random(n) < 0.1 + 0.2 * x[:, 0]
+    cohort = as_cohort(
+        x.astype(float), s.astype(int), groups=np.arange(n) % K, psus=rng.integers(0, 5, n)
+    )
+    found = check_calibration(cohort, ONE)
+    assert np.isnan(found.p_value)
+    assert "cannot be judged" in found.effect
+
+
+def test_calibration_of_a_model_without_symptoms_cannot_be_judged():
+    """Predictions that differ between splits only: the slope was that of noise, with p = 1."""
+    found = check_calibration(make_cohort(n=5000)[0], PURPLE(lambdas=[10.0]))
+    assert np.isnan(found.p_value)
+    assert found.table[["slope", "p_value"]].isna().all(axis=None)
+    assert "cannot be judged" in found.effect
 
 
 def test_small_groups_are_named_but_not_drawn():

@@ -53,6 +53,7 @@ from relprev.partitions import total
 N_BINS = 5
 ROUNDOFF = 1e-14  # relative change of a loss that cannot be told from none
 PIECES = 4096  # of the range of logit p, to find the fifths
+FLAT = 1e-9  # range of logit p within a split, below which a model says the same of all rows
 MIN_ROWS = 500  # held-out rows of a group in a split, to be drawn
 
 
@@ -101,7 +102,7 @@ def check_calibration(
     return CheckResult(
         name="Calibration",
         verdict="concern" if p_value < 1 - level else "no concern",
-        effect=_words(tests, 1 - level) + note,
+        effect=_words(tests, 1 - level, p_value == p_value) + note,
         table=table,
         draw=_draw,
         statistic=statistic,
@@ -109,16 +110,21 @@ def check_calibration(
     )
 
 
-def _words(tests: pd.DataFrame, alpha: float) -> str:
+def _words(tests: pd.DataFrame, alpha: float, judged: bool) -> str:
     """How far the groups' slopes are apart, and whether all are off alike."""
     known = tests.dropna(subset=["slope"])
     if known.empty:
-        return "No group has enough diagnosed rows to judge."
+        return (
+            "Calibration cannot be judged: in every group too few are diagnosed or predictions "
+            "are the same for all, or there are too few sampling units."
+        )
     low, high = known["slope"].min(), known["slope"].max()
     words = (
         f"Slopes of the groups lie between {low:.2f} and {high:.2f}, intercepts between "
         f"{known['intercept'].min():.2f} and {known['intercept'].max():.2f} (1 and 0 expected)."
     )
+    if not judged:
+        words += " Whether slopes differ cannot be judged: too few groups or sampling units."
     off = known["p_value"] < alpha
     if off.any() and (low > 1 or high < 1):
         much, why = ("too extreme", "overfitted") if high < 1 else ("too flat", "underfitted")
@@ -211,12 +217,13 @@ def _recalibrations(rows: Rows, cohort: AnyCohort) -> tuple[pd.DataFrame, float,
     """Slope, intercept and test of every group; statistic and p-value of slopes' differences."""
     design = SamplingDesign.from_cohort(cohort, "adjust")
     count, diagnosed, weight = total(rows.map(_group_totals, cohort.n_groups))
-    able = np.flatnonzero((diagnosed > 0) & (diagnosed < count))
+    varies = np.max(rows.map(_spread, cohort.n_groups, _lowest(rows, cohort.n_groups)), axis=0)
+    able = np.flatnonzero((diagnosed > 0) & (diagnosed < count) & (varies > FLAT))
     head = pd.DataFrame({"group": cohort.group_names})
     columns = ["intercept", "slope", "statistic", "p_value"]
     df = design.degrees_of_freedom
     if df < 1 or not len(able):
-        return head.assign(**dict.fromkeys(columns, float("nan"))), float("nan"), 1.0
+        return head.assign(**dict.fromkeys(columns, float("nan"))), float("nan"), float("nan")
     fits = [(k, weight[k], *_logistic(rows, k, weight[k])) for k in able.tolist()]
     beta = np.array([fit[2] for fit in fits])
     V = design.covariance_in_parts(rows, _influences, fits)
@@ -224,17 +231,20 @@ def _recalibrations(rows: Rows, cohort: AnyCohort) -> tuple[pd.DataFrame, float,
     ideal = np.array([0.0, 1.0])
     found = [_wald(b - ideal, V[part, part], df) for b, part in zip(beta, own, strict=True)]
     tests = pd.DataFrame(np.column_stack([beta, found]), able, columns)
-    tests["p_value"] = holm(tests["p_value"].to_numpy())
+    tests["p_value"] = holm(tests["p_value"].to_numpy())  # all of them are known, or none
     apart = np.eye(len(able))[1:] - np.eye(len(able))[:1]
     between = _wald(apart @ beta[:, 1], apart @ V[1::2, 1::2] @ apart.T, df)
     return head.join(tests), *between
 
 
 def _wald(away: FloatArray, V: FloatArray, df: int) -> tuple[float, float]:
-    """F statistic of a vector with mean zero under the hypothesis, and its p-value."""
+    """F statistic of a vector with mean zero under the hypothesis, and its p-value.
+
+    Both are NaN where there is nothing to compare or too few degrees of freedom.
+    """
     q = len(away)
     if q == 0 or df < q:
-        return float("nan"), 1.0
+        return float("nan"), float("nan")
     statistic = float(away @ np.linalg.solve(V, away)) * (df - q + 1) / (q * df)
     return statistic, float(stats.f.sf(statistic, q, df - q + 1))
 
@@ -243,6 +253,24 @@ def _group_totals(rows: HeldOut, K: int) -> tuple[NDArray[Any], ...]:
     """By group: rows, diagnosed rows, weight."""
     hit = rows.s == 1
     return group_counts(rows.g, K), group_counts(rows.g[hit], K), group_sums(rows.g, rows.weight, K)
+
+
+def _lowest(rows: Rows, K: int) -> FloatArray:
+    """Smallest logit p by group and split, shape (K, splits)."""
+    return np.min(rows.map(_part_lowest, K), axis=0)
+
+
+def _part_lowest(rows: HeldOut, K: int) -> FloatArray:
+    out = np.full((K, N_SPLITS), np.inf)
+    np.minimum.at(out, (rows.g, rows.split), _logit(rows.p))
+    return out
+
+
+def _spread(rows: HeldOut, K: int, lowest: FloatArray) -> FloatArray:
+    """By group: how far logit p goes beyond the smallest of its split."""
+    out = np.zeros(K)
+    np.maximum.at(out, rows.g, _logit(rows.p) - lowest[rows.g, rows.split])
+    return out
 
 
 def _logistic(rows: Rows, group: int, weight: float) -> tuple[FloatArray, FloatArray]:
