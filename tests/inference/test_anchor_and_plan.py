@@ -1,7 +1,11 @@
 """Absolute rates from an outside value; precision before the study."""
 
+from copy import copy
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from scipy import stats
 from simulations.scenarios import SCENARIOS, draw
 
 from relprev.checks import check_overlap
@@ -53,13 +57,43 @@ def test_ratio_of_prevalences_is_the_relative_prevalence(fitted):
 
 def test_uncertain_anchor_widens_everything(fitted):
     exact = anchor(fitted, "a", diagnosis_rate=0.5, interval=(0.5, 0.5))
-    vague = anchor(fitted, "a", diagnosis_rate=0.5, interval=(0.3, 0.8))
+    vague = anchor(fitted, "a", diagnosis_rate=0.5, interval=(0.4, 0.6))
     assert (vague["prevalence_high"] > exact["prevalence_high"]).all()
 
 
 def test_impossible_anchor_warns(fitted):
     with pytest.warns(DataWarning, match="above 1 in a"):
         anchor(fitted, "b", diagnosis_rate=0.9, interval=(0.9, 0.9))
+
+
+def test_impossible_prevalence_warns(fitted):
+    """A diagnosis rate of 5% where more than 5% are recorded: more cases than patients."""
+    with pytest.warns(DataWarning, match="implies a prevalence above 1 in a, b"):
+        table = anchor(fitted, "a", diagnosis_rate=0.05, interval=(0.05, 0.05))
+    assert (table["prevalence"] > 1).all()
+
+
+def test_interval_that_reaches_above_one_warns(fitted):
+    with pytest.warns(DataWarning, match="interval of the prevalence reaches above 1 in b"):
+        table = anchor(fitted, "a", diagnosis_rate=0.5, interval=(0.2, 0.8))
+    assert (table["prevalence"] < 1).all()
+
+
+def test_few_informative_cases_widen_the_anchored_intervals(fitted):
+    few = copy(fitted)
+    few.moments_ = replace(fitted.moments_, information=fitted.moments_.information * 1e-2)
+    cases = few.moments_.contrast(1, np.array([0])).effective_cases
+    assert cases < 30
+    wide, narrow = (
+        anchor(found, "a", diagnosis_rate=0.5, interval=(0.5, 0.5)).set_index("group")
+        for found in (few, fitted)
+    )
+    half = np.log(wide["diagnosis_rate_high"] / wide["diagnosis_rate"])
+    error = fitted.moments_.covariance[-2:, -2:]
+    theta = np.array([1.0, -1.0])
+    expected = stats.t.ppf(0.975, cases) * np.sqrt(theta @ error @ theta)
+    assert half["b"] == pytest.approx(expected)
+    assert wide.loc["a"].tolist() == pytest.approx(narrow.loc["a"].tolist())
 
 
 @pytest.mark.parametrize(

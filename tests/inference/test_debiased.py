@@ -8,9 +8,10 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
 from relprev import as_cohort
+from relprev.checks import sensitivity
 from relprev.errors import DataWarning, InvalidInputError, TooFewCasesError
 from relprev.estimates import COLUMNS
-from relprev.inference import DebiasedPURPLE, SamplingDesign
+from relprev.inference import DebiasedPURPLE, SamplingDesign, anchor
 from relprev.inference.folds import make_folds
 
 FAST = {"strengths": (3.0,), "lambdas": 1e-4, "folds": 3}
@@ -269,6 +270,23 @@ def test_group_told_apart_by_its_symptoms_is_withheld():
     assert np.isnan(found.loc["c", "estimate"])
     assert "almost completely apart" in found.loc["c", "sentence"]
     assert np.isfinite(found.loc["b", "estimate"])
+
+
+def test_withheld_group_has_no_number_anywhere():
+    data, _ = make()
+    marker = sp.csr_array((data["groups"] == "c").astype(float)[:, None])
+    with pytest.warns(DataWarning, match="completely apart"):
+        fitted = DebiasedPURPLE(**FAST).fit(
+            **(data | {"X": sp.hstack([data["X"], marker], format="csr")})
+        )
+    assert fitted.diagnosis_ratios_.isna().to_dict() == {"a": False, "b": False, "c": True}
+    table = anchor(fitted, "a", diagnosis_rate=0.2, interval=(0.2, 0.2)).set_index("group")
+    assert table.loc["c"].isna().all()
+    assert table.loc[["a", "b"]].notna().all(axis=None)
+    with pytest.raises(InvalidInputError, match="group='c' has no estimate"):
+        anchor(fitted, "c", diagnosis_rate=0.5, interval=(0.5, 0.5))
+    with pytest.raises(InvalidInputError, match="versus='c' has no estimate"):
+        sensitivity(fitted, "a", "c")
 
 
 def test_lonely_psu_stops_the_fit_unless_a_policy_is_chosen():

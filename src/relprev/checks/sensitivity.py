@@ -48,7 +48,7 @@ def sensitivity(
     ----------
     fitted : DebiasedPURPLE
     group, versus : str
-        Names of two groups.
+        Names of two groups that have an estimate.
     alpha : sequence of float
         Factors between the two groups' p(y=1|x).
     gamma : sequence of float
@@ -122,7 +122,7 @@ def _check(
     fitted: DebiasedPURPLE, group: str, versus: str, alpha: Sequence[float],
     gamma: Sequence[float], false_positives: Sequence[float],
 ) -> None:  # fmt: skip
-    known = fitted.moments_.names
+    known = fitted.moments_.estimated
     for name, value in (("group", group), ("versus", versus)):
         if value not in known:
             raise InvalidInputError(f"{name}={value!r} has no estimate; groups that have: {known}")

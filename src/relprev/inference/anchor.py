@@ -5,7 +5,8 @@ The data give ratios only. If the diagnosis rate of one group a is known from el
     c_g = c_a exp(theta_g - theta_a),    p(y=1|g) = mu_g / c_g,
 
 and if its prevalence is, c_a = mu_a / p(y=1|a). On the log scale the outside value's own
-variance is added to that of the data (delta method), the two being independent.
+variance is added to that of the data (delta method), the two being independent. Degrees of
+freedom are those of `relprev.inference.result`.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from scipy import stats
 
 from relprev.errors import DataWarning, InvalidInputError
 from relprev.inference.debiased import DebiasedPURPLE
+from relprev.inference.moments import GroupMoments
 
 
 def anchor(
@@ -47,7 +49,8 @@ def anchor(
     Returns
     -------
     pandas.DataFrame
-        One row a group: ``diagnosis_rate`` and ``prevalence``, each with ``_low`` and ``_high``.
+        One row a group: ``diagnosis_rate`` and ``prevalence``, each with ``_low`` and ``_high``;
+        NaN for groups without an estimate.
 
     Notes
     -----
@@ -65,17 +68,18 @@ def anchor(
     """
     value = _outside_value(diagnosis_rate, prevalence, interval)
     moments = fitted.moments_
-    if group not in moments.names:
+    if group not in moments.estimated:
         raise InvalidInputError(
-            f"group={group!r} has no estimate; groups that have: {moments.names}"
+            f"group={group!r} has no estimate; groups that have: {moments.estimated}"
         )
     assert interval is not None
     quantile = float(stats.norm.ppf(0.5 + level / 2))
     own_variance = (np.log(interval[1] / interval[0]) / (2 * quantile)) ** 2
     K, a = len(moments.names), moments.names.index(group)
-    quantile_t = float(stats.t.ppf(0.5 + level / 2, moments.degrees_of_freedom))
     rows = []
-    for g, name in enumerate(moments.names):
+    for name in moments.estimated:
+        g = moments.names.index(name)
+        quantile_t = float(stats.t.ppf(0.5 + level / 2, _degrees_of_freedom(moments, g, a)))
         rate = np.zeros(3 * K)  # gradient of log c_g in (log P, log D, theta)
         rate[2 * K + g] += 1.0
         rate[2 * K + a] -= 1.0
@@ -97,8 +101,16 @@ def anchor(
                     f"{key}_high": np.exp(middle + quantile_t * spread)}  # fmt: skip
         rows.append(row)
     table = pd.DataFrame(rows)
-    _warn_if_impossible(table)
-    return table
+    _warn_if_impossible(table, group, "prevalence" if prevalence else "diagnosis_rate")
+    return table.set_index("group").reindex(list(fitted.groups_)).rename_axis("group").reset_index()
+
+
+def _degrees_of_freedom(moments: GroupMoments, group: int, anchored: int) -> float:
+    """Of the design; no more than the cases that tell two groups' diagnosis rates apart."""
+    if group == anchored:
+        return moments.degrees_of_freedom
+    cases = moments.contrast(group, np.array([anchored])).effective_cases
+    return min(moments.degrees_of_freedom, max(cases, 1.0))
 
 
 def _outside_value(
@@ -121,12 +133,24 @@ def _outside_value(
     return value
 
 
-def _warn_if_impossible(table: pd.DataFrame) -> None:
-    above = table.loc[table["diagnosis_rate"] > 1, "group"]
-    if len(above):
-        warnings.warn(
-            f"the outside value implies a diagnosis rate above 1 in {', '.join(above)}: it does "
-            "not fit the data, or an assumption fails",
-            DataWarning,
-            stacklevel=3,
-        )
+def _warn_if_impossible(table: pd.DataFrame, anchored: str, given: str) -> None:
+    for key in ("diagnosis_rate", "prevalence"):
+        words = key.replace("_", " ")
+        above = table[key] > 1
+        outside = (table["group"] == anchored) & (key == given)
+        reaches = (table[f"{key}_high"] > 1) & ~above & ~outside
+        if above.any():
+            _warn(
+                f"implies a {words} above 1 in {', '.join(table.loc[above, 'group'])}: it does not "
+                "fit the data, or an assumption fails"
+            )
+        if reaches.any():
+            _warn(
+                f"leaves room for impossible values: the interval of the {words} reaches above 1 "
+                f"in {', '.join(table.loc[reaches, 'group'])}; a more exact outside value or more "
+                "cases would narrow it"
+            )
+
+
+def _warn(words: str) -> None:
+    warnings.warn(f"the outside value {words}", DataWarning, stacklevel=4)

@@ -51,7 +51,7 @@ from relprev.inference.nuisance import (
     score_data,
 )
 from relprev.inference.propensity import STRENGTHS
-from relprev.inference.result import FEW_CASES, MIN_MIXING, InferredPrevalence, infer
+from relprev.inference.result import FEW_CASES, InferredPrevalence, infer
 from relprev.inference.score import ScoreData, solve_score
 from relprev.model.likelihood import AnyProblem, Parameters, Problem, problem_of
 from relprev.model.path import Lambdas, grid
@@ -101,6 +101,8 @@ class DebiasedPURPLE(BaseEstimator):
         The reference group.
     n_features_in_ : int
         Number of features, as in scikit-learn.
+    n_rows_in_ : int
+        Number of rows given to ``fit``, in the domain or not.
     diagnosis_ratios_ : pandas.Series
         Diagnosis rate of every group over the reference group's; NaN where withheld.
     moments_ : GroupMoments
@@ -397,9 +399,13 @@ class DebiasedPURPLE(BaseEstimator):
         self._recorded = np.array([weight, recorded])
 
     def _remember(self, cohort: AnyCohort) -> None:
-        self.n_features_in_ = cohort.n_cols
+        self.n_features_in_, self.n_rows_in_ = cohort.n_cols, cohort.n
         self.reference_ = self.moments_.names[self.score_data_.reference]
-        ratios = pd.Series(np.exp(self.moments_.theta), index=list(self.moments_.names))
+        known = self.moments_.has_estimate
+        shown = known & known[self.score_data_.reference]
+        ratios = pd.Series(
+            np.where(shown, np.exp(self.moments_.theta), np.nan), index=list(self.moments_.names)
+        )
         self.diagnosis_ratios_ = ratios.reindex(list(self.groups_)).rename("diagnosis_ratio")
 
 
@@ -418,7 +424,7 @@ def _n_patients(cohort: AnyCohort) -> int:
 
 def _warn_if_thin(moments: GroupMoments) -> None:
     cases = np.diag(moments.information)
-    apart = moments.mixing < MIN_MIXING
+    apart = ~moments.has_estimate
     thin = ~apart & (cases < FEW_CASES / 2)
     for which, words in (
         (apart, "x tells these groups almost completely apart, so their estimates are withheld"),

@@ -51,6 +51,8 @@ from relprev.inference.score import (
 )
 from relprev.partitions import total
 
+MIN_MIXING = 0.05  # below this, estimates would rest on the risk model alone
+
 
 @dataclass(frozen=True)
 class GroupMoments:
@@ -78,6 +80,18 @@ class GroupMoments:
     information: FloatArray
     mixing: FloatArray
     degrees_of_freedom: int
+
+    @property
+    def has_estimate(self) -> NDArray[np.bool_]:
+        """Groups whose estimates are not withheld, shape (K,)."""
+        return self.mixing >= MIN_MIXING
+
+    @property
+    def estimated(self) -> tuple[str, ...]:
+        """Names of the groups whose estimates are not withheld."""
+        return tuple(
+            name for name, known in zip(self.names, self.has_estimate, strict=True) if known
+        )
 
     def contrast(self, group: int, others: NDArray[np.int64]) -> Contrast:
         """The decomposition of one group's prevalence over that of a set of others."""

@@ -26,7 +26,6 @@ EXTRA_COLUMNS = (
     "std_error", "p_value", "observed_ci_low", "observed_ci_high", "diagnosis_ci_low",
     "diagnosis_ci_high", "effective_cases", "degrees_of_freedom", "sentence",
 )  # fmt: skip
-MIN_MIXING = 0.05  # below this, estimates would rest on the risk model alone
 FEW_CASES = 20.0  # effective informative cases below which a sentence says so
 N_DRAWS = 100_000
 SAME = 1e-9  # |correlation| this close to 1 is one hypothesis
@@ -111,8 +110,8 @@ class InferredPrevalence(RelativePrevalence):
             an estimate or a standard error, which do not count for the others.
         """
         table = self.to_frame()
-        finite = np.isfinite(table[["estimate", "std_error", "p_value"]]).all(axis=1)
-        known = np.flatnonzero(finite & (table["std_error"] > 0))
+        values = table[["estimate", "p_value", "std_error"]].to_numpy(dtype=float)
+        known = np.flatnonzero(np.isfinite(values).all(axis=1) & (values[:, 2] > 0))
         if method not in ("max-t", "holm"):
             raise InvalidInputError(f"method must be 'max-t' or 'holm', got {method!r}")
         out = table[["group", "versus", "estimate"]].assign(
@@ -207,7 +206,7 @@ def infer(
     """
     if not 0 < level < 1:
         raise InvalidInputError(f"level must be between 0 and 1, got {level}")
-    position = {name: k for k, name in enumerate(moments.names) if moments.mixing[k] >= MIN_MIXING}
+    position = {name: moments.names.index(name) for name in moments.estimated}
     rows: list[dict[str, Any]] = []
     gradients = []
     for g, h in contrasts(names, versus):

@@ -20,7 +20,6 @@ from relprev.design.base import FloatArray
 from relprev.estimates import COMPLEMENT, PAIRWISE
 from relprev.groups import numbered
 from relprev.inference import DebiasedPURPLE
-from relprev.inference.result import MIN_MIXING
 from relprev.model import PURPLE
 from relprev.study.options import CheckName, InferenceOptions, Method
 from relprev.study.store import Outcome
@@ -102,12 +101,11 @@ class Variable:
     def _left_out(self) -> dict[str, str]:
         """Groups without a debiased estimate, and why."""
         moments = self.debiased.moments_
-        mixing = dict(zip(moments.names, moments.mixing, strict=True))
         reasons = {}
         for name in self.cohort.group_names:
-            if name not in mixing:
+            if name not in moments.names:
                 reasons[name] = "too few patients are diagnosed"
-            elif mixing[name] < MIN_MIXING:
+            elif name not in moments.estimated:
                 reasons[name] = "symptoms tell this group almost completely apart"
         return reasons
 
