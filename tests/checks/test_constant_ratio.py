@@ -85,6 +85,21 @@ def test_wrong_by_is_refused(steady, by):
         check_constant_ratio(steady[2], by)
 
 
+@pytest.mark.parametrize("length", [19_999, 20_001])
+def test_categories_of_another_table_are_refused(steady, length):
+    with pytest.raises(InvalidInputError, match=f"20,000 rows.*got {length:,}"):
+        check_constant_ratio(steady[2], np.arange(length) % 3)
+
+
+def test_categories_name_all_rows_given_to_fit_not_those_of_the_domain(steady):
+    cohort, inside = steady[0], np.arange(20_000) < 15_000
+    fitted = DebiasedPURPLE(m=None, strengths=(3.0,)).fit(cohort, domain=inside)
+    category = np.arange(20_000) % 3
+    assert len(check_constant_ratio(fitted, category).table) == 2
+    with pytest.raises(InvalidInputError, match="got 15,000"):
+        check_constant_ratio(fitted, category[inside])
+
+
 @pytest.mark.slow
 def test_size_is_near_nominal():
     rejected = [

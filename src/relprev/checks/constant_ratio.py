@@ -153,9 +153,13 @@ def _categories(
     labels: NDArray[Any], fitted: DebiasedPURPLE
 ) -> tuple[Functions, list[str], FloatArray]:
     """Indicators of all categories but the one with most cases."""
-    rows = fitted.rows_
-    if labels.ndim != 1 or len(labels) <= int(rows.max()):
-        raise InvalidInputError("by must name a category for each row given to fit")
+    rows, given = fitted.rows_, fitted.n_rows_in_
+    if labels.shape != (given,):
+        got = f"{len(labels):,}" if labels.ndim == 1 else f"shape {labels.shape}"
+        raise InvalidInputError(
+            f"by must name a category for each of the {given:,} rows given to fit, got {got}; "
+            "with a domain, rows outside it need one too"
+        )
     names, code = np.unique(labels[rows].astype(str), return_inverse=True)
     if not 2 <= len(names) <= MAX_CATEGORIES:
         raise InvalidInputError(
