@@ -180,11 +180,13 @@ def test_sentence_that_speaks_of_ratios_only_is_kept():
         "ci_high": 1.9, "std_error": 0.1, "z": 0.7, "p_value": 0.5,
     })  # fmt: skip
     found = replace(
-        check("agreement", table, "Furthest apart for c: 1.40 and 1.50."), statistic=0.7
-    )
+        check("agreement", table, "Furthest apart for c: 1.40 and 1.50."),
+        statistic=0.7, p_value=0.5,
+    )  # fmt: skip
     seen = shown(variable(groups=SMALL, checks=[found])).checks[0]
     assert seen.effect == found.effect
     assert np.isnan(seen.statistic)
+    assert np.isnan(seen.p_value)
     assert seen.table.set_index("group").loc["c", ["std_error", "z", "p_value"]].isna().all()
 
 

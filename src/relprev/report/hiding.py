@@ -120,6 +120,8 @@ def _hidden_check(check: CheckResult, groups: set[str]) -> CheckResult:
         table, named = _hidden_shares(table)
     table, more = _hidden_rows(table, groups)
     named |= more
+    if check.p_value in _lost(check.table, table, "p_value"):
+        check = replace(check, p_value=float("nan"))
     said = [name for name in sorted(named) if name in check.effect]
     if not said:
         return replace(check, table=table)
@@ -127,6 +129,13 @@ def _hidden_check(check: CheckResult, groups: set[str]) -> CheckResult:
     if set(COUNTS) & set(table):  # the sentence may speak of people
         effect = f"About {', '.join(said)}: {HIDDEN_WORDS}."
     return replace(check, table=table, effect=effect, statistic=nan, interval=(nan, nan))
+
+
+def _lost(before: pd.DataFrame, after: pd.DataFrame, column: str) -> set[float]:
+    """Values of a column that were hidden."""
+    if column not in after:
+        return set()
+    return set(before.loc[after[column].isna().to_numpy(), column].dropna())
 
 
 def _hidden_rows(table: pd.DataFrame, groups: set[str]) -> tuple[pd.DataFrame, set[str]]:
