@@ -124,6 +124,19 @@ def test_weights_and_repeated_patients_never_add_information(visits):
     assert np.diag(less).min() > 0.1
 
 
+def test_few_patients_who_come_often_are_few_cases():
+    """Five patients with twenty diagnosed visits each, beside 2,000 single cases alike."""
+    group = np.repeat([0, 1], [100, 2_000])
+    patient = np.concatenate([np.arange(100) // 20, 5 + np.arange(2_000)])
+    share = np.tile([100 / 2_100, 2_000 / 2_100], (2_100, 1))
+    rows, ones = np.ones(2_100) / 2_100, np.ones(2_100, dtype=np.uint8)
+    data = ScoreData(group.astype(np.uint8), ones, rows, share, np.zeros(2_100), 1)
+    for of_row, expected in ((patient, 5.0), (np.arange(2_100), 100 * 2_000 / 2_100)):
+        design = SamplingDesign(np.arange(2_100), np.zeros(2_100, dtype=int), patient=of_row)
+        found = case_information(data, np.zeros(2), design)[0]
+        assert found[0, 0] == pytest.approx(expected)
+
+
 def test_influence_functions_have_mean_zero():
     data = random_data()
     for column in influence_functions(data, solve_score(data)):

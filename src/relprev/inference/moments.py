@@ -27,7 +27,9 @@ patient u,
 
 the inverse variance of theta if a patient's rows say all the same. It is sum_i I_i where
 every row has the same weight and is a patient, and less otherwise; a second copy of
-a patient's rows adds nothing.
+a patient's rows adds nothing. Nor can it be more than the group's own diagnosed patients,
+(sum omega)^2 / sum omega a_u over its diagnosed rows: those of other groups, who look like them,
+do not make up for one who comes twenty times.
 """
 
 from __future__ import annotations
@@ -215,22 +217,25 @@ def case_information(
     data: AnyScores, theta: FloatArray, design: SamplingDesign
 ) -> tuple[FloatArray, FloatArray]:
     """What the diagnosed tell about theta, shape (K, K), and the mixing, (K,)."""
-    count, sums, rows, V, S = total(data.map(_mix, theta, each=_patient_weights(data, design)))
+    found = data.map(_mix, theta, each=_patient_weights(data, design))
+    count, sums, own, own_both, rows, V, S = total(found)
     information = V @ np.linalg.pinv(S, rcond=1e-12, hermitian=True) @ V
+    patients = own**2 / np.maximum(own_both, 1e-300)
+    most = np.sqrt(np.minimum(1.0, patients / np.maximum(np.diag(information), 1e-300)))
+    information *= np.outer(most, most)
     share = sums / max(count, 1)
     most = count * share * (1 - share)
     return information, np.diag(rows) / np.maximum(most, 1e-300)
 
 
-def _mix(
-    data: ScoreData, of_patient: FloatArray | None, theta: FloatArray
-) -> tuple[int, FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Over the diagnosed: their number, the sum of pi*, and of I without weights, V and S."""
-    hit = data.s > 0.5
+def _mix(data: ScoreData, of_patient: FloatArray | None, theta: FloatArray) -> tuple[Any, ...]:
+    """Over the diagnosed: number, sum of pi*, sums by group of omega and omega a_u, I, V and S."""
+    hit, K = data.s > 0.5, data.n_groups
     mix, omega = tilted_propensity(data.propensity[hit], theta), data.omega[hit]
     both = omega * (omega if of_patient is None else of_patient)
+    own = (group_sums(data.g[hit], weight, K) for weight in (omega, both))
     sums = (_information(mix, weight) for weight in (np.ones(len(mix)), omega, both))
-    return len(mix), mix.sum(axis=0), *sums
+    return len(mix), mix.sum(axis=0), *own, *sums
 
 
 def _information(mix: FloatArray, weight: FloatArray) -> FloatArray:
