@@ -162,3 +162,44 @@ def test_a_malformed_line_is_located_but_not_quoted(tmp_path):
     with pytest.raises(InvalidInputError, match=r"line 5") as caught:
         read_tables(file, code=["dx1"], version="ICD10", **NAMES)
     assert "secret" not in str(caught.value)
+
+
+R_TABLE = """\
+"id","who","years","gender","w","area","dx1","dx2"
+7,1,20,"female",1.5,"north","T74.11XA","R10.2"
+8,1,NA,NA,NA,NA,"R51",NA
+9,2,40,"M",2.5," NA ",.,NaN
+"""
+
+
+def test_missing_values_of_r_and_stata_are_no_data(tmp_path):
+    """R's write.csv writes NA for a missing value; it became a group and a symptom."""
+    file = tmp_path / "visits.csv"
+    file.write_text(R_TABLE)
+    source = read_tables(file, code=["dx1", "dx2"], version="ICD10", **NAMES)
+    assert source.query("SELECT patient, age, sex, weight, area FROM visits ORDER BY visit") == [
+        ("1", 20, "F", 1.5, "north"), ("1", None, None, None, None), ("2", 40, "M", 2.5, None),
+    ]  # fmt: skip
+    assert source.query("SELECT visit, code FROM codes ORDER BY ALL") == [
+        (0, "R102"), (0, "T7411XA"), (1, "R51"),
+    ]  # fmt: skip
+
+
+def test_missing_values_in_a_table_of_codes(tmp_path):
+    visits, codes = tmp_path / "visits.csv", tmp_path / "codes.tsv"
+    visits.write_text(R_TABLE)
+    codes.write_text("id\tcode\tv\n7\tR51\t10\n8\tNA\tNA\n9\tI10\t10\n")
+    source = read_tables(visits, codes, code="code", version="v", **NAMES)
+    assert source.query("SELECT visit, code FROM codes ORDER BY ALL") == [(0, "R51"), (2, "I10")]
+
+
+def test_a_group_may_be_called_na(tmp_path):
+    file = tmp_path / "visits.csv"
+    file.write_text("id,area,dx\n1,NA,R51\n2,-9,R51\n3,x,\n")
+    for missing, expected in (([], ["NA", "-9", "x"]), (["-9"], ["NA", None, "x"])):
+        source = read_tables(
+            file, visit_id="id", code=["dx"], version="ICD10", attributes=["area"], missing=missing
+        )
+        assert [area for (area,) in source.query("SELECT area FROM visits ORDER BY visit")] == (
+            expected
+        )

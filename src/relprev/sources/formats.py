@@ -99,11 +99,13 @@ def load_table(
     name: str,
     columns: Sequence[str] | None = None,
     optional: Sequence[str] = (),
+    missing: Sequence[str] = (),
 ) -> Fingerprint:
     """Read a file with named columns into the DuckDB table ``name``; return its fingerprint.
 
     Text columns stay text; columns of CSV files are all text. ``columns`` must be there
-    (in any case), ``optional`` may be; only these are kept. Without ``columns``: all.
+    (in any case), ``optional`` may be; only these are kept. Without ``columns``: all. Of CSV
+    files the texts ``missing`` become NULL.
     """
     with unpacked(path) as file, reading(path.name):
         lower = file.name.lower()
@@ -111,6 +113,12 @@ def load_table(
         if delimiter is not None:
             names = first_row(file, delimiter)
             relation = csv_relation(file, names, header=True, delimiter=delimiter)
+            if missing:
+                texts = ", ".join(map(quoted, missing))
+                relation = (
+                    f"(SELECT CASE WHEN trim(COLUMNS(*)) NOT IN ({texts}) THEN COLUMNS(*) END "
+                    f"FROM {relation})"
+                )
         elif lower.endswith((".parquet", ".pq")):
             relation = f"read_parquet({quoted(str(file))})"
         elif lower.endswith(STATISTICS_FILES):

@@ -28,6 +28,7 @@ from relprev.sources.source import (
 from relprev.sources.statistics_files import make_whole
 
 VERSIONS = ("ICD9", "ICD10", "SNOMED")
+MISSING = ("NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", ".")
 SEX_WORDS = {"F": ("f", "female", "woman"), "M": ("m", "male", "man")}
 
 
@@ -48,6 +49,7 @@ def read_tables(
     year: str | None = None,
     role: str | None = None,
     attributes: Sequence[str] = (),
+    missing: Sequence[str] = MISSING,
 ) -> Source:
     """Read visits and codes from any two tables, or from one wide table.
 
@@ -71,6 +73,9 @@ def read_tables(
         Column of ``codes``.
     attributes : list of str
         Further columns of ``visits`` for groups and features.
+    missing : list of str
+        Texts that stand for a missing value in CSV and TSV files, as blank text does everywhere.
+        Default: NA, N/A, n/a, #N/A, NaN, nan, NULL, null and a point.
 
     Returns
     -------
@@ -93,7 +98,7 @@ def read_tables(
     wanted = [visit_id, *(column for column in named.values() if column), *attributes]
     if codes is None:
         wanted += [*code_columns, *own_columns]
-    data = [_load(connection, visits, "raw_visits", wanted)]
+    data = [_load(connection, visits, "raw_visits", wanted, missing)]
     require_unique(connection, "raw_visits", identifier(visit_id))
     _make_visits(connection, visit_id, named, attributes)
     if codes is None:
@@ -104,26 +109,30 @@ def read_tables(
         if len(code_columns) != 1:
             raise InvalidInputError("code: with a codes table give one column, not several")
         wanted = [visit_id, *code_columns, *own_columns, *([role] if role else [])]
-        data.append(_load(connection, codes, "raw_codes", wanted))
+        data.append(_load(connection, codes, "raw_codes", wanted, missing))
         _refuse_decimals(connection, "raw_codes", code_columns)
         _refuse_strangers(connection, visit_id)
     version_sql = f"{identifier(version)}::VARCHAR" if own_columns else quoted(version)
-    _name_versions(connection, version_sql)
+    _name_versions(connection, version_sql, code_columns[0])
     _make_codes(connection, visit_id, code_columns[0], version_sql, role)
     return Source("tables", connection, details={"data": data})
 
 
 def _load(
-    connection: duckdb.DuckDBPyConnection, table: Any, name: str, columns: list[str]
+    connection: duckdb.DuckDBPyConnection,
+    table: Any,
+    name: str,
+    columns: list[str],
+    missing: Sequence[str],
 ) -> Fingerprint:
     columns = list(dict.fromkeys(columns))
     if isinstance(table, str | Path):
-        file = load_table(connection, require_file(table, name), name, columns)
+        file = load_table(connection, require_file(table, name), name, columns, missing=missing)
         make_whole(connection, name)
         return file
-    missing = [column for column in columns if column not in table.columns]
-    if missing:
-        raise InvalidInputError(f"{name} lacks the columns {', '.join(missing)}")
+    lacking = [column for column in columns if column not in table.columns]
+    if lacking:
+        raise InvalidInputError(f"{name} lacks the columns {', '.join(lacking)}")
     if isinstance(table, pd.DataFrame):
         table = table[columns].copy()  # DuckDB cannot read a view with its rows reversed
     connection.register("frame", table)
@@ -226,10 +235,11 @@ def _make_codes(
     """)
 
 
-def _name_versions(connection: duckdb.DuckDBPyConnection, version_sql: str) -> None:
-    """Table ``versions``: how every raw version is called here; none may be missing."""
+def _name_versions(connection: duckdb.DuckDBPyConnection, version_sql: str, code: str) -> None:
+    """Table ``versions``: how every raw version is called here; no code may lack one."""
     found = connection.execute(
-        f"SELECT DISTINCT {version_sql} FROM raw_codes ORDER BY 1"
+        f"SELECT DISTINCT {version_sql} FROM raw_codes "
+        f"WHERE trim({identifier(code)}::VARCHAR) <> '' ORDER BY 1"
     ).fetchall()
     raw = [value for (value,) in found]
     if None in raw or "" in raw:
