@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import re
 
+import numpy as np
 import pandas as pd
 import pytest
 from typer.testing import CliRunner
@@ -99,6 +100,40 @@ def test_check_says_what_would_stop_the_study(tmp_path):
     assert result.exit_code == 2
     assert "single primary sampling unit" in result.stderr
     assert "Ready" not in result.output
+
+
+def with_a_small_ward(folder, diagnosed_visits=3):
+    """The study with a ward "Tiny" that has one diagnosed patient, with several visits."""
+    file = write_tables(folder)
+    visits, codes = (pd.read_csv(folder / f"{name}.csv") for name in ("visits", "codes"))
+    tiny = np.arange(10_000, 10_030)
+    person = np.where(tiny < 10_000 + diagnosed_visits, 5000, tiny)
+    more = pd.DataFrame({"visit": tiny, "person": person, "ward": "T", "sex": "F", "age": 40})
+    pd.concat([visits, more]).to_csv(folder / "visits.csv", index=False)
+    sick = pd.DataFrame({"visit": tiny[:diagnosed_visits], "code": "R52.1"})
+    other = pd.DataFrame({"visit": tiny, "code": "A01"})
+    pd.concat([codes, sick, other]).to_csv(folder / "codes.csv", index=False)
+    file.write_text(TABLES.replace('South = ["S"]', 'South = ["S"]\nTiny = ["T"]'))
+    return file
+
+
+def test_check_says_that_one_small_group_takes_all_estimates(tmp_path):
+    """Three visits of one diagnosed patient are too few: compared as patients, not visits."""
+    file = with_a_small_ward(tmp_path)
+    result = invoke("check", file)
+    assert result.exit_code == 0
+    assert "Tiny has too few diagnosed patients for a debiased estimate" in result.stderr
+    assert "no group gets one" in result.stderr
+    estimates = Study.from_toml(file).run(verbose=False).report.variables[0].estimates
+    assert estimates["debiased"]["estimate"].isna().all()
+    text = file.read_text()
+    file.write_text(text.replace("[estimate]", '[estimate]\nversus = "pairwise"'))
+    assert "comparisons with it get none" in invoke("check", file).stderr
+    file.write_text(text.replace('["debiased", "purple"]', '["purple"]'))
+    result = invoke("check", file)
+    assert (result.exit_code, "in Tiny to choose the penalty" in result.stderr) == (2, True)
+    assert "debiased" not in result.stderr
+    assert "Tiny" in refused("run", file, "--out", tmp_path / "out", "--quiet")
 
 
 def test_schema_is_json():

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from relprev.cohort import AnyCohort, BuiltCohort
@@ -73,7 +74,7 @@ def inspect_study(study: Study) -> Inspection:
                     )
                 )  # fmt: skip
                 words[name] = _words(cohort)
-                notes += _notes(name, item, cohort)
+                notes += _notes(name, item, cohort, study)
                 problems += _problems(name, cohort, study)
     return Inspection(source.name, codes, tuple(variables), words, tuple(notes), tuple(problems))
 
@@ -105,22 +106,59 @@ def _words(cohort: AnyCohort) -> str:
     return ", ".join(words)
 
 
-def _notes(name: str, item: BuiltCohort, cohort: AnyCohort) -> list[str]:
+def _notes(name: str, item: BuiltCohort, cohort: AnyCohort, study: Study) -> list[str]:
     notes = [f"{name}: {group} is left out, {why}" for group, why in item.left_out.items()]
-    counts = groups_table(cohort)
-    return notes + [
-        f"{name}: {group} has too few diagnosed visits for an estimate"
-        for group in counts.loc[counts["n_diagnosed"] < MIN_PATIENTS, "group"]
-    ]
+    patients = diagnosed_patients(cohort)
+    thin = [group for group, n in patients.items() if n < MIN_PATIENTS]
+    if thin and len(patients) - len(thin) >= 2 and "debiased" in study.estimate.methods:
+        has = "have" if len(thin) > 1 else "has"
+        notes.append(
+            f"{name}: {listed(thin)} {has} too few diagnosed {_units(cohort)} for a "
+            f"debiased estimate; {_consequence(thin, Variable(study, name, cohort))}; merge with "
+            "another group (recode), or leave out (recode, minimum_size)"
+        )
+    return notes
+
+
+def diagnosed_patients(cohort: AnyCohort) -> dict[str, int]:
+    """Diagnosed patients of every group; visits where patients are not known."""
+    groups, hit = cohort.gathered("groups"), cohort.gathered("diagnosed") == 1
+    patients = cohort.gathered("clusters")
+    assert groups is not None
+    units = np.flatnonzero(hit) if patients is None else patients[hit]
+    pairs = np.unique(np.column_stack([groups[hit], units]), axis=0)
+    counts = np.bincount(pairs[:, 0], minlength=cohort.n_groups)
+    return dict(zip(cohort.group_names, counts.tolist(), strict=True))
+
+
+def _units(cohort: AnyCohort) -> str:
+    return "patients" if "clusters" in cohort.fields else "visits"
+
+
+def _consequence(thin: list[str], variable: Variable) -> str:
+    """What groups without an estimate mean for the others."""
+    versus = variable.study.estimate.versus
+    if versus == "complement":
+        return 'with versus = "complement" no group gets one, as each needs all others'
+    if versus == "reference" and variable.reference in thin:
+        return f"{variable.reference} is the reference, so no group gets one"
+    return "comparisons with it get none"
 
 
 def _problems(name: str, cohort: AnyCohort, study: Study) -> list[str]:
     """What would stop the estimators."""
     found = []
-    if (groups_table(cohort)["n_diagnosed"] >= MIN_PATIENTS).sum() < 2:
+    patients = diagnosed_patients(cohort)
+    if sum(n >= MIN_PATIENTS for n in patients.values()) < 2:
         found.append(
-            f"{name}: fewer than two groups have enough diagnosed visits for an estimate; merge "
-            "groups or widen the condition"
+            f"{name}: fewer than two groups have enough diagnosed {_units(cohort)} for an "
+            "estimate; merge groups or widen the condition"
+        )
+    elif study.estimate.methods == ("purple",) and 1 in patients.values():
+        lone = [group for group, n in patients.items() if n == 1]
+        found.append(
+            f"{name}: too few diagnosed {_units(cohort)} in {listed(lone)} to choose the penalty "
+            "of purple on held-out visits; merge with another group, or leave out"
         )
     try:
         SamplingDesign.from_cohort(cohort, study.inference.lonely_psu)
