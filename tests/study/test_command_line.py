@@ -136,6 +136,23 @@ def test_check_says_that_one_small_group_takes_all_estimates(tmp_path):
     assert "Tiny" in refused("run", file, "--out", tmp_path / "out", "--quiet")
 
 
+def test_codes_of_the_condition_s_own_categories_are_named(tmp_path):
+    """ICD-9 617.0 to 617.8 stayed among the symptoms of endometriosis without a word."""
+    file = write_tables(tmp_path)
+    codes = pd.read_csv(tmp_path / "codes.csv")
+    codes["code"] = codes["code"].replace({"A03": "R52.0", "A04": "R52.9", "A05": "R50"})
+    codes.to_csv(tmp_path / "codes.csv", index=False)
+    file.write_text(TABLES.replace("R52*", "R52.1").replace('"debiased", "purple"', '"purple"'))
+    expected = (
+        "features include 2 codes of the condition's own categories (ICD10:R52): ICD10:R520, "
+        "ICD10:R529; if any of them means the condition too, add it to the code set"
+    )
+    assert expected in invoke("check", file).stderr
+    assert expected in Study.from_toml(file).run(verbose=False).report.warnings
+    file.write_text(TABLES)
+    assert "own categories" not in invoke("check", file).stderr
+
+
 def test_schema_is_json():
     schema = json.loads(invoke("schema").output)
     assert "estimate" in schema["properties"]

@@ -21,6 +21,7 @@ from relprev.report import VariableFindings
 from relprev.sources.source import Source
 from relprev.study.cohorts import study_cohorts
 from relprev.study.data import require_columns, unknown_values
+from relprev.study.siblings import sibling_note
 from relprev.study.study import Study
 from relprev.study.variable import Variable, with_options
 
@@ -76,6 +77,7 @@ def inspect_study(study: Study) -> Inspection:
                 words[name] = _words(cohort)
                 notes += _notes(name, item, cohort, study)
                 problems += _problems(name, cohort, study)
+            notes += sibling_note(study.cohort.condition, cohort.feature_names or ())
     return Inspection(source.name, codes, tuple(variables), words, tuple(notes), tuple(problems))
 
 

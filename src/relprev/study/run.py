@@ -32,6 +32,7 @@ from relprev.study.folder import FINISHED, put_in_place, require_replaceable, wo
 from relprev.study.inspect import groups_table
 from relprev.study.options import CheckName, Method
 from relprev.study.result import StudyResult
+from relprev.study.siblings import sibling_note
 from relprev.study.simulated import SimulatedSource
 from relprev.study.source import source_words
 from relprev.study.store import (
@@ -189,7 +190,8 @@ class _Run:
                 if isinstance(source, SimulatedSource):
                     truth = source.truth(item, Variable(study, name, cohort).versus)
                     tables[f"truth{position}"] = truth.to_frame()[[*KEYS, "estimate"]]
-        return Outcome(values, tables)
+        beside = sibling_note(study.cohort.condition, cohort.feature_names or ())
+        return Outcome(values, tables, tuple(beside))
 
     def _variable(self, position: int, name: str, advance: Advance) -> VariableFindings:
         study, cohort_stage = self.study, self.outcomes["cohort"]
