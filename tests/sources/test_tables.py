@@ -203,3 +203,13 @@ def test_a_group_may_be_called_na(tmp_path):
         assert [area for (area,) in source.query("SELECT area FROM visits ORDER BY visit")] == (
             expected
         )
+
+
+def test_messages_name_the_key_and_the_file(tmp_path):
+    """They spoke of raw_visits, a table the user never made."""
+    with pytest.raises(InvalidInputError, match=r"^visits: expected a file at .*nofile\.csv"):
+        read_tables(tmp_path / "nofile.csv", visit_id="id", code=["dx1"], version="ICD10")
+    file = save(pd.concat([VISITS, VISITS]), tmp_path / "twice.csv")
+    expected = r'"id" must identify a row of visits \(twice\.csv\), but 3 of 6 rows'
+    with pytest.raises(InvalidInputError, match=expected):
+        read_tables(file, code=["dx1"], version="ICD10", **NAMES)

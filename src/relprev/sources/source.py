@@ -292,15 +292,18 @@ def reading(what: str) -> Iterator[None]:
         raise InvalidInputError(f"{what} cannot be read{where}: {reason}") from None
 
 
-def require_unique(connection: duckdb.DuckDBPyConnection, table: str, column: str) -> None:
-    """Fail where an identifier occurs twice or is missing."""
+def require_unique(
+    connection: duckdb.DuckDBPyConnection, table: str, column: str, words: str = ""
+) -> None:
+    """Fail where an identifier occurs twice or is missing; ``words`` name the table."""
+    words = words or table.removeprefix("raw_").removeprefix("all_")
     total, different, present = connection.execute(
         f"SELECT count(*), count(DISTINCT {column}), count({column}) FROM {table}"
     ).fetchall()[0]
     if present < total:
-        raise InvalidInputError(f"{column} is missing in {total - present:,} rows of {table}")
+        raise InvalidInputError(f"{column} is missing in {total - present:,} rows of {words}")
     if different < total:
         raise InvalidInputError(
-            f"{column} must identify a row of {table}, but {total - different:,} of {total:,} rows "
+            f"{column} must identify a row of {words}, but {total - different:,} of {total:,} rows "
             "repeat an earlier one; remove the repeated rows"
         )

@@ -99,7 +99,8 @@ def read_tables(
     if codes is None:
         wanted += [*code_columns, *own_columns]
     data = [_load(connection, visits, "raw_visits", wanted, missing)]
-    require_unique(connection, "raw_visits", identifier(visit_id))
+    words = _words("visits", visits)
+    require_unique(connection, "raw_visits", identifier(visit_id), words)
     _make_visits(connection, visit_id, named, attributes)
     if codes is None:
         _refuse_decimals(connection, "raw_visits", code_columns)
@@ -126,13 +127,14 @@ def _load(
     missing: Sequence[str],
 ) -> Fingerprint:
     columns = list(dict.fromkeys(columns))
+    key = name.removeprefix("raw_")
     if isinstance(table, str | Path):
-        file = load_table(connection, require_file(table, name), name, columns, missing=missing)
+        file = load_table(connection, require_file(table, key), name, columns, missing=missing)
         make_whole(connection, name)
         return file
     lacking = [column for column in columns if column not in table.columns]
     if lacking:
-        raise InvalidInputError(f"{name} lacks the columns {', '.join(lacking)}")
+        raise InvalidInputError(f"{key} lacks the columns {', '.join(lacking)}")
     if isinstance(table, pd.DataFrame):
         table = table[columns].copy()  # DuckDB cannot read a view with its rows reversed
     connection.register("frame", table)
@@ -140,7 +142,12 @@ def _load(
     connection.execute(f"CREATE TABLE {name} AS SELECT {picked} FROM frame")
     connection.unregister("frame")
     make_whole(connection, name)
-    return table_fingerprint(connection, name, name.removeprefix("raw_"))
+    return table_fingerprint(connection, name, key)
+
+
+def _words(key: str, table: Any) -> str:
+    """How a message names a table: by its key and, if it is a file, by the file."""
+    return f"{key} ({Path(table).name})" if isinstance(table, str | Path) else key
 
 
 def _make_visits(
