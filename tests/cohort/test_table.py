@@ -80,6 +80,7 @@ def _broken(frame, column, value, row=4):
         (("dx_3", None), {}, "'dx_3' is missing in 1 rows, first in data row 5"),
         (("ipv", 3), {}, "'ipv' .* first data row 5"),
         (("w", np.inf), {"features": ["w"]}, "infinite in 1 rows"),
+        (("w", -1.0), {"weight": "w"}, "'w' \\(--weight\\) .* first data row 5"),
     ],
 )
 def test_trouble_is_located_by_file_column_and_row(frame, tmp_path, change, roles, message):

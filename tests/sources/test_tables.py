@@ -213,3 +213,19 @@ def test_messages_name_the_key_and_the_file(tmp_path):
     expected = r'"id" must identify a row of visits \(twice\.csv\), but 3 of 6 rows'
     with pytest.raises(InvalidInputError, match=expected):
         read_tables(file, code=["dx1"], version="ICD10", **NAMES)
+
+
+@pytest.mark.parametrize("weight", ["heavy", "-1", "inf", "1,5"])
+def test_weights_that_are_no_weights_are_refused_with_their_row(tmp_path, weight):
+    """They were left out as if missing."""
+    file = save(VISITS.assign(w=["1.5", "", weight]), tmp_path / "visits.csv")
+    expected = r"visits \(visits\.csv\): column 'w' \(weight\) must .* but 1 row .*data row 3"
+    with pytest.raises(InvalidInputError, match=expected) as caught:
+        read_tables(file, code=["dx1"], version="ICD10", **NAMES)
+    assert "heavy" not in str(caught.value)
+
+
+def test_missing_weights_and_zeros_are_kept_for_the_attrition_table():
+    for weights in ([1.5, None, 0.0], ["1.5", "", " 0 "]):
+        source = read_tables(VISITS.assign(w=weights), code=["dx1"], version="ICD10", **NAMES)
+        assert source.query("SELECT weight FROM visits ORDER BY visit") == [(1.5,), (None,), (0,)]

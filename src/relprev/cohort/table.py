@@ -95,7 +95,7 @@ def read_table(
         _matrix(table, path, columns),
         _zero_one(table, path, diagnosed),
         groups=table[group].to_pandas(),
-        sample_weight=None if weight is None else _numbers(table, path, weight),
+        sample_weight=None if weight is None else _weights(table, path, weight),
         clusters=None if cluster is None else table[cluster].to_pandas(),
         feature_names=columns,
     )
@@ -174,6 +174,18 @@ def _numbers(table: pa.Table, path: str | Path, name: str) -> np.ndarray:
             "numbers (for categories: one 0/1 column each)"
         )
     return np.asarray(table[name]).astype(np.float64, copy=False)
+
+
+def _weights(table: pa.Table, path: str | Path, name: str) -> np.ndarray:
+    values = _numbers(table, path, name)
+    bad = ~(np.isfinite(values) & (values > 0))
+    if bad.any():
+        raise InvalidInputError(
+            f"{path}: column {name!r} (--weight) must be positive and finite, but "
+            f"{int(bad.sum()):,} rows are not, first data row {int(bad.argmax()) + 1}; drop rows "
+            "of weight zero, they carry no information"
+        )
+    return values
 
 
 def _matrix(table: pa.Table, path: str | Path, columns: list[str]) -> sp.csr_array | np.ndarray:

@@ -101,6 +101,8 @@ def read_tables(
     data = [_load(connection, visits, "raw_visits", wanted, missing)]
     words = _words("visits", visits)
     require_unique(connection, "raw_visits", identifier(visit_id), words)
+    if weight is not None:
+        _refuse_weights(connection, weight, words)
     _make_visits(connection, visit_id, named, attributes)
     if codes is None:
         _refuse_decimals(connection, "raw_visits", code_columns)
@@ -208,6 +210,23 @@ def _refuse_decimals(
         raise InvalidInputError(
             f"code: {', '.join(decimal)} holds decimal numbers, which lose zeros at both ends of "
             "a code; store codes as text"
+        )
+
+
+def _refuse_weights(connection: duckdb.DuckDBPyConnection, weight: str, words: str) -> None:
+    """A weight may be missing or zero, but not text, negative or infinite."""
+    text = f"trim({identifier(weight)}::VARCHAR)"
+    number = f"try_cast({text} AS DOUBLE)"
+    rows, first = connection.execute(
+        f"SELECT count(*), min(rowid) FROM raw_visits WHERE {text} <> '' "
+        f"AND ({number} IS NULL OR {number} < 0 OR isinf({number}))"
+    ).fetchall()[0]
+    if rows:
+        raise InvalidInputError(
+            f"{words}: column {weight!r} (weight) must hold finite numbers that are not negative, "
+            f"but {rows:,} row{'s' if rows > 1 else ''} hold{'' if rows > 1 else 's'} something "
+            f"else, first data row {first + 1}; correct them, or leave the cells empty (such "
+            "visits are left out, and counted)"
         )
 
 
