@@ -185,6 +185,25 @@ def test_rules_that_leave_nothing_are_named():
         build(CohortSpec(ABUSE, (WARD,), (Include("age", minimum=99),)))
 
 
+@pytest.mark.parametrize(
+    ("column", "kind"), [("day", "values of type TIMESTAMP"), ("ward", "text, no numbers")]
+)
+def test_a_minimum_of_dates_or_text_is_refused(column, kind):
+    """It left no visit, and the message blamed the value."""
+    visits = pd.DataFrame({
+        "id": [1, 2], "ward": ["a", "b"], "day": pd.to_datetime(["2019-05-01", "2020-01-01"]),
+    })  # fmt: skip
+    codes = pd.DataFrame({"id": [1, 2], "dx": ["R51", "N80.1"]})
+    source = read_tables(
+        visits, codes, visit_id="id", code="dx", version="ICD10", attributes=["ward", "day"]
+    )
+    study = CohortSpec(
+        CodeSet.of("n", ["ICD10:N80*"]), (GroupVariable("ward"),), (Include(column, minimum=2019),)
+    )
+    with pytest.raises(InvalidInputError, match=f"include: {column} holds {kind}"):
+        build(study, source)
+
+
 def test_columns_and_groups_the_source_lacks_are_named():
     with pytest.raises(InvalidInputError, match="has no race; it has visit"):
         build(CohortSpec(ABUSE, (GroupVariable("race"),)))

@@ -229,3 +229,11 @@ def test_missing_weights_and_zeros_are_kept_for_the_attrition_table():
     for weights in ([1.5, None, 0.0], ["1.5", "", " 0 "]):
         source = read_tables(VISITS.assign(w=weights), code=["dx1"], version="ICD10", **NAMES)
         assert source.query("SELECT weight FROM visits ORDER BY visit") == [(1.5,), (None,), (0,)]
+
+
+@pytest.mark.parametrize(("separator", "words"), [(";", "semicolons"), ("\t", "tabs")])
+def test_another_separator_is_recognised(tmp_path, separator, words):
+    file = tmp_path / "visits.csv"
+    VISITS.to_csv(file, index=False, sep=separator)
+    with pytest.raises(InvalidInputError, match=rf"visits\.csv: .* contains {words}; .*commas"):
+        read_tables(file, code=["dx1"], version="ICD10", **NAMES)

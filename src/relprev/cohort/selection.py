@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -105,6 +106,7 @@ def select_visits(
             "be read; read fewer years at a time"
         )
     rules = [(str(rule), _condition(rule)) for rule in spec.include] + _design_rules(source)
+    _require_numbers(spec.include, source)
     attrition = source.attrition.then(*_counts(source, rules))
     where = " AND ".join(f"({sql})" for _, sql in rules) or "true"
     names = {group.name: _group_names(group, source, where) for group in groups}
@@ -175,6 +177,24 @@ def _condition(rule: Include) -> str:
     value = f"try_cast({column} AS DOUBLE)"
     ends = [(">=", rule.minimum), ("<=", rule.maximum)]
     return " AND ".join(f"{value} {sign} {end!r}" for sign, end in ends if end is not None)
+
+
+def _require_numbers(rules: Sequence[Include], source: Source) -> None:
+    """A minimum or maximum needs a column of numbers, or of texts some of which are numbers."""
+    kinds = {row[0]: row[1] for row in source.query("DESCRIBE visits")}
+    for rule in rules:
+        kind, column = kinds[rule.column], identifier(rule.column)
+        if rule.one_of or any(name in kind for name in ("INT", "DOUBLE", "FLOAT", "DECIMAL")):
+            continue
+        known, numbers = source.query(
+            f"SELECT count({column}), count(try_cast({column} AS DOUBLE)) FROM visits"
+        )[0]
+        if known and not numbers:
+            words = "text" if kind == "VARCHAR" else f"values of type {kind}"
+            raise InvalidInputError(
+                f"include: {rule.column} holds {words}, no numbers, so {str(rule)!r} cannot be "
+                "applied; use one_of, or add a column of numbers (such as the year of a date)"
+            )
 
 
 def _design_rules(source: Source) -> list[tuple[str, str]]:

@@ -186,12 +186,26 @@ def _picked(
     by_lower = {name.lower(): name for name in available}
     missing = [name for name in wanted if name.lower() not in by_lower]
     if missing:
+        separator = _other_separator(available)
+        if separator:
+            raise InvalidInputError(
+                f"{file_name}: its first line is one column that contains {separator}; columns "
+                "must be separated by commas (.csv) or tabs (.tsv): write or name the file so"
+            )
         raise InvalidInputError(
             f"{file_name} lacks the column{'s' if len(missing) > 1 else ''} {', '.join(missing)}; "
             f"it has {len(available)} columns. Is it the right file?"
         )
     names = [*wanted, *(name for name in optional if name.lower() in by_lower)]
     return [f"{identifier(by_lower[name.lower()])} AS {identifier(name)}" for name in names]
+
+
+def _other_separator(columns: Sequence[str]) -> str:
+    """Words for what separates the columns of a file that was read as having one."""
+    if len(columns) != 1:
+        return ""
+    separators = {";": "semicolons", "\t": "tabs", ",": "commas", "|": "bars"}
+    return next((words for sign, words in separators.items() if sign in columns[0]), "")
 
 
 def load_fixed_width(
