@@ -169,6 +169,7 @@ def test_run_and_compare(tmp_path):
     result = invoke("compare", tmp_path / "a", tmp_path / "b", "--out", tmp_path / "both.csv")
     assert result.exit_code == 0, result.output
     assert "ward, DebiasedPURPLE" in result.output
+    assert "differ" not in result.stderr
     both = pd.read_csv(tmp_path / "both.csv")
     one = pd.read_csv(tmp_path / "a" / "estimates.csv")
     assert both["estimate_a"].tolist() == one["estimate"].tolist()
@@ -187,6 +188,26 @@ def test_compare_keeps_contrasts_of_one_run_only(tmp_path):
     assert "has no estimates.csv" in refused("compare", tmp_path, tmp_path)
     (tmp_path / "estimates.csv").write_text("a,b\n1,2\n")
     assert "was it made by 'relprev run'" in refused("compare", tmp_path, tmp_path / "one")
+
+
+def test_compare_says_that_two_runs_ask_different_questions(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # short names, so that the table's cells are not broken
+    frame = pd.DataFrame({"variable": "v", "method": "m", "group": ["a"], "versus": "complement",
+                          "estimate": [1.0], "ci_low": [0.5], "ci_high": [2.0]})  # fmt: skip
+    for name, kind in (("burns", "neds"), ("falls", "omop")):
+        (tmp_path / name).mkdir()
+        frame.to_csv(tmp_path / name / "estimates.csv", index=False)
+        cohort = {"condition": {"name": name, "codes": []}, "include": []}
+        manifest = {"study": {"source": {"kind": kind}, "cohort": cohort}}
+        (tmp_path / name / "manifest.json").write_text(json.dumps(manifest))
+    result = invoke("compare", "burns", "falls")
+    assert "everyone else" in result.stdout
+    said = result.stderr
+    assert "the conditions differ (burns and falls)" in said
+    assert "the sources differ (neds and omop)" in said
+    assert "rules" not in said
+    (tmp_path / "falls" / "manifest.json").write_text("{}")
+    assert "differ" not in invoke("compare", "burns", "falls").stderr
 
 
 def test_a_missing_study_file_is_named(tmp_path):

@@ -20,13 +20,14 @@ from relprev.codes import code_set_names
 from relprev.demo import VISITS, demo_study
 from relprev.display import cell, heading, with_interval
 from relprev.errors import InvalidInputError
+from relprev.estimates import versus_words
 from relprev.files import written_whole
 from relprev.report import StudyReport, VariableFindings, render_text
 from relprev.report.hiding import all_groups, hide_small_counts
 from relprev.report.tables import print_table
 from relprev.report.words import trust
 from relprev.study import Study, StudyResult, study_schema
-from relprev.study.compare import compare_runs
+from relprev.study.compare import compare_runs, differences
 from relprev.study.inspect import inspect_study
 from relprev.study.source import READERS
 from relprev.study.template import study_template
@@ -152,17 +153,21 @@ def compare(
 ) -> None:
     """Put the estimates of two runs side by side.
 
+    Says so if their conditions, sources or rules differ.
+
     Example: relprev compare results-2018 results-2019 --out comparison.csv
     """
     table = compare_runs(a, b)
     for (variable, method), part in table.groupby(["variable", "method"], sort=False):
         shown = pd.DataFrame({
-            "group": part["group"], "versus": part["versus"],
+            "group": part["group"], "versus": part["versus"].map(versus_words),
             str(a): _with_intervals(part, "a"), str(b): _with_intervals(part, "b"),
             "b_over_a": part["b_over_a"],
         })  # fmt: skip
         typer.echo(f"{variable}, {method}: corrected ratios")
         typer.echo(_text(shown))
+    for text in differences(a, b):
+        say_warning(text)
     if out is not None:
         with written_whole(out) as temporary:
             table.to_csv(temporary, index=False)

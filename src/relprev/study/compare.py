@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -25,6 +27,40 @@ def compare_runs(one: str | Path, two: str | Path) -> pd.DataFrame:
     both = both.set_index(KEYS).loc[pd.MultiIndex.from_tuples(order, names=KEYS)].reset_index()
     with np.errstate(invalid="ignore", divide="ignore"):
         return both.assign(b_over_a=both["estimate_b"] / both["estimate_a"])
+
+
+def differences(one: str | Path, two: str | Path) -> list[str]:
+    """What makes the estimates of two runs answers to different questions, in words.
+
+    Their manifests tell; where one has none, nothing is said.
+    """
+    try:
+        a, b = (_asked(Path(folder)) for folder in (one, two))
+    except (OSError, ValueError, KeyError, TypeError):
+        return []
+    found = []
+    if a["condition"] != b["condition"]:
+        found.append(
+            f"the conditions differ ({a['condition']} and {b['condition']}), so the ratio of their "
+            "estimates says nothing"
+        )
+    elif a["codes"] != b["codes"]:
+        found.append(f"the codes of {a['condition']} differ")
+    if a["source"] != b["source"]:
+        found.append(f"the sources differ ({a['source']} and {b['source']})")
+    if a["include"] != b["include"]:
+        found.append("the rules on which visits to include differ")
+    return found
+
+
+def _asked(folder: Path) -> dict[str, Any]:
+    """What a run's study was about."""
+    study = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))["study"]
+    condition = study["cohort"]["condition"]
+    return {
+        "condition": condition["name"], "codes": sorted(condition["codes"]),
+        "source": study["source"]["kind"], "include": study["cohort"]["include"],
+    }  # fmt: skip
 
 
 def _estimates(folder: Path) -> pd.DataFrame:
