@@ -136,6 +136,25 @@ def test_check_says_that_one_small_group_takes_all_estimates(tmp_path):
     assert "Tiny" in refused("run", file, "--out", tmp_path / "out", "--quiet")
 
 
+def test_nothing_is_said_about_an_estimate_that_failed(tmp_path):
+    """'rests on their symptoms alone' was followed by 'no purple estimate'."""
+    file = with_a_small_ward(tmp_path)
+    visits = pd.read_csv(tmp_path / "visits.csv")
+    codes = pd.read_csv(tmp_path / "codes.csv")
+    west = visits.loc[visits["ward"] == "S", "visit"].head(200)
+    visits.loc[visits["visit"].isin(west), "ward"] = "W"
+    visits.to_csv(tmp_path / "visits.csv", index=False)
+    codes[~(codes["visit"].isin(west) & (codes["code"] == "R52.1"))].to_csv(
+        tmp_path / "codes.csv", index=False
+    )
+    text = file.read_text().replace('Tiny = ["T"]', 'Tiny = ["T"]\nWest = ["W"]')
+    file.write_text(text.replace('"leakage"]', '"leakage", "agreement"]'))
+    said = " ".join(Study.from_toml(file).run(verbose=False).report.warnings)
+    assert "no purple estimate" in said
+    assert "no estimate for Tiny, West" in said
+    assert "symptoms alone" not in said
+
+
 def test_codes_of_the_condition_s_own_categories_are_named(tmp_path):
     """ICD-9 617.0 to 617.8 stayed among the symptoms of endometriosis without a word."""
     file = write_tables(tmp_path)

@@ -302,7 +302,8 @@ class _Lazy:
         """The estimates; where the data are too thin for the method, a warning that says so."""
         variable = self._variable
         try:
-            return variable.estimate(method)
+            with _said_if_done():
+                return variable.estimate(method)
         except InvalidInputError as error:
             return Outcome(warnings=(f"{self._name}: no {method} estimate: {error}",))
 
@@ -310,7 +311,8 @@ class _Lazy:
         """The check; where the data are too thin for it, a warning that says so."""
         variable = self._variable
         try:
-            return variable.check(name)
+            with _said_if_done():
+                return variable.check(name)
         except InvalidInputError as error:
             words = f"{self._name}: the check {name.replace('_', ' ')} could not be made: {error}"
             return replace(check_outcome([]), warnings=(words,))
@@ -318,6 +320,16 @@ class _Lazy:
 
 def _no_symptoms() -> pd.DataFrame:
     return pd.DataFrame({"feature": [], "description": [], "weight": [], "visits": []})
+
+
+@contextmanager
+def _said_if_done() -> Iterator[None]:
+    """Hold warnings back until the work is done: of a fit that failed only the reason is said."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    for item in caught:
+        warnings.warn(item.message, stacklevel=2)
 
 
 @contextmanager
