@@ -62,6 +62,24 @@ def test_small_group_is_hidden_with_all_that_follows_from_its_count():
     assert frame[["estimate", "ci_low", "ci_high", "n"]].notna().all(axis=None)
 
 
+def test_group_of_few_patients_is_hidden_however_many_their_visits():
+    found = variable()
+    people = found.groups.assign(patients=[4000, 2000, 3], patients_diagnosed=[300, 200, 2])
+    frame = shown(replace(found, groups=people)).estimates["DebiasedPURPLE"].set_index("group")
+    for column in ("n", "n_diagnosed", "observed_ratio", "p_value"):
+        assert frame[column].isna().tolist() == [False, True, True], column
+
+
+def test_few_diagnosed_patients_are_hidden_however_many_their_visits():
+    found = variable()
+    people = found.groups.assign(patients=[4000, 2000, 800], patients_diagnosed=[300, 200, 2])
+    seen = shown(replace(found, groups=people))
+    frame = seen.estimates["DebiasedPURPLE"].set_index("group")
+    assert frame["n_diagnosed"].isna().tolist() == [False, True, True]
+    assert frame["n"].notna().all()
+    assert list(seen.groups) == ["group", "n", "n_diagnosed"]
+
+
 def test_reference_group_without_a_row_of_its_own_is_covered():
     """Its count follows from another group's recorded ratio against it."""
     found = variable(groups=SMALL)
@@ -93,6 +111,13 @@ def test_level_a_few_people_above_the_next_is_hidden():
     steps = [("files", 9500, 9000), ("adults", 8904, 8000), ("group known", 8900, 7996)]
     visits = shown(variable(attrition=steps)).attrition["visits"]
     assert visits.isna().tolist() == [False, True, False]
+
+
+def test_level_is_hidden_if_many_visits_of_few_patients_were_dropped():
+    steps = [("files", 9500, 9000), ("adults", 8940, 8000), ("group known", 8900, 7996)]
+    table = shown(variable(attrition=steps)).attrition
+    assert table["visits"].isna().tolist() == [False, True, False]
+    assert table["patients"].isna().tolist() == [False, True, False]
 
 
 def test_steps_that_drop_nobody_are_shown():

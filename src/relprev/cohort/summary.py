@@ -12,7 +12,7 @@ from relprev.cohort.cohort import Cohort
 from relprev.cohort.partitioned import AnyCohort
 from relprev.design import Design
 from relprev.estimates import GroupSummary
-from relprev.groups import group_counts, group_sums
+from relprev.groups import group_counts, group_sums, numbered
 from relprev.partitions import total
 
 FloatArray = NDArray[np.float64]
@@ -67,6 +67,21 @@ def summarise(
 def group_totals(cohort: AnyCohort) -> tuple[NDArray[Any], ...]:
     """By group: rows, diagnosed rows, weight, weight of the diagnosed."""
     return total(cohort.map(_totals, None))[:4]
+
+
+def group_patients(cohort: AnyCohort) -> tuple[NDArray[Any], NDArray[Any]] | None:
+    """By group: patients, and patients diagnosed there; nothing where patients are not known."""
+    clusters, groups = cohort.gathered("clusters"), cohort.gathered("groups")
+    diagnosed = cohort.gathered("diagnosed")
+    if clusters is None or groups is None or diagnosed is None:
+        return None
+    k = cohort.n_groups
+    pair = numbered(clusters)[1] * np.int64(k) + groups
+
+    def patients(pairs: NDArray[Any]) -> NDArray[Any]:
+        return group_counts(np.unique(pairs) % k, k)
+
+    return patients(pair), patients(pair[diagnosed == 1])
 
 
 def _totals(

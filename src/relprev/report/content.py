@@ -36,7 +36,8 @@ class VariableFindings:
     groups : DataFrame, optional
         Columns group, n, n_diagnosed: visits and diagnosed visits of every group of the cohort,
         a reference group that has no row of its own among the estimates too. Without it, what
-        would reveal a reference group's small counts cannot be hidden.
+        would reveal a reference group's small counts cannot be hidden. Where patients are known,
+        columns patients and patients_diagnosed: counts of 1 to 10 of them are hidden too.
 
     Examples
     --------

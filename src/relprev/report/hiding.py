@@ -2,8 +2,8 @@
 
 The rules for groups are those of `relprev.report.suppression`. Beyond them:
 
-- attrition: a level is hidden if fewer than 11 (but not none) were dropped between it and
-  the next level shown, because the difference is a count of people. The last level is the
+- attrition: a level is hidden if fewer than 11 (but not none) visits or patients were dropped
+  between it and the next level shown: the difference is a count of people. The last level is the
   sum of the groups and stays. A level hidden for one group variable is hidden for all.
 - checks: a row of a group with hidden counts keeps only ratios that do not depend on them;
   shares of a group's diagnosed that stand for 1 to 10 people, counts of fifths and of
@@ -34,6 +34,7 @@ NOT_COUNTED = {  # numbers of a group's row in a check that do not give its coun
 }  # fmt: skip
 JOINT = {"effective_cases"}  # a group's number depends on the other groups' counts
 SHARES_OF_DIAGNOSED = ("sure_share", "diagnosed_with_exclusive_codes")
+Level = tuple[str, int, int]
 HIDDEN_WORDS = "the numbers are hidden because they would reveal counts of 1 to 10 people"
 
 
@@ -59,7 +60,8 @@ def all_groups(found: VariableFindings) -> pd.DataFrame:
 
 def _hidden_variable(found: VariableFindings, attrition: pd.DataFrame) -> VariableFindings:
     counts = all_groups(found)
-    hidden = hidden_groups(counts)
+    with_people = counts if found.groups is None else found.groups
+    hidden = hidden_groups(with_people)
     shown = counts.assign(
         **{column: _without(counts[column], counts["group"].isin(hidden[column]))
            for column in hidden}
@@ -71,7 +73,7 @@ def _hidden_variable(found: VariableFindings, attrition: pd.DataFrame) -> Variab
         symptoms = symptoms.assign(visits=visits)
     return replace(
         found,
-        estimates={name: suppress(frame, counts) for name, frame in found.estimates.items()},
+        estimates={name: suppress(frame, with_people) for name, frame in found.estimates.items()},
         attrition=attrition,
         checks=tuple(_hidden_check(check, either) for check in found.checks),
         symptoms=symptoms,
@@ -81,31 +83,31 @@ def _hidden_variable(found: VariableFindings, attrition: pd.DataFrame) -> Variab
 
 
 def _hidden_attrition(frames: Sequence[pd.DataFrame]) -> list[pd.DataFrame]:
-    hidden: dict[str, set[tuple[str, int]]] = {"visits": set(), "patients": set()}
-    for frame in frames:
-        for column, levels in hidden.items():
-            levels |= _close_levels(frame, column)
+    hidden = set().union(*(_close_levels(frame) for frame in frames))
     out = []
     for frame in frames:
-        shown = frame[["step", "visits", "patients"]].copy()
-        for column, levels in hidden.items():
-            pairs = zip(frame["step"], frame[column], strict=True)
-            shown[column] = _without(frame[column], pd.Series([p in levels for p in pairs]))
-        out.append(shown)
+        where = pd.Series([level in hidden for level in _levels(frame)])
+        shown = {name: _without(frame[name], where) for name in ("visits", "patients")}
+        out.append(frame[["step", "visits", "patients"]].assign(**shown))
     return out
 
 
-def _close_levels(frame: pd.DataFrame, column: str) -> set[tuple[str, int]]:
+def _levels(frame: pd.DataFrame) -> list[Level]:
+    """Step, visits and patients (-1 where unknown) of every level."""
+    counts = frame[["visits", "patients"]].astype("Int64").fillna(-1).astype(int)
+    return list(zip(frame["step"], counts["visits"], counts["patients"], strict=True))
+
+
+def _close_levels(frame: pd.DataFrame) -> set[Level]:
     """Levels from which 1 to 10 were dropped before the next level shown, and small levels."""
     close = set()
-    below = 0
-    for step, value in reversed(list(zip(frame["step"], frame[column], strict=True))):
-        if pd.isna(value):
-            continue
-        if 1 <= value - below <= 10:
-            close.add((step, value))
+    below = (0, 0)
+    for level in reversed(_levels(frame)):
+        counts = level[1:]
+        if any(1 <= here - next_ <= 10 for here, next_ in zip(counts, below, strict=True)):
+            close.add(level)
         else:
-            below = value
+            below = counts
     return close
 
 

@@ -12,7 +12,8 @@ when the number of visits is known. So, if any group has 1 to 10 diagnosed:
   informative cases, what it follows from (standard error, p-value, degrees of
   freedom) and the sentence, which repeat them. Estimate and interval stay.
 
-Groups with 1 to 10 visits get the same treatment for n. Zero is shown: nobody is
+Groups with 1 to 10 visits get the same treatment for n. Where patients are known, they
+are counted instead of visits: many visits may be of few people. Zero is shown: nobody is
 identified by it. `relprev.report.hiding` does the same for a whole report.
 """
 
@@ -26,6 +27,7 @@ from relprev.estimates import COMPLEMENT
 
 SMALLEST_SHOWN = 11
 COUNTS = ("n", "n_diagnosed")
+PEOPLE = {"n": "patients", "n_diagnosed": "patients_diagnosed"}  # whom the visits are of
 REVEALING = (
     "observed_", "diagnosis_", "effective_cases", "degrees_of_freedom", "std_error", "p_value",
     "sentence",
@@ -46,7 +48,7 @@ def suppress(frame: pd.DataFrame, groups: pd.DataFrame | None = None) -> pd.Data
         From ``RelativePrevalence.to_frame``.
     groups : DataFrame, optional
         Columns group, n, n_diagnosed of all groups, if some (such as a reference group) have
-        no row of their own.
+        no row of their own; patients, patients_diagnosed where patients are known.
 
     Returns
     -------
@@ -81,7 +83,13 @@ def suppress(frame: pd.DataFrame, groups: pd.DataFrame | None = None) -> pd.Data
 def hidden_groups(counts: pd.DataFrame) -> dict[str, set[str]]:
     """For "n" and "n_diagnosed", the groups whose number must be hidden."""
     per_group = counts.drop_duplicates("group").set_index("group")
-    return {column: {str(g) for g in hidden_cells(per_group[column])} for column in COUNTS}
+    return {column: {str(g) for g in hidden_cells(people(per_group, column))} for column in COUNTS}
+
+
+def people(counts: pd.DataFrame, column: str) -> pd.Series:
+    """Patients of the visits that a column counts, or the visits where they are not known."""
+    known = counts.get(PEOPLE[column])
+    return counts[column] if known is None else known.clip(upper=counts[column])
 
 
 def is_small(counts: pd.Series) -> pd.Series:

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from relprev.cohort import AnyCohort, BuiltCohort
-from relprev.cohort.summary import group_totals
+from relprev.cohort.summary import group_patients, group_totals
 from relprev.design.convert import listed
 from relprev.errors import InvalidInputError
 from relprev.groups import numbered
@@ -71,7 +71,7 @@ def inspect_study(study: Study) -> Inspection:
                 variables.append(
                     VariableFindings(
                         name, {}, item.attrition.to_frame(), (), pd.DataFrame(),
-                        dict(item.left_out), groups_table(cohort),
+                        dict(item.left_out), groups_table(item.cohort),
                     )
                 )  # fmt: skip
                 words[name] = _words(cohort)
@@ -82,9 +82,14 @@ def inspect_study(study: Study) -> Inspection:
 
 
 def groups_table(cohort: AnyCohort) -> pd.DataFrame:
-    """Columns group, n, n_diagnosed."""
+    """Columns group, n, n_diagnosed; where patients are known, patients, patients_diagnosed."""
     n, n_diagnosed = group_totals(cohort)[:2]
-    return pd.DataFrame({"group": list(cohort.group_names), "n": n, "n_diagnosed": n_diagnosed})
+    names = list(cohort.group_names)
+    table = pd.DataFrame({"group": names, "n": n, "n_diagnosed": n_diagnosed})
+    people = group_patients(cohort)
+    if people is None:
+        return table
+    return table.assign(patients=people[0], patients_diagnosed=people[1])
 
 
 def _codes(study: Study, source: Source) -> dict[str, int]:
