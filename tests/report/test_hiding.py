@@ -243,6 +243,15 @@ def test_symptoms_of_few_visits_lose_their_number():
     assert shown(variable(symptoms=symptoms)).symptoms["visits"].isna().tolist() == [False, True]
 
 
+def test_symptoms_of_few_patients_lose_their_numbers():
+    symptoms = pd.DataFrame(
+        {"feature": ["S00", "S01"], "weight": 1.0, "visits": [100, 70], "patients": [90, 2]}
+    )
+    seen = shown(variable(symptoms=symptoms)).symptoms
+    assert seen["visits"].isna().tolist() == [False, True]
+    assert seen["patients"].isna().tolist() == [False, True]
+
+
 # -- words ---------------------------------------------------------------------------------
 
 

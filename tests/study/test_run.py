@@ -332,3 +332,13 @@ def test_checks_on_a_sample_take_whole_patients(visits):
     study = simulated(checks=CheckOptions(run=("calibration",), max_visits=4_000))
     check = study.run(verbose=False).report.variables[0].checks[0]
     assert "of the 8,000 visits, drawn at random" in check.effect
+
+
+def test_patients_with_a_symptom_are_counted_once(visits):
+    variable = Variable(simulated(), "group", visits.cohort)
+    table = variable.estimate("purple").tables["symptoms"]
+    feature = table["feature"][0]
+    j = list(visits.cohort.feature_names).index(feature)
+    has = visits.cohort.X.matvec(np.eye(visits.cohort.n_cols)[j]) != 0
+    assert table["visits"][0] == has.sum()
+    assert table["patients"][0] == len(np.unique(visits.cohort.clusters[has]))

@@ -30,7 +30,8 @@ class VariableFindings:
     checks : tuple of CheckResult
         The sensitivity analysis among them.
     symptoms : DataFrame
-        Features that carry the estimate: feature, description, weight, visits.
+        Features that carry the estimate: feature, description, weight, visits, and patients
+        where they are known.
     left_out : Mapping of group to reason
         Groups of the data that got no estimate, and why.
     groups : DataFrame, optional

@@ -67,16 +67,12 @@ def _hidden_variable(found: VariableFindings, attrition: pd.DataFrame) -> Variab
            for column in hidden}
     )  # fmt: skip
     either = hidden["n"] | hidden["n_diagnosed"]
-    symptoms = found.symptoms
-    if "visits" in symptoms:
-        visits = _without(symptoms["visits"], is_small(symptoms["visits"]))
-        symptoms = symptoms.assign(visits=visits)
     return replace(
         found,
         estimates={name: suppress(frame, with_people) for name, frame in found.estimates.items()},
         attrition=attrition,
         checks=tuple(_hidden_check(check, either) for check in found.checks),
-        symptoms=symptoms,
+        symptoms=_hidden_symptoms(found.symptoms),
         left_out={group: redact(reason) for group, reason in found.left_out.items()},
         groups=shown,
     )
@@ -109,6 +105,15 @@ def _close_levels(frame: pd.DataFrame) -> set[Level]:
         else:
             below = counts
     return close
+
+
+def _hidden_symptoms(table: pd.DataFrame) -> pd.DataFrame:
+    """Features of few visits or few patients lose both numbers."""
+    counts = [name for name in ("visits", "patients") if name in table]
+    where = pd.Series(False, index=table.index)
+    for name in counts:
+        where |= is_small(table[name])
+    return table.assign(**{name: _without(table[name], where) for name in counts})
 
 
 def _hidden_check(check: CheckResult, groups: set[str]) -> CheckResult:

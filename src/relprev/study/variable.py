@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from relprev import checks
 from relprev.checks.features import feature_counts, feature_labels
@@ -118,7 +119,7 @@ class Variable:
         strength = np.abs(weight) * np.sqrt(share * (1 - share))
         top = np.argsort(-strength, kind="stable")[:SYMPTOMS_SHOWN]
         top = top[strength[top] > 0]
-        return pd.DataFrame(
+        table = pd.DataFrame(
             {
                 "feature": pd.array([names[j] for j in top], dtype="str"),
                 "description": pd.array([_described(names[j]) for j in top], dtype="str"),
@@ -126,6 +127,9 @@ class Variable:
                 "visits": visits[top].astype(np.int64),
             }
         )
+        if "clusters" not in self.cohort.fields:
+            return table
+        return table.assign(patients=_patients_with(self.cohort, top))
 
     # -- checks ----------------------------------------------------------------------------
 
@@ -224,6 +228,24 @@ def check_results(outcome: Outcome) -> list[CheckResult]:
 def _visits_with(cohort: Cohort) -> FloatArray:
     """Visits with each feature."""
     return feature_counts(cohort, np.ones(cohort.n))
+
+
+def _patients_with(cohort: AnyCohort, features: NDArray[np.integer]) -> list[int]:
+    """Patients with each of the features."""
+    parts = cohort.map(_who_has, features)
+    return [len(np.unique(np.concatenate(who))) for who in zip(*parts, strict=True)]
+
+
+def _who_has(cohort: Cohort, features: NDArray[np.integer]) -> list[NDArray[np.integer]]:
+    """Patients of a part with each of the features."""
+    assert cohort.clusters is not None
+    alone = np.zeros(cohort.n_cols)
+    found = []
+    for j in features:
+        alone[j] = 1.0
+        found.append(np.unique(cohort.clusters[cohort.X.matvec(alone) != 0]))
+        alone[j] = 0.0
+    return found
 
 
 def _described(feature: str) -> str:
