@@ -155,6 +155,17 @@ def test_small_counts_are_hidden_unless_asked_for(table, tmp_path):
     assert 7 in pd.read_csv(tmp_path / "out" / "estimates.csv")["n_diagnosed"].tolist()
 
 
+def test_warnings_hide_small_counts_unless_asked_not_to(table, tmp_path):
+    frame = pd.read_csv(table)
+    rare = frame["payer"].eq("public") & frame["ipv"].eq(1)
+    frame.loc[rare & (rare.cumsum() > 3), "ipv"] = 0
+    frame.to_csv(tmp_path / "v.csv", index=False)
+    arguments = [*_arguments(tmp_path / "v.csv", tmp_path / "out"), "--method", "debiased"]
+    assert "fewer folds are used than 5: a group has fewer than 11" in _relprev(*arguments).stderr
+    shown = _relprev(*arguments, "--show-small-cells").stderr
+    assert "3 folds are used instead of 5: a group has only 3" in shown
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

@@ -271,6 +271,22 @@ def test_other_numbers_in_words_are_kept(text):
     assert redact(text) == text
 
 
+@pytest.mark.parametrize(("text", "seen"), [
+    ("group 'x' has one patient with a recorded diagnosis, too few to split into 2 parts that "
+     "each hold one",
+     "group 'x' has fewer than 11 patients with a recorded diagnosis, too few to split into 2 "
+     "parts that each hold one"),
+    ("3 folds are used instead of 5: a group has only 3 patients with a recorded diagnosis",
+     "fewer folds are used than 5: a group has fewer than 11 patients with a recorded diagnosis"),
+    ("very few informative cases: White (6.9), Black, non-Hispanic (3.3) (effective cases); merge",
+     "very few informative cases: White, Black, non-Hispanic; merge"),
+    ("fewer than two groups have 2 diagnosed patients or more (too few in b)",
+     "fewer than two groups have 2 diagnosed patients or more (too few in b)"),
+])  # fmt: skip
+def test_what_warnings_say_is_true_without_its_counts(text, seen):
+    assert redact(text) == seen
+
+
 def test_warnings_and_reasons_are_redacted():
     found = variable(left_out={"d": "only 3 visits"})
     report = hide_small_counts(study(found, warnings=("only 4 patients",)))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,9 +13,11 @@ import typer
 
 from relprev.cli.app import Out, Quiet, app, say_written
 from relprev.cohort import read_table
+from relprev.errors import RelprevError
 from relprev.inference import DebiasedPURPLE
 from relprev.model import PURPLE
 from relprev.report import render_text, suppress, write_results
+from relprev.report.suppression import redact
 from relprev.study.inspect import groups_table
 
 NO_INTERVAL = "PURPLE as published gives no confidence interval; --method debiased does."
@@ -94,7 +99,8 @@ def estimate(
         if method is Method.purple
         else DebiasedPURPLE(**shared)
     )
-    frame = estimator.fit(cohort).relative_prevalence(versus).to_frame()
+    with nullcontext() if show_small_cells else _redacted():
+        frame = estimator.fit(cohort).relative_prevalence(versus).to_frame()
     frame = frame if show_small_cells else suppress(frame, groups_table(cohort))
     typer.echo(render_text(frame, f"Relative prevalence by {group}, {cohort.n:,} visits"))
     if not show_small_cells:
@@ -110,3 +116,16 @@ def estimate(
     if method is Method.purple:
         run["certificate"] = vars(estimator.certificate_)
     say_written(write_results(frame, out, run))
+
+
+@contextmanager
+def _redacted() -> Iterator[None]:
+    """Warnings and errors are said without counts of 1 to 10 people."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            yield
+        except RelprevError as error:
+            raise type(error)(redact(str(error))) from None
+    for words, kind in dict.fromkeys((redact(str(item.message)), item.category) for item in caught):
+        warnings.warn(words, kind, stacklevel=3)

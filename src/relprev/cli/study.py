@@ -24,6 +24,7 @@ from relprev.estimates import versus_words
 from relprev.files import written_whole
 from relprev.report import StudyReport, VariableFindings, render_text
 from relprev.report.hiding import all_groups, hide_small_counts
+from relprev.report.suppression import redact
 from relprev.report.tables import print_table
 from relprev.report.words import trust
 from relprev.study import Study, StudyResult, study_schema
@@ -79,13 +80,14 @@ def check(file: StudyFile) -> None:
     found = sum(1 for count in seen.codes.values() if count)
     typer.echo(f"Source: {seen.source}. Codes of the condition that occur: {found} of "
                f"{len(seen.codes)}.")  # fmt: skip
+    said = redact if study.report.hide_small_counts else str
     for variable in _hidden(study, seen.variables):
         steps = variable.attrition[["step", "visits", "patients"]]
-        typer.echo(f"\n{variable.name}: {seen.words[variable.name]}")
+        typer.echo(f"\n{variable.name}: {said(seen.words[variable.name])}")
         typer.echo(_text(steps.dropna(axis="columns", how="all")))
         typer.echo(_text(all_groups(variable)))
     for note in seen.notes:
-        say_warning(note)
+        say_warning(said(note))
     for problem in seen.problems:
         typer.secho(f"error: {problem}", fg="red", err=True)
     if seen.problems:

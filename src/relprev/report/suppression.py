@@ -33,10 +33,15 @@ REVEALING = (
     "sentence",
 )  # fmt: skip  # starts of column names
 
+_PEOPLE = r"(?:\w+\s+)?(?:visit|patient|people|person|wom[ae]n|m[ae]n|row|case|diagnos)"
 _SMALL_COUNT = re.compile(
-    r"(?:only |fewer than |at most )?(?<![\w.,])(?:[1-9]|10)(?![\w.,]?\d)"
-    r"(?=\s+(?:\w+\s+)?(?:visit|patient|people|person|wom[ae]n|m[ae]n|row|case|diagnos))"
+    r"(?:only |fewer than |at most )?(?<![\w.,])"
+    rf"(?:(?:[1-9]|10)(?![\w.,]?\d)(?=\s+{_PEOPLE})|one(?=\s+(?:\w+\s+)?(?:patient|visit)\b))"
+    r"(?!\s+(?:\w+\s+)?\w+ or more)"
 )
+_ONE_OF_FEW = re.compile(rf"(fewer than {SMALLEST_SHOWN} (?:\w+ )?(?:patient|visit|row|case))\b")
+_FOLDS = re.compile(r"\b\d+ folds are used instead of (\d+)")  # as many as a group has patients
+_CASES_OF_GROUPS = re.compile(r" \((?:\d+\.\d|effective cases)\)")
 
 
 def suppress(frame: pd.DataFrame, groups: pd.DataFrame | None = None) -> pd.DataFrame:
@@ -122,4 +127,6 @@ def redact(text: str) -> str:
     >>> redact("group b has only 3 diagnosed patients, group a 3,000 patients")
     'group b has fewer than 11 diagnosed patients, group a 3,000 patients'
     """
-    return _SMALL_COUNT.sub(f"fewer than {SMALLEST_SHOWN}", text)
+    few = _SMALL_COUNT.sub(f"fewer than {SMALLEST_SHOWN}", text)
+    few = _FOLDS.sub(r"fewer folds are used than \1", _ONE_OF_FEW.sub(r"\1s", few))
+    return _CASES_OF_GROUPS.sub("", few) if "effective cases" in few else few

@@ -220,7 +220,8 @@ class _Run:
             left_out |= found.values.get("left_out", {})
         if not estimates:
             path = ("groups", position, "column")
-            raise study.error(path, "; ".join(failed) + "; or take this variable out")
+            why = "; ".join(map(redact, failed) if study.report.hide_small_counts else failed)
+            raise study.error(path, f"{why}; or take this variable out")
         results = []
         for check in self._checks():
             advance(f"{name}: {check.replace('_', ' ')}")
