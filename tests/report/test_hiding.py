@@ -11,9 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from relprev.checks.result import CheckResult, drawing
+from relprev.inference.result import _sentence, headline
+from relprev.report import words
 from relprev.report.content import VariableFindings
 from relprev.report.hiding import hide_small_counts
-from relprev.report.suppression import hidden_cells, redact
+from relprev.report.suppression import hidden_cells, redact, suppress
 from tests.report.studies import study
 
 
@@ -87,6 +89,36 @@ def test_reference_group_without_a_row_of_its_own_is_covered():
     against = frame[frame["group"] != "c"].assign(versus="c")
     frame = shown(replace(found, estimates={"x": against})).estimates["x"]
     assert frame["observed_ratio"].isna().all()
+
+
+def test_hidden_row_still_says_that_few_cases_inform_it():
+    found = variable(groups=SMALL)
+    said = (
+        "The condition is estimated to be 1.50 times as common in c (or d) as among everybody "
+        "else (95% interval 1.20 to 1.90)."
+    )
+    more = (
+        " Recorded diagnoses alone give 1.10; a case in c is 0.70 times as likely to be diagnosed."
+    )
+    few = " Few cases inform this: about 3, because few are diagnosed."
+    frame = found.estimates["DebiasedPURPLE"].assign(sentence=said + more + few)
+    report = hide_small_counts(study(replace(found, estimates={"x": frame})))
+    frame = report.variables[0].estimates["x"]
+    assert frame["sentence"].tolist() == [
+        said + more + few, *[said + " Few cases inform this."] * 2
+    ]  # fmt: skip
+    row = frame.to_dict("records")[2]
+    assert words.sentence(report, row).endswith("Few cases inform this.")
+    assert words.short(row).endswith("recorded not shown; few cases inform this")
+
+
+def test_sentence_of_an_estimator_keeps_estimate_and_interval_when_its_counts_are_hidden():
+    row = {"group": "a", "versus": "complement", "estimate": 2.0, "ci_low": 1.0, "ci_high": 12.5,
+           "observed_ratio": 1.25, "diagnosis_ratio": 0.75, "effective_cases": 7.4}  # fmt: skip
+    sentence = _sentence(row, 0.95)
+    frame = pd.DataFrame([row | {"n": 300, "n_diagnosed": 7, "sentence": sentence}])
+    seen = suppress(frame)["sentence"][0]
+    assert seen == f"{headline(row, 0.95)} Few cases inform this."
 
 
 def test_reason_for_a_withheld_estimate_is_kept():

@@ -9,8 +9,9 @@ when the number of visits is known. So, if any group has 1 to 10 diagnosed:
 - the recorded ratio and its interval are hidden wherever a group with hidden k
   stands on one side, and so is the diagnosis-rate ratio, because corrected ratio
   times diagnosis-rate ratio is nearly the recorded ratio; likewise the number of
-  informative cases, what it follows from (standard error, p-value, degrees of
-  freedom) and the sentence, which repeat them. Estimate and interval stay.
+  informative cases and what it follows from (standard error, p-value, degrees of
+  freedom). Estimate and interval stay, and so does the sentence without those numbers;
+  it still says if few cases inform the estimate.
 
 Groups with 1 to 10 visits get the same treatment for n. Where patients are known, they
 are counted instead of visits: many visits may be of few people. Zero is shown: nobody is
@@ -20,6 +21,7 @@ identified by it. `relprev.report.hiding` does the same for a whole report.
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pandas as pd
 
@@ -33,6 +35,8 @@ REVEALING = (
     "sentence",
 )  # fmt: skip  # starts of column names
 
+FEW_WORDS = "Few cases inform this"
+_HEADLINE = re.compile(r"The condition is estimated .+? interval \S+ to [^\s)]+\)\.")
 _PEOPLE = r"(?:\w+\s+)?(?:visit|patient|people|person|wom[ae]n|m[ae]n|row|case|diagnos)"
 _SMALL_COUNT = re.compile(
     r"(?:only |fewer than |at most )?(?<![\w.,])"
@@ -78,11 +82,20 @@ def suppress(frame: pd.DataFrame, groups: pd.DataFrame | None = None) -> pd.Data
         if len(either) < 2:  # the only other group of two: its complement is the hidden group
             touched |= shown["versus"] == COMPLEMENT
         for column in [str(name) for name in shown if str(name).startswith(REVEALING)]:
-            # A sentence that withholds an estimate holds no number.
-            says_why = column == "sentence" and "estimate" in shown
-            where = touched & shown["estimate"].notna() if says_why else touched
-            shown[column] = shown[column].mask(where)
+            if column == "sentence" and "estimate" in shown:  # without one it holds no number
+                where = touched & shown["estimate"].notna()
+                shown[column] = shown[column].where(~where, shown[column].map(_without_counts))
+            else:
+                shown[column] = shown[column].mask(touched)
     return shown
+
+
+def _without_counts(sentence: Any) -> str | None:
+    """Estimate and interval in words, and whether few cases inform them; else nothing."""
+    found = _HEADLINE.match(sentence) if isinstance(sentence, str) else None
+    if found is None:
+        return None
+    return found[0] + (f" {FEW_WORDS}." if FEW_WORDS in sentence else "")
 
 
 def hidden_groups(counts: pd.DataFrame) -> dict[str, set[str]]:

@@ -14,6 +14,7 @@ from relprev.checks.result import CheckResult
 from relprev.display import cell, with_interval
 from relprev.estimates import versus_words
 from relprev.report.content import StudyReport, VariableFindings
+from relprev.report.suppression import FEW_WORDS
 from relprev.report.texts import ASSUMPTIONS, METHOD_NAMES, METHODS, REFERENCES, SUPPRESSED
 
 SHOWN_ANSWERS = 6
@@ -85,7 +86,13 @@ def short(row: Mapping[Any, Any]) -> str:
         return _withheld(row)
     value = with_interval(row["estimate"], row["ci_low"], row["ci_high"])
     recorded = "not shown" if pd.isna(row["observed_ratio"]) else cell(row["observed_ratio"])
-    return f"{name}: {value}; recorded {recorded}"
+    few = f"; {_lower(FEW_WORDS)}" if _rests_on_few(row) else ""
+    return f"{name}: {value}; recorded {recorded}{few}"
+
+
+def _rests_on_few(row: Mapping[Any, Any]) -> bool:
+    """Whether the estimator says so."""
+    return FEW_WORDS in str(row.get("sentence"))
 
 
 def _withheld(row: Mapping[Any, Any]) -> str:
@@ -112,7 +119,7 @@ def sentence(report: StudyReport, row: Mapping[Any, Any]) -> str:
         words += f"recorded rates alone would say {cell(row['observed_ratio'])}."
     if not pd.isna(row["ci_low"]) and row["ci_low"] <= 1 <= row["ci_high"]:
         words += " The interval includes 1: the data do not show a difference."
-    return words
+    return f"{words} {FEW_WORDS}." if _rests_on_few(row) else words
 
 
 def trust(report: StudyReport) -> Trust:
