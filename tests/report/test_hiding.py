@@ -231,6 +231,30 @@ def test_row_of_a_hidden_group_keeps_only_what_does_not_count_people():
     assert "4" not in seen.effect
 
 
+def test_sentence_goes_with_a_column_hidden_in_all_rows():
+    table = pd.DataFrame({
+        "group": ["a", "b", "c"], "n_diagnosed": [400, 300, 4], "sure_share": 0.0,
+        "effective_cases": [15.0, 60.0, 2.5], "mixing": [0.1, 0.5, 0.9],
+    })  # fmt: skip
+    found = check("overlap", table, "Least overlap in a: 15 effective informative cases of 400.")
+    seen = shown(variable(groups=SMALL, checks=[found])).checks[0]
+    assert seen.table["effective_cases"].isna().all()
+    assert not re.search(r"15|400", seen.effect)
+    assert seen.effect.startswith(
+        "Least overlap in a: few informative cases, symptoms that set it apart; the numbers"
+    )
+
+
+def test_leakage_of_few_people_is_still_said():
+    table = pd.DataFrame({
+        "feature": ["S00", "S01"], "n": [50, 60], "n_diagnosed": [45, 20],
+        "predictive_value": [0.9, 0.3], "reach": 0.1, "suspicious": [True, False],
+    })  # fmt: skip
+    found = replace(check("leakage", table, "1 features imply it, first S00."), verdict="concern")
+    seen = shown(variable(checks=[found])).checks[0]
+    assert seen.effect.startswith("Some features all but imply the diagnosis, first S00; the num")
+
+
 def test_sentence_that_speaks_of_ratios_only_is_kept():
     table = pd.DataFrame({
         "group": ["a", "c"], "versus": "complement", "purple": 1.4, "debiased": 1.5, "ci_low": 1.2,

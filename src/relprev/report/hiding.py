@@ -7,16 +7,18 @@ The rules for groups are those of `relprev.report.suppression`. Beyond them:
   sum of the groups and stays. A level hidden for one group variable is hidden for all.
 - checks: a row of a group with hidden counts keeps only ratios that do not depend on them;
   shares of a group's diagnosed that stand for 1 to 10 people, counts of fifths and of
-  features likewise. A sentence that names such a row is replaced.
+  features likewise. A sentence that names such a row says what was found without numbers.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
 import pandas as pd
 
+from relprev.checks import overlap
 from relprev.checks.result import CheckResult
 from relprev.report.content import StudyReport, VariableFindings
 from relprev.report.suppression import (
@@ -34,6 +36,7 @@ NOT_COUNTED = {  # numbers of a group's row in a check that do not give its coun
 }  # fmt: skip
 JOINT = {"effective_cases"}  # a group's number depends on the other groups' counts
 SHARES_OF_DIAGNOSED = ("sure_share", "diagnosed_with_exclusive_codes")
+NAMED = 5  # features in a sentence
 Level = tuple[str, int, int]
 HIDDEN_WORDS = "the numbers are hidden because they would reveal counts of 1 to 10 people"
 
@@ -129,12 +132,12 @@ def _hidden_check(check: CheckResult, groups: set[str]) -> CheckResult:
     named |= more
     if check.p_value in _lost(check.table, table, "p_value"):
         check = replace(check, p_value=float("nan"))
-    said = [name for name in sorted(named) if name in check.effect]
+    said = [name for name in sorted(named) if _names(check.effect, name)]
     if not said:
         return replace(check, table=table)
     nan, effect = float("nan"), check.effect
     if set(COUNTS) & set(table):  # the sentence may speak of people
-        effect = f"About {', '.join(said)}: {HIDDEN_WORDS}."
+        effect = _without_numbers(check, said)
     return replace(check, table=table, effect=effect, statistic=nan, interval=(nan, nan))
 
 
@@ -143,6 +146,38 @@ def _lost(before: pd.DataFrame, after: pd.DataFrame, column: str) -> set[float]:
     if column not in after:
         return set()
     return set(before.loc[after[column].isna().to_numpy(), column].dropna())
+
+
+def _names(text: str, name: str) -> bool:
+    return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) is not None
+
+
+def _without_numbers(check: CheckResult, said: list[str]) -> str:
+    """What a check found in the groups or features it names, without numbers of people."""
+    if check.kind == "overlap":
+        return (
+            f"Least overlap in {_overlap_words(check.table, max(said, key=len))}; {HIDDEN_WORDS}."
+        )
+    if check.kind == "leakage" and check.verdict == "concern":
+        names = ", ".join(check.table.loc[check.table["suspicious"], "feature"].head(NAMED))
+        return f"Some features all but imply the diagnosis, first {names}; {HIDDEN_WORDS}."
+    if check.kind == "leakage":
+        return f"No feature implies the diagnosis; {HIDDEN_WORDS}."
+    if check.kind == "calibration":
+        return check.effect  # of slopes and intercepts
+    return f"About {', '.join(said)}: {HIDDEN_WORDS}."
+
+
+def _overlap_words(table: pd.DataFrame, group: str) -> str:
+    row = table[table["group"] == group].iloc[0]
+    reasons = {
+        "few informative cases": row["effective_cases"] < overlap.FEW_CASES,
+        "symptoms that set it apart": row["mixing"] < overlap.LITTLE_MIXING,
+        "codes that no other group has in many of its diagnosed":
+            row.get("diagnosed_with_exclusive_codes", 0.0) > overlap.LARGE_SHARE,
+    }  # fmt: skip
+    found = ", ".join(words for words, is_so in reasons.items() if is_so)
+    return f"{group}: {found}" if found else group
 
 
 def _hidden_rows(table: pd.DataFrame, groups: set[str]) -> tuple[pd.DataFrame, set[str]]:
@@ -156,9 +191,10 @@ def _hidden_rows(table: pd.DataFrame, groups: set[str]) -> tuple[pd.DataFrame, s
     if not columns or not where.any():
         return table, set()
     hidden = {name: _without(table[name], where) for name in columns}
-    for name in JOINT & set(columns):
+    joint = JOINT & set(columns)
+    for name in joint:
         hidden[name] = _without(table[name], table["group"].notna())
-    return table.assign(**hidden), set(table.loc[where, "group"])
+    return table.assign(**hidden), set(table["group"] if joint else table.loc[where, "group"])
 
 
 def _hidden_fifths(table: pd.DataFrame) -> pd.DataFrame:
