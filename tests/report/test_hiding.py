@@ -285,6 +285,29 @@ def test_features_of_few_people_keep_only_their_name():
     assert "90%" not in seen.effect
 
 
+def test_features_that_few_lack_are_hidden_too():
+    """Of 8,900 visits 740 are diagnosed: 737 of them with S01, all visits but 4 have S02."""
+    table = pd.DataFrame({
+        "feature": ["S00", "S01", "S02", "S03"], "n": [100, 2000, 8896, 8800],
+        "n_diagnosed": [30, 737, 700, 645], "predictive_value": 0.3, "reach": 0.1,
+    })  # fmt: skip
+    seen = shown(variable(checks=[check("leakage", table)])).checks[0].table
+    assert seen["n"].isna().tolist() == [False, True, True, True]
+    assert seen["reach"].isna().tolist() == [False, True, True, True]
+    symptoms = pd.DataFrame({"feature": ["S02"], "weight": 1.0, "visits": [8896]})
+    assert shown(variable(symptoms=symptoms)).symptoms["visits"].isna().all()
+
+
+def test_fifths_of_few_visits_lose_their_size():
+    table = pd.DataFrame({
+        "group": "a", "fifth": range(1, 6), "predicted": 0.1, "recorded": 0.2,
+        "n": [7, 90, 100, 100, 100], "n_diagnosed": [0, 40, 50, 50, 50], "drawn": False,
+    })  # fmt: skip
+    seen = shown(variable(checks=[check("calibration", table)])).checks[0].table
+    for column in ("n", "recorded", "n_diagnosed"):
+        assert seen[column].isna().tolist() == [True, True, False, False, False], column
+
+
 def test_check_without_counts_is_left_alone():
     table = pd.DataFrame({"group": ["a", "c"], "versus": "b", "where": "all", "drift": 1.2,
                           "ci_low": 1.0, "ci_high": 1.4})  # fmt: skip

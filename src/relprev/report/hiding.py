@@ -74,8 +74,8 @@ def _hidden_variable(found: VariableFindings, attrition: pd.DataFrame) -> Variab
         found,
         estimates={name: suppress(frame, with_people) for name, frame in found.estimates.items()},
         attrition=attrition,
-        checks=tuple(_hidden_check(check, either) for check in found.checks),
-        symptoms=_hidden_symptoms(found.symptoms),
+        checks=tuple(_hidden_check(check, either, counts) for check in found.checks),
+        symptoms=_hidden_symptoms(found.symptoms, int(counts["n"].sum())),
         left_out={group: redact(reason) for group, reason in found.left_out.items()},
         groups=shown,
     )
@@ -110,22 +110,24 @@ def _close_levels(frame: pd.DataFrame) -> set[Level]:
     return close
 
 
-def _hidden_symptoms(table: pd.DataFrame) -> pd.DataFrame:
-    """Features of few visits or few patients lose both numbers."""
+def _hidden_symptoms(table: pd.DataFrame, total: int) -> pd.DataFrame:
+    """Features of few visits or patients, or of all visits but a few, lose their numbers."""
     counts = [name for name in ("visits", "patients") if name in table]
     where = pd.Series(False, index=table.index)
     for name in counts:
         where |= is_small(table[name])
+    if "visits" in counts:
+        where |= is_small(total - table["visits"])
     return table.assign(**{name: _without(table[name], where) for name in counts})
 
 
-def _hidden_check(check: CheckResult, groups: set[str]) -> CheckResult:
+def _hidden_check(check: CheckResult, groups: set[str], counts: pd.DataFrame) -> CheckResult:
     table = check.table.reset_index(drop=True)
     named: set[str] = set()
     if "fifth" in table and "n_diagnosed" in table:
         table = _hidden_fifths(table)
     elif "feature" in table:
-        table, named = _hidden_features(table)
+        table, named = _hidden_features(table, counts)
     else:
         table, named = _hidden_shares(table)
     table, more = _hidden_rows(table, groups)
@@ -199,18 +201,25 @@ def _hidden_rows(table: pd.DataFrame, groups: set[str]) -> tuple[pd.DataFrame, s
 
 def _hidden_fifths(table: pd.DataFrame) -> pd.DataFrame:
     """Fifths of a group by predicted risk: their numbers add up to the group's."""
-    where = pd.Series(False, index=table.index)
+    few, where = (pd.Series(False, index=table.index) for _ in range(2))
     for _, part in table.groupby("group", sort=False):
-        where[hidden_cells(part["n_diagnosed"])] = True
+        few[hidden_cells(part["n"])] = True
+        for counts in (part["n_diagnosed"], part["n"] - part["n_diagnosed"]):
+            where[hidden_cells(counts)] = True
     columns = [name for name in ("recorded", "recorded_sd", "n_diagnosed") if name in table]
-    return table.assign(**{name: _without(table[name], where) for name in columns})
+    hidden = {name: _without(table[name], where | few) for name in columns}
+    return table.assign(**hidden, n=_without(table["n"], few))
 
 
-def _hidden_features(table: pd.DataFrame) -> tuple[pd.DataFrame, set[str]]:
-    """Features of few visits, or with few diagnosed or few others among their visits."""
-    where = is_small(table["n"])
+def _hidden_features(table: pd.DataFrame, counts: pd.DataFrame) -> tuple[pd.DataFrame, set[str]]:
+    """Features that few have, or few lack, among all, the diagnosed or the others."""
+    total = counts[list(COUNTS)].sum()
+    where = is_small(table["n"]) | is_small(total["n"] - table["n"])
     if "n_diagnosed" in table:
-        where |= is_small(table["n_diagnosed"]) | is_small(table["n"] - table["n_diagnosed"])
+        others = table["n"] - table["n_diagnosed"]
+        where |= is_small(table["n_diagnosed"]) | is_small(others)
+        where |= is_small(total["n_diagnosed"] - table["n_diagnosed"])
+        where |= is_small(total["n"] - total["n_diagnosed"] - others)
     hidden = {name: _without(table[name], where) for name in _numbers(table)}
     return table.assign(**hidden), set(table.loc[where, "feature"])
 
