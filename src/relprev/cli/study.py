@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -83,8 +84,12 @@ def check(file: StudyFile) -> None:
     said = redact if study.report.hide_small_counts else str
     for variable in _hidden(study, seen.variables):
         steps = variable.attrition[["step", "visits", "patients"]]
-        typer.echo(f"\n{variable.name}: {said(seen.words[variable.name])}")
-        typer.echo(_text(steps.dropna(axis="columns", how="all")))
+        words = seen.words[variable.name]
+        if steps["visits"].tail(1).isna().any():  # the total is hidden
+            words = re.sub(r"[\d,]+ (visits|patients)(, )?", "", words).removesuffix(", ")
+        typer.echo(f"\n{variable.name}: {said(words)}")
+        known = steps["patients"].notna().any()
+        typer.echo(_text(steps if known else steps[["step", "visits"]]))
         typer.echo(_text(all_groups(variable)))
     for note in seen.notes:
         say_warning(said(note))

@@ -39,6 +39,9 @@ class VariableFindings:
         a reference group that has no row of its own among the estimates too. Without it, what
         would reveal a reference group's small counts cannot be hidden. Where patients are known,
         columns patients and patients_diagnosed: counts of 1 to 10 of them are hidden too.
+    column : str
+        Of the data, where it is known: two variables of one column are recodes of it, and what
+        they give away together is hidden.
 
     Examples
     --------
@@ -61,6 +64,15 @@ class VariableFindings:
     symptoms: pd.DataFrame
     left_out: Mapping[str, str] = field(default_factory=dict)
     groups: pd.DataFrame | None = None
+    column: str = ""
+
+    @property
+    def counts(self) -> pd.DataFrame:
+        """Counts of every group that is known: ``groups``, or else those of the estimates."""
+        if self.groups is not None:
+            return self.groups
+        frames = [frame[["group", "n", "n_diagnosed"]] for frame in self.estimates.values()]
+        return pd.concat(frames, ignore_index=True).drop_duplicates("group", ignore_index=True)
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ The rules for groups are those of `relprev.report.suppression`. Beyond them:
 
 - attrition: a level is hidden if fewer than 11 (but not none) visits or patients were dropped
   between it and the next level shown: the difference is a count of people. The last level is the
-  sum of the groups and stays. A level hidden for one group variable is hidden for all.
+  sum of the groups and stays. Levels are compared with those of all group variables.
 - checks: a row of a group with hidden counts keeps only ratios that do not depend on them;
   shares of a group's diagnosed that stand for 1 to 10 people, counts of fifths and of
   features likewise. A sentence that names such a row says what was found without numbers.
@@ -20,6 +20,7 @@ import pandas as pd
 
 from relprev.checks import overlap
 from relprev.checks.result import CheckResult
+from relprev.report.across import Blur, blurred, blurs
 from relprev.report.content import StudyReport, VariableFindings
 from relprev.report.suppression import (
     COUNTS,
@@ -36,6 +37,7 @@ NOT_COUNTED = {  # numbers of a group's row in a check that do not give its coun
 }  # fmt: skip
 JOINT = {"effective_cases"}  # a group's number depends on the other groups' counts
 SHARES_OF_DIAGNOSED = ("sure_share", "diagnosed_with_exclusive_codes")
+OF_ALL_VISITS = re.compile(r" of the [\d,]+ visits")
 NAMED = 5  # features in a sentence
 Level = tuple[str, int, int]
 HIDDEN_WORDS = "the numbers are hidden because they would reveal counts of 1 to 10 people"
@@ -45,9 +47,10 @@ def hide_small_counts(report: StudyReport) -> StudyReport:
     """The report as it may be shown; unchanged if it asks for small counts to be shown."""
     if not report.hide_small_counts:
         return report
-    flows = _hidden_attrition([found.attrition for found in report.variables])
+    together = blurs(report.variables)
+    flows = _hidden_attrition([found.attrition for found in report.variables], together)
     variables = tuple(
-        _hidden_variable(found, flow) for found, flow in zip(report.variables, flows, strict=True)
+        _hidden_variable(*parts) for parts in zip(report.variables, flows, together, strict=True)
     )
     warnings = tuple(redact(text) for text in report.warnings)
     return replace(report, variables=variables, warnings=warnings)
@@ -55,16 +58,17 @@ def hide_small_counts(report: StudyReport) -> StudyReport:
 
 def all_groups(found: VariableFindings) -> pd.DataFrame:
     """Columns group, n, n_diagnosed of every group that is known."""
-    if found.groups is not None:
-        return found.groups[["group", "n", "n_diagnosed"]]
-    frames = [frame[["group", "n", "n_diagnosed"]] for frame in found.estimates.values()]
-    return pd.concat(frames, ignore_index=True).drop_duplicates("group")
+    return found.counts[["group", *COUNTS]]
 
 
-def _hidden_variable(found: VariableFindings, attrition: pd.DataFrame) -> VariableFindings:
+def _hidden_variable(
+    found: VariableFindings, attrition: pd.DataFrame, blur: Blur
+) -> VariableFindings:
     counts = all_groups(found)
-    with_people = counts if found.groups is None else found.groups
-    hidden = hidden_groups(with_people)
+    hidden = {
+        column: groups | blur.groups[column]
+        for column, groups in hidden_groups(found.counts).items()
+    }
     shown = counts.assign(
         **{column: _without(counts[column], counts["group"].isin(hidden[column]))
            for column in hidden}
@@ -72,20 +76,28 @@ def _hidden_variable(found: VariableFindings, attrition: pd.DataFrame) -> Variab
     either = hidden["n"] | hidden["n_diagnosed"]
     return replace(
         found,
-        estimates={name: suppress(frame, with_people) for name, frame in found.estimates.items()},
+        estimates={
+            name: blurred(suppress(frame, found.counts), blur)
+            for name, frame in found.estimates.items()
+        },
         attrition=attrition,
-        checks=tuple(_hidden_check(check, either, counts) for check in found.checks),
-        symptoms=_hidden_symptoms(found.symptoms, int(counts["n"].sum())),
+        checks=tuple(_hidden_check(check, either, counts, blur) for check in found.checks),
+        symptoms=_hidden_symptoms(found.symptoms, int(counts["n"].sum()), blur),
         left_out={group: redact(reason) for group, reason in found.left_out.items()},
         groups=shown,
     )
 
 
-def _hidden_attrition(frames: Sequence[pd.DataFrame]) -> list[pd.DataFrame]:
-    hidden = set().union(*(_close_levels(frame) for frame in frames))
+def _hidden_attrition(
+    frames: Sequence[pd.DataFrame], together: Sequence[Blur]
+) -> list[pd.DataFrame]:
+    flows = [_levels(frame) for frame in frames]
+    both = zip(flows, together, strict=True)
+    hidden = {flow[-1] for flow, blur in both if flow and "n" in blur.totals}
+    hidden |= _close_levels(flows, hidden)
     out = []
-    for frame in frames:
-        where = pd.Series([level in hidden for level in _levels(frame)])
+    for frame, flow in zip(frames, flows, strict=True):
+        where = pd.Series([level in hidden for level in flow], dtype=bool)
         shown = {name: _without(frame[name], where) for name in ("visits", "patients")}
         out.append(frame[["step", "visits", "patients"]].assign(**shown))
     return out
@@ -97,23 +109,34 @@ def _levels(frame: pd.DataFrame) -> list[Level]:
     return list(zip(frame["step"], counts["visits"], counts["patients"], strict=True))
 
 
-def _close_levels(frame: pd.DataFrame) -> set[Level]:
-    """Levels from which 1 to 10 were dropped before the next level shown, and small levels."""
+def _close_levels(flows: Sequence[list[Level]], hidden: set[Level]) -> set[Level]:
+    """Levels that differ by 1 to 10 from one that is shown, and small ones; last levels first."""
+    shown: list[Level] = [("", 0, 0)]
     close = set()
-    below = (0, 0)
-    for level in reversed(_levels(frame)):
-        counts = level[1:]
-        if any(1 <= here - next_ <= 10 for here, next_ in zip(counts, below, strict=True)):
+    lasts = [flow[-1] for flow in flows if flow]
+    for level in lasts + sorted((one for flow in flows for one in flow[:-1]), key=_size):
+        if any(_few_apart(level, other) for other in shown):
             close.add(level)
-        else:
-            below = counts
+        elif level not in hidden:
+            shown.append(level)
     return close
 
 
-def _hidden_symptoms(table: pd.DataFrame, total: int) -> pd.DataFrame:
+def _size(level: Level) -> tuple[int, int]:
+    return level[1:]
+
+
+def _few_apart(level: Level, other: Level) -> bool:
+    pairs = zip(level[1:], other[1:], strict=True)
+    return any(1 <= abs(one - two) <= 10 for one, two in pairs if min(one, two) >= 0)
+
+
+def _hidden_symptoms(table: pd.DataFrame, total: int, blur: Blur) -> pd.DataFrame:
     """Features of few visits or patients, or of all visits but a few, lose their numbers."""
     counts = [name for name in ("visits", "patients") if name in table]
-    where = pd.Series(False, index=table.index)
+    if not counts:
+        return table
+    where = table["feature"].isin(blur.features)
     for name in counts:
         where |= is_small(table[name])
     if "visits" in counts:
@@ -121,13 +144,17 @@ def _hidden_symptoms(table: pd.DataFrame, total: int) -> pd.DataFrame:
     return table.assign(**{name: _without(table[name], where) for name in counts})
 
 
-def _hidden_check(check: CheckResult, groups: set[str], counts: pd.DataFrame) -> CheckResult:
+def _hidden_check(
+    check: CheckResult, groups: set[str], counts: pd.DataFrame, blur: Blur
+) -> CheckResult:
     table = check.table.reset_index(drop=True)
+    if "n" in blur.totals:
+        check = replace(check, effect=OF_ALL_VISITS.sub(" of the visits", check.effect))
     named: set[str] = set()
     if "fifth" in table and "n_diagnosed" in table:
         table = _hidden_fifths(table)
     elif "feature" in table:
-        table, named = _hidden_features(table, counts)
+        table, named = _hidden_features(table, counts, blur)
     else:
         table, named = _hidden_shares(table)
     table, more = _hidden_rows(table, groups)
@@ -211,16 +238,21 @@ def _hidden_fifths(table: pd.DataFrame) -> pd.DataFrame:
     return table.assign(**hidden, n=_without(table["n"], few))
 
 
-def _hidden_features(table: pd.DataFrame, counts: pd.DataFrame) -> tuple[pd.DataFrame, set[str]]:
+def _hidden_features(
+    table: pd.DataFrame, counts: pd.DataFrame, blur: Blur
+) -> tuple[pd.DataFrame, set[str]]:
     """Features that few have, or few lack, among all, the diagnosed or the others."""
     total = counts[list(COUNTS)].sum()
     where = is_small(table["n"]) | is_small(total["n"] - table["n"])
+    where |= table["feature"].isin(blur.features)
     if "n_diagnosed" in table:
         others = table["n"] - table["n_diagnosed"]
         where |= is_small(table["n_diagnosed"]) | is_small(others)
         where |= is_small(total["n_diagnosed"] - table["n_diagnosed"])
         where |= is_small(total["n"] - total["n_diagnosed"] - others)
     hidden = {name: _without(table[name], where) for name in _numbers(table)}
+    if "n_diagnosed" in blur.totals and "reach" in table:  # it divides by the total
+        hidden["reach"] = _without(table["reach"], table["feature"].notna())
     return table.assign(**hidden), set(table.loc[where, "feature"])
 
 

@@ -84,13 +84,13 @@ def suppress(frame: pd.DataFrame, groups: pd.DataFrame | None = None) -> pd.Data
         for column in [str(name) for name in shown if str(name).startswith(REVEALING)]:
             if column == "sentence" and "estimate" in shown:  # without one it holds no number
                 where = touched & shown["estimate"].notna()
-                shown[column] = shown[column].where(~where, shown[column].map(_without_counts))
+                shown[column] = shown[column].where(~where, shown[column].map(without_counts))
             else:
                 shown[column] = shown[column].mask(touched)
     return shown
 
 
-def _without_counts(sentence: Any) -> str | None:
+def without_counts(sentence: Any) -> str | None:
     """Estimate and interval in words, and whether few cases inform them; else nothing."""
     found = _HEADLINE.match(sentence) if isinstance(sentence, str) else None
     if found is None:
@@ -110,8 +110,8 @@ def people(counts: pd.DataFrame, column: str) -> pd.Series:
     return counts[column] if known is None else known.clip(upper=counts[column])
 
 
-def is_small(counts: pd.Series) -> pd.Series:
-    """Whether a count is of 1 to 10 people."""
+def is_small(counts: Any) -> Any:
+    """Whether a count, of a Series or DataFrame of them, is of 1 to 10 people."""
     return (counts >= 1) & (counts < SMALLEST_SHOWN)
 
 

@@ -64,6 +64,7 @@ def inspect_study(study: Study) -> Inspection:
         if absent:
             notes.append(f"condition: no visit has {listed(absent)}")
         variables, words, problems = [], {}, []
+        columns = {group.name: group.column for group in study.cohort.groups}
         with tempfile.TemporaryDirectory(prefix="relprev-") as folder:
             for name, item in study_cohorts(study, source, Path(folder, "cohorts")).items():
                 cohort = with_options(item.cohort, study.inference)
@@ -71,7 +72,7 @@ def inspect_study(study: Study) -> Inspection:
                 variables.append(
                     VariableFindings(
                         name, {}, item.attrition.to_frame(), (), pd.DataFrame(),
-                        dict(item.left_out), groups_table(item.cohort),
+                        dict(item.left_out), groups_table(item.cohort), columns[name],
                     )
                 )  # fmt: skip
                 words[name] = _words(cohort)

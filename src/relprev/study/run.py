@@ -237,6 +237,7 @@ class _Run:
             name=name, estimates=estimates, symptoms=symptoms, left_out=left_out,
             attrition=cohort_stage.tables[f"attrition{position}"], checks=tuple(results),
             groups=cohort_stage.tables[f"groups{position}"],
+            column=study.cohort.groups[position].column,
         )  # fmt: skip
 
     def _checks(self) -> list[CheckName]:
