@@ -134,6 +134,13 @@ def test_small_groups_are_never_dropped_silently():
     assert built.attrition.steps[-1].visits == 6
 
 
+def test_group_without_visits_is_said_to_have_none():
+    recode = {"a": ["a"], "b": ["b"], "z": ["z"]}
+    with pytest.warns(DataWarning, match="ward: left out for having no visits: z"):
+        built = build(CohortSpec(ABUSE, (GroupVariable("ward", recode=recode),)))
+    assert built.left_out == {"z": "no visits"}
+
+
 def test_cohorts_of_one_study_share_their_features():
     study = CohortSpec(ABUSE, (WARD, GroupVariable("sex")))
     built = build_cohorts(study, example())

@@ -249,14 +249,14 @@ class _Maker:
         """Leave small groups out, and fail if nothing is left to compare."""
         variable, names = self._variable, self._names
         is_small = self._size < self._smallest
-        self._small = [name for name, small in zip(names, is_small, strict=True) if small]
-        if self._small:
+        few = f"fewer than {self._smallest:,} visits"
+        self._small = {
+            names[k]: few if self._size[k] else "no visits" for k in np.flatnonzero(is_small)
+        }
+        for reason in dict.fromkeys(self._small.values()):
+            out = ", ".join(name for name, why in self._small.items() if why == reason)
             warnings.warn(
-                DataWarning(
-                    f"{self.name}: left out for having fewer than {self._smallest:,} visits: "
-                    f"{', '.join(self._small)}"
-                ),
-                stacklevel=4,
+                DataWarning(f"{self.name}: left out for having {reason}: {out}"), stacklevel=4
             )
         kept = np.flatnonzero(~is_small)
         if len(kept) < 2:
@@ -326,8 +326,7 @@ class _Maker:
             steps.append(self._grouped.step(f"{name} in one of the study's groups"))
         if self._small:
             steps.append(self._large.step(f"{name} group of {self._smallest:,} visits or more"))
-        reason = f"fewer than {self._smallest:,} visits"
-        left_out = dict.fromkeys(self._small, reason)
+        left_out = dict(self._small)
         return BuiltCohort(name, cohort, self._attrition.then(*steps), left_out, self._visits)
 
     @property
