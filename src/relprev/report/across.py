@@ -90,6 +90,7 @@ def _close_totals(found: VariableFindings, other: VariableFindings, column: str)
 def _totals(found: VariableFindings, column: str) -> tuple[pd.Series, pd.Series]:
     """Visits and people that a column counts in all, each of one number or none."""
     counts, people = found.counts, PEOPLE[column]
+    patients: pd.Series
     if column == "n" and len(found.attrition):
         patients = found.attrition["patients"].tail(1).dropna().astype(int)
     else:
