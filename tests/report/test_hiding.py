@@ -14,6 +14,7 @@ from relprev.checks.result import CheckResult, drawing
 from relprev.inference.result import _sentence, headline
 from relprev.report import words
 from relprev.report.content import VariableFindings
+from relprev.report.figures import NOTHING_DRAWN, plot_check
 from relprev.report.hiding import hide_small_counts
 from relprev.report.suppression import hidden_cells, redact, suppress
 from tests.report.studies import study
@@ -306,6 +307,21 @@ def test_fifths_of_few_visits_lose_their_size():
     seen = shown(variable(checks=[check("calibration", table)])).checks[0].table
     for column in ("n", "recorded", "n_diagnosed"):
         assert seen[column].isna().tolist() == [True, True, False, False, False], column
+
+
+def test_figure_of_hidden_points_says_so_and_names_no_group():
+    table = pd.DataFrame({
+        "group": "a", "fifth": range(1, 6), "predicted": 0.1, "predicted_sd": 0.01, "recorded": 0.2,
+        "recorded_sd": 0.01, "n": 100, "n_diagnosed": 5, "drawn": True,
+    })  # fmt: skip
+    seen = shown(variable(checks=[check("calibration", table)])).checks[0]
+    ax = plot_check(seen)
+    assert [text.get_text() for text in ax.texts] == [NOTHING_DRAWN]
+    assert ax.get_legend() is None
+    both = pd.concat([table, table.assign(group="b", n_diagnosed=20)], ignore_index=True)
+    seen = shown(variable(checks=[check("calibration", both)])).checks[0]
+    legend = plot_check(seen).get_legend()
+    assert [text.get_text() for text in legend.get_texts()] == ["b"]
 
 
 def test_check_without_counts_is_left_alone():

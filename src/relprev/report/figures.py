@@ -34,6 +34,7 @@ OTHERS = ("#009E73", "#CC79A7", "#56B4E9", "#E69F00")
 INK = "#000000"
 WIDTH = 5.6  # inches
 LABEL_WIDTH = 22  # characters of a row's label before it is wrapped
+NOTHING_DRAWN = "Nothing is drawn: all points rest on few people."
 LINE_LETTERS = 64  # that fit beside each other above the axes
 MARKERS = ("o", "s", "^", "v")
 STYLE: Any = {
@@ -153,6 +154,17 @@ def _draw_method(
     return np.concatenate([estimate, low, high])
 
 
+def _drawable(check: CheckResult) -> pd.DataFrame:
+    """The rows of a check's table that are drawn, without groups of which nothing is shown."""
+    table = check.table
+    if check.kind == "calibration" and {"recorded", "drawn"} <= set(table):
+        seen = table["recorded"].notna().groupby(table["group"]).transform("any")
+        return table[table["drawn"] & seen]
+    if check.kind == "leakage" and "predictive_value" in table:
+        return table[table["predictive_value"].notna()]
+    return table
+
+
 @_styled
 def plot_check(check: CheckResult, ax: Axes | None = None) -> Axes:
     """The picture of a check, in the report's style.
@@ -179,7 +191,12 @@ def plot_check(check: CheckResult, ax: Axes | None = None) -> Axes:
     """
     own = ax is None
     ax = _axes(ax, [""], 0.0, 3.4)
-    check.draw(ax, check.table)
+    table = _drawable(check)
+    if table.empty:
+        ax.text(0.5, 0.5, NOTHING_DRAWN, ha="center", va="center", transform=ax.transAxes)
+        ax.set_axis_off()
+        return ax
+    check.draw(ax, table)
     if _names(ax.yaxis):
         _named_rows(ax, own)
     if _names(ax.xaxis):
