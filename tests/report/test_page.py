@@ -222,6 +222,7 @@ def test_hidden_numbers_stand_in_no_file(report, folder):
                 secrets |= {f"{value!r}" for value in values}
                 known |= {f"{value!r}" for value in seen[column].dropna()}
     secrets -= known  # another feature of as many people is shown
+    secrets = {secret for secret in secrets if len(secret) > 8}  # 0.12 begins other numbers
     assert len(secrets) > 30
     for path, text in texts(folder):
         assert not any(secret in text for secret in secrets), path.name
