@@ -157,10 +157,10 @@ def _draw_method(
 def _drawable(check: CheckResult) -> pd.DataFrame:
     """The rows of a check's table that are drawn, without groups of which nothing is shown."""
     table = check.table
-    if check.kind == "calibration" and {"recorded", "drawn"} <= set(table):
+    if check.kind == "calibration" and table["recorded"].isna().any():
         seen = table["recorded"].notna().groupby(table["group"]).transform("any")
         return table[table["drawn"] & seen]
-    if check.kind == "leakage" and "predictive_value" in table:
+    if check.kind == "leakage" and table["predictive_value"].isna().any():
         return table[table["predictive_value"].notna()]
     return table
 
