@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 
 from relprev.cohort import AnyCohort, BuiltCohort
@@ -130,12 +129,8 @@ def _notes(name: str, item: BuiltCohort, cohort: AnyCohort, study: Study) -> lis
 
 def diagnosed_patients(cohort: AnyCohort) -> dict[str, int]:
     """Diagnosed patients of every group; visits where patients are not known."""
-    groups, hit = cohort.gathered("groups"), cohort.gathered("diagnosed") == 1
-    patients = cohort.gathered("clusters")
-    assert groups is not None
-    units = np.flatnonzero(hit) if patients is None else patients[hit]
-    pairs = np.unique(np.column_stack([groups[hit], units]), axis=0)
-    counts = np.bincount(pairs[:, 0], minlength=cohort.n_groups)
+    people = group_patients(cohort)
+    counts = group_totals(cohort)[1] if people is None else people[1]
     return dict(zip(cohort.group_names, counts.tolist(), strict=True))
 
 
