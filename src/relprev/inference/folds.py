@@ -64,7 +64,7 @@ def make_folds(
 def _by_psu(
     cohort: AnyCohort, design: SamplingDesign, count: int, seed: int
 ) -> list[NDArray[np.int64]]:
-    unit, stratum = _units(cohort, design)
+    unit, stratum = _units(design)
     holds = _holds(cohort, unit, len(stratum))
     for name, units in zip(cohort.group_names, holds, strict=True):
         if len(units) < 2:
@@ -96,21 +96,17 @@ def _by_psu(
     )
 
 
-def _units(
-    cohort: AnyCohort, design: SamplingDesign
-) -> tuple[NDArray[np.integer], NDArray[np.integer]]:
+def _units(design: SamplingDesign) -> tuple[NDArray[np.integer], NDArray[np.integer]]:
     """What is dealt: unit of every row, and stratum of every unit.
 
     PSUs that have rows, joined where they share patients.
     """
     found, unit = numbered(design.psu)
     stratum = design.stratum[found]
-    clusters = cohort.gathered("clusters")
-    if clusters is not None:
-        patients, patient = numbered(clusters)
-        last = np.empty(len(patients), dtype=unit.dtype)
-        last[patient] = unit
-        other = last[patient]
+    if design.patient is not None:
+        last = np.empty(int(design.patient.max()) + 1, dtype=unit.dtype)
+        last[design.patient] = unit
+        other = last[design.patient]
         apart = other != unit
         if apart.any():
             pairs = (np.ones(int(apart.sum()), dtype=bool), (other[apart], unit[apart]))
