@@ -11,7 +11,6 @@ from relprev import PURPLE, DebiasedPURPLE, as_cohort
 from relprev.checks import compare_unconstrained
 from relprev.cohort import PartitionedCohort, write_parts
 from relprev.cohort.origin import about, origin_of
-from relprev.design import as_design
 from tests.parts import cut
 
 N = 6_000
@@ -98,11 +97,11 @@ def test_only_what_is_far_from_zero_and_varies_is_moved():
         np.testing.assert_allclose(back.toarray() if sp.issparse(back) else back, X[rows])
 
 
-def test_codes_cannot_be_moved():
-    X = as_design(sp.csr_matrix(np.eye(2)))[0]
-    assert X.about(np.zeros(2)) is X
-    with pytest.raises(NotImplementedError, match="BinaryCSR"):
-        X.about(np.ones(2))
+def test_codes_stay_where_they_are():
+    X = sp.csr_matrix(np.ones((4, 2)))
+    cohort = as_cohort(X, [1, 0, 1, 0], groups=["a", "b"] * 2)
+    assert not origin_of(cohort).any()
+    assert about(cohort, origin_of(cohort)) is cohort
 
 
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix])

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from relprev.cohort.cohort import Cohort
 from relprev.cohort.partitioned import AnyCohort
-from relprev.design import BinaryCSR
+from relprev.design import Dense, FloatCSR
 from relprev.partitions import total
 
 FloatArray = NDArray[np.float64]
@@ -72,7 +72,7 @@ def about(cohort: AnyCohort, origin: FloatArray) -> AnyCohort:
 def _sums(cohort: Cohort) -> tuple[int, FloatArray, FloatArray, NDArray[np.int64], FloatArray]:
     """Rows, sums, sums of squares, non-zero values, and 1 where a column cannot be moved."""
     X, p = cohort.X, cohort.n_cols
-    if isinstance(X, BinaryCSR):
+    if not isinstance(X, Dense | FloatCSR):
         return cohort.n, np.zeros(p), np.zeros(p), np.zeros(p, dtype=np.int64), np.ones(p)
     fixed = (~X.movable()).astype(float)
     squares, count = X.nonzero_squares()
@@ -80,4 +80,5 @@ def _sums(cohort: Cohort) -> tuple[int, FloatArray, FloatArray, NDArray[np.int64
 
 
 def _moved(cohort: Cohort, origin: FloatArray) -> Cohort:
+    assert isinstance(cohort.X, Dense | FloatCSR)  # others have no origin
     return replace(cohort, X=cohort.X.about(origin))

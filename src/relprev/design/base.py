@@ -94,9 +94,6 @@ class Design(ABC):
     ((array([ 4., 10.]), array([1, 2])), array([2.        , 2.23606798]))
     >>> X.with_arrays(X.to_arrays()).shape == X.shape
     True
-    >>> moved = X.about(np.array([0.5, 0.0]))
-    >>> moved.matvec(np.array([1.0, 10.0])), X.movable()
-    (array([ 9.5,  1.5, 29.5]), array([ True,  True]))
     """
 
     shape: tuple[int, int]
@@ -263,33 +260,6 @@ class Design(ABC):
             Sizes.
         """
         return root_mean_square(*self.nonzero_squares())
-
-    def movable(self) -> NDArray[np.bool_]:
-        """Columns from which `about` can take something off: those without zeros left out.
-
-        Returns
-        -------
-        boolean array of shape (n_cols,)
-            True where a value is stored for every row.
-        """
-        return np.zeros(self.n_cols, dtype=bool)
-
-    def about(self, origin: FloatArray) -> Design:
-        """The matrix less an origin; ``to_scipy`` still gives the values as they were.
-
-        Parameters
-        ----------
-        origin : float64 array of shape (n_cols,)
-            Taken off every row; 0 where a column is not `movable`.
-
-        Returns
-        -------
-        Design
-            Whose products are those of ``X - origin``.
-        """
-        if origin.any():
-            raise NotImplementedError(f"a {type(self).__name__} cannot be moved")
-        return self
 
     @abstractmethod
     def to_arrays(self) -> dict[str, np.ndarray]:

@@ -171,6 +171,12 @@ class FloatCSR(CSR):
     >>> X = FloatCSR(np.array([0, 2, 3]), np.array([0, 2, 1]), np.array([0.5, 2.0, 4.0]), n_cols=3)
     >>> X.matvec(np.array([1.0, 10.0, 100.0]))
     array([200.5,  40. ])
+
+    Column 0 of this one has a value in every row, so something can be taken off it:
+
+    >>> X = FloatCSR(np.array([0, 2, 3]), np.array([0, 1, 0]), np.array([7.0, 1.0, 9.0]), n_cols=2)
+    >>> X.movable(), X.about(np.array([8.0, 0.0])).values
+    (array([ True, False]), array([-1.,  1.,  1.]))
     """
 
     def __init__(
@@ -215,11 +221,28 @@ class FloatCSR(CSR):
         return FloatCSR(*parts, self.n_cols, self.origin)
 
     def movable(self) -> NDArray[np.bool_]:
+        """Columns from which `about` can take something off: those that store every row's value.
+
+        Returns
+        -------
+        boolean array of shape (n_cols,)
+            False where zeros are left out.
+        """
         return group_counts(self.indices, self.n_cols) == self.n_rows
 
     def about(self, origin: FloatArray) -> FloatCSR:
-        if not origin.any():
-            return self
+        """The matrix less an origin; ``to_scipy`` still gives the values as they were.
+
+        Parameters
+        ----------
+        origin : float64 array of shape (n_cols,)
+            Taken off every row; 0 where a column is not `movable`.
+
+        Returns
+        -------
+        FloatCSR
+            Whose products are those of ``X - origin``.
+        """
         moved = self.values - origin[self.indices]
         return FloatCSR(self.indptr, self.indices, moved, self.n_cols, origin)
 

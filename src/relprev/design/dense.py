@@ -28,6 +28,11 @@ class Dense(Design):
     >>> import numpy as np
     >>> Dense(np.eye(2)).rmatvec(np.array([3.0, 4.0]))
     array([3., 4.])
+    >>> Dense(np.eye(2)).about(np.array([0.5, 0.0])).values
+    array([[ 0.5,  0. ],
+           [-0.5,  1. ]])
+    >>> Dense(np.eye(2)).movable()
+    array([ True,  True])
     """
 
     def __init__(self, values: FloatArray, origin: FloatArray | None = None) -> None:
@@ -71,10 +76,29 @@ class Dense(Design):
         return Dense(arrays["values"], self.origin)
 
     def movable(self) -> NDArray[np.bool_]:
+        """Columns from which `about` can take something off: those that store every row's value.
+
+        Returns
+        -------
+        boolean array of shape (n_cols,)
+            True throughout.
+        """
         return np.ones(self.n_cols, dtype=bool)
 
     def about(self, origin: FloatArray) -> Dense:
-        return Dense(self.values - origin, origin) if origin.any() else self
+        """The matrix less an origin; ``to_scipy`` still gives the values as they were.
+
+        Parameters
+        ----------
+        origin : float64 array of shape (n_cols,)
+            Taken off every row.
+
+        Returns
+        -------
+        Dense
+            Whose products are those of ``X - origin``.
+        """
+        return Dense(self.values - origin, origin)
 
     def to_scipy(self) -> FloatArray:
         return self.values if self.origin is None else self.values + self.origin

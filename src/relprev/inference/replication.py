@@ -14,44 +14,28 @@ Replicate weights that come with the data have k_r by their kind: 1 / R for bala
 repeated replication (BRR), 1 / (R (1 - fay)^2) for Fay's, (R - 1) / R for the jackknife
 that leaves out one PSU (JK1), or given ones (stratified jackknife).
 
-A replicate may leave one PSU in a stratum, which has no variance of its own; only its estimate is
-used, and strata are left out. An estimator that fits out of fold keeps the folds of the full
-sample: dealt anew, they would add noise to every theta_r, which the jackknife multiplies by R - 1.
-
-Replicates are independent, so they can be fitted in several processes: each draws from a
-seed of its own, and the results are the same for any number of processes.
+How the replicates are fitted: `relprev.inference.refits`.
 """
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import stats
-from sklearn.base import clone
 
-from relprev.cohort import AnyCohort, Cohort
+from relprev.cohort import AnyCohort
 from relprev.design.base import FloatArray
-from relprev.errors import DataWarning, InvalidInputError, TooFewCasesError
+from relprev.errors import InvalidInputError
 from relprev.estimates import COLUMNS, COMPLEMENT
-from relprev.files import written_whole
 from relprev.inference.design import SamplingDesign
+from relprev.inference.refits import RATIOS, Work, check_processes, logarithms, refit
 from relprev.inference.result import EXTRA_COLUMNS, InferredPrevalence, headline
-from relprev.processes import in_processes
-from relprev.progress import progress
-
-SAVE_EVERY = 10
-MANY_DEGENERATE = 0.05
-RATIOS = ["estimate", "observed_ratio", "diagnosis_ratio"]
-KEYS = ["replicate", "group", "versus", *RATIOS, "failure"]
-Weights = Callable[[int], FloatArray]
 
 
 @dataclass(frozen=True)
@@ -63,8 +47,7 @@ class Replication:
     base : pandas.DataFrame
         The estimator's own table.
     replicates : pandas.DataFrame
-        One row a replicate and contrast, NaN where the replicate could not be fitted; those
-        fitted here say why in the column failure.
+        One row a replicate and contrast, NaN where the replicate could not be fitted.
     coefficients : array of shape (R,)
         k_r.
     degrees_of_freedom : int
@@ -112,7 +95,7 @@ class Replication:
         usable = [name for name in RATIOS if name in self.base and name in self.replicates]
         if column not in usable:
             raise InvalidInputError(f"column must be one of {usable}, got {column!r}")
-        wide, full = self._log(column), _logarithms(self.base[column])
+        wide, full = self._log(column), logarithms(self.base[column])
         known = np.isfinite(wide)
         found = known.sum(axis=0)
         centre = np.nansum(wide, axis=0) / np.maximum(found, 1) if self.centred else full
@@ -180,14 +163,7 @@ class Replication:
         """Replicates of a column as (R, rows of base), logarithms."""
         wide = self.replicates.pivot(index="replicate", columns=["group", "versus"], values=column)
         order = pd.MultiIndex.from_frame(self.base[["group", "versus"]])
-        return _logarithms(wide.reindex(columns=order))
-
-
-def _logarithms(values: pd.DataFrame | pd.Series) -> FloatArray:
-    """NaN where there is no finite one."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        logs = np.log(values.to_numpy(dtype=float))
-    return np.where(np.isfinite(logs), logs, np.nan)
+        return logarithms(wide.reindex(columns=order))
 
 
 def bootstrap(
@@ -246,12 +222,12 @@ def bootstrap(
     """
     if replicates < 2:
         raise InvalidInputError(f"replicates must be at least 2, got {replicates}")
-    _check_processes(processes, cohort)
+    check_processes(processes, cohort)
     design = SamplingDesign.from_cohort(cohort, lonely_psu)
     given = cohort.gathered("weights")
     weight = np.ones(cohort.n) if given is None else given
-    work = _Work(estimator, cohort, versus, partial(_resampled, design, weight, random_state))
-    base, table = _refit(work, replicates, processes, out, verbose)
+    work = Work(estimator, cohort, versus, partial(_resampled, design, weight, random_state))
+    base, table = refit(work, replicates, processes, out, verbose)
     k = np.full(replicates, 1 / replicates)
     return Replication(base, table, k, design.degrees_of_freedom, True, "bootstrap")
 
@@ -328,9 +304,9 @@ def replicate_weights(
     if not np.isfinite(columns).all() or (columns < 0).any():
         raise InvalidInputError("weights must be finite and not negative")
     k = _coefficients(kind, columns.shape[1], fay, coefficients)
-    _check_processes(processes, cohort)
-    work = _Work(estimator, cohort, versus, partial(_column, columns))
-    base, table = _refit(work, columns.shape[1], processes, out, verbose)
+    check_processes(processes, cohort)
+    work = Work(estimator, cohort, versus, partial(_column, columns))
+    base, table = refit(work, columns.shape[1], processes, out, verbose)
     df = columns.shape[1] - 1 if degrees_of_freedom is None else degrees_of_freedom
     return Replication(base, table, k, df, False, "replicate weights")
 
@@ -361,16 +337,6 @@ def _coefficients(kind: str, count: int, fay: float, given: ArrayLike | None) ->
     return np.full(count, known[kind])
 
 
-def _check_processes(processes: int, cohort: AnyCohort) -> None:
-    if not isinstance(processes, int | np.integer) or processes < 1:
-        raise InvalidInputError(f"processes must be a whole number >= 1, got {processes!r}")
-    if processes > 1 and not isinstance(cohort, Cohort):
-        raise InvalidInputError(
-            f"processes must be 1 for a cohort kept in parts, got {processes}: every replicate "
-            "already uses all cores, or all workers of the cluster"
-        )
-
-
 def _resampled(design: SamplingDesign, weight: FloatArray, seed: int, number: int) -> FloatArray:
     rng = np.random.default_rng(np.random.SeedSequence([seed, number]))
     return weight * rao_wu(design, rng)[design.psu]
@@ -378,138 +344,3 @@ def _resampled(design: SamplingDesign, weight: FloatArray, seed: int, number: in
 
 def _column(columns: FloatArray, number: int) -> FloatArray:
     return columns[:, number]
-
-
-@dataclass(frozen=True)
-class _Work:
-    """What every replicate needs; ``weights`` gives those of a replicate.
-
-    ``fold`` of every row, if the estimator has folds.
-    """
-
-    estimator: Any
-    cohort: AnyCohort
-    versus: str
-    weights: Weights
-    fold: NDArray[np.integer[Any]] | None = None
-
-
-def _refit(
-    work: _Work, count: int, processes: int, out: str | Path | None, verbose: bool
-) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The estimate, and one table of all replicates; continues a file if there is one."""
-    fitted = clone(work.estimator).fit(work.cohort)
-    base = fitted.relative_prevalence(work.versus).to_frame()
-    if hasattr(fitted, "folds_"):
-        fold = np.zeros(work.cohort.n, dtype=fitted.folds_.dtype)  # rows not used have no fold
-        fold[fitted.rows_] = fitted.folds_
-        work = replace(work, fold=fold)
-    path = None if out is None else Path(out)
-    parts = [_kept(work, path, base)] if path is not None and path.is_file() else []
-    done = set(parts[0]["replicate"]) if parts else set()
-    todo = [number for number in range(count) if number not in done]
-    with progress("Replicates", len(todo), verbose) as advance:
-        for finished, (number, part) in enumerate(
-            in_processes(_one, (work, base), todo, processes), 1
-        ):
-            advance(f"replicate {number + 1}")
-            parts.append(part)
-            if path is not None and (finished % SAVE_EVERY == 0 or finished == len(todo)):
-                with written_whole(path) as temporary:
-                    _ordered(parts).to_csv(temporary, index=False)
-    table = _ordered(parts)
-    table = table[table["replicate"] < count]
-    _warn_of_failures(base, table, count)
-    return base, table
-
-
-def _ordered(parts: list[pd.DataFrame]) -> pd.DataFrame:
-    return pd.concat(parts).sort_values("replicate", kind="stable", ignore_index=True)
-
-
-def _kept(work: _Work, path: Path, base: pd.DataFrame) -> pd.DataFrame:
-    """Replicates of an earlier run; one is fitted again to see that it was the same study."""
-    text = dict.fromkeys(["group", "versus", "failure"], str)
-    empty = {name: [""] for name in RATIOS}
-    kept = pd.read_csv(path, dtype=text, keep_default_na=False, na_values=empty)
-    missing = [name for name in KEYS if name not in kept]
-    if "replicate" in kept and missing:
-        raise InvalidInputError(
-            f"{path} has no column {', '.join(missing)}: an earlier version wrote it; give another "
-            "file as out, or delete it"
-        )
-    wrong = list(kept.columns) != KEYS
-    if not wrong and len(kept):
-        number = int(kept["replicate"].iloc[0])
-        again = _one((work, base), number)
-        same = kept[kept["replicate"] == number]
-        wrong = len(same) != len(again) or not np.allclose(
-            same["estimate"], again["estimate"], rtol=1e-6, equal_nan=True
-        )
-    if wrong:
-        raise InvalidInputError(
-            f"{path} holds replicates of other data, settings or random_state; give another file "
-            "as out, or delete it"
-        )
-    return kept
-
-
-def _one(shared: tuple[_Work, pd.DataFrame], number: int) -> pd.DataFrame:
-    """A replicate's estimates; NaN if it could not be fitted."""
-    work, base = shared
-    weight, estimator = work.weights(number), clone(work.estimator)
-    if work.fold is not None:
-        estimator.set_params(folds=work.fold[weight != 0])
-    part = _reweighted(work.cohort, weight)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DataWarning)  # thin groups are counted later
-            table = estimator.fit(part).relative_prevalence(work.versus).to_frame()
-        why = table.get("sentence", "no finite estimate above 0")
-        table["failure"] = np.where(np.isnan(_logarithms(table["estimate"])), why, "")
-    except TooFewCasesError as error:
-        table = base.assign(**dict.fromkeys(RATIOS, np.nan), failure=str(error))
-    return table.assign(replicate=number)[KEYS]
-
-
-def _reweighted(cohort: AnyCohort, weight: FloatArray) -> AnyCohort:
-    """The visits whose weight is not zero, with these weights and without strata."""
-    if isinstance(cohort, Cohort):
-        return _weighted(cohort, weight)
-    pieces = np.split(weight, np.cumsum(cohort.sizes)[:-1])
-    which = [k for k, piece in enumerate(pieces) if piece.any()]
-    kept = [pieces[k] for k in which]
-    return replace(
-        cohort,
-        parts=cohort.parts.select(which).derive(_weighted, each=kept),
-        sizes=tuple(int(np.count_nonzero(piece)) for piece in kept),
-        fields=tuple(dict.fromkeys([*cohort.fields, "weights"])),
-    ).without("strata")
-
-
-def _weighted(cohort: Cohort, weight: FloatArray) -> Cohort:
-    rows = np.flatnonzero(weight)
-    return replace(cohort.take(rows), weights=weight[rows], strata=None)
-
-
-def _warn_of_failures(base: pd.DataFrame, table: pd.DataFrame, count: int) -> None:
-    """Say so if a contrast that has an estimate lacks it in many replicates."""
-    failed = table[np.isnan(_logarithms(table["estimate"]))]
-    estimated = base.loc[base["estimate"].notna(), ["group", "versus"]]
-    failed = failed.merge(estimated, on=["group", "versus"])
-    if len(failed) == 0:
-        return
-    (group, versus), worst = max(
-        failed.groupby(["group", "versus"]), key=lambda item: len(item[1])
-    )  # fmt: skip
-    if len(worst) > MANY_DEGENERATE * count:
-        left = (
-            "the standard error describes the others only" if count - len(worst) > 1
-            else "there is no standard error"
-        )  # fmt: skip
-        warnings.warn(
-            f"{len(worst)} of {count} replicates gave no estimate for {group} versus {versus}; "
-            f"{left}; why, most often: {worst['failure'].mode()[0]}",
-            DataWarning,
-            stacklevel=4,
-        )
