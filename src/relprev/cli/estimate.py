@@ -18,6 +18,7 @@ from relprev.inference import DebiasedPURPLE
 from relprev.model import PURPLE
 from relprev.report import render_text, suppress, write_results
 from relprev.report.suppression import redact
+from relprev.report.texts import SUPPRESSED
 from relprev.study.inspect import groups_table
 
 NO_INTERVAL = "PURPLE as published gives no confidence interval; --method debiased does."
@@ -104,7 +105,7 @@ def estimate(
     frame = frame if show_small_cells else suppress(frame, groups_table(cohort))
     typer.echo(render_text(frame, f"Relative prevalence by {group}, {cohort.n:,} visits"))
     if not show_small_cells:
-        typer.echo("Counts of 1 to 10 people, and what would reveal them, are hidden (–).")
+        typer.echo(SUPPRESSED)
     typer.echo(NO_INTERVAL if method is Method.purple else INTERVAL)
     typer.echo(ASSUMPTIONS)
     run = {

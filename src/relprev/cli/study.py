@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -27,6 +26,7 @@ from relprev.report import StudyReport, VariableFindings, render_text
 from relprev.report.hiding import all_groups, hide_small_counts
 from relprev.report.suppression import redact
 from relprev.report.tables import print_table
+from relprev.report.texts import SUPPRESSED
 from relprev.report.words import trust
 from relprev.study import Study, StudyResult, study_schema
 from relprev.study.compare import compare_runs, differences
@@ -84,13 +84,12 @@ def check(file: StudyFile) -> None:
     said = redact if study.report.hide_small_counts else str
     for variable in _hidden(study, seen.variables):
         steps = variable.attrition[["step", "visits", "patients"]]
-        words = seen.words[variable.name]
-        if steps["visits"].tail(1).isna().any():  # the total is hidden
-            words = re.sub(r"[\d,]+ (visits|patients)(, )?", "", words).removesuffix(", ")
-        typer.echo(f"\n{variable.name}: {said(words)}")
+        typer.echo(f"\n{variable.name}: {seen.words[variable.name]}")
         known = steps["patients"].notna().any()
         typer.echo(_text(steps if known else steps[["step", "visits"]]))
         typer.echo(_text(all_groups(variable)))
+    if study.report.hide_small_counts:
+        typer.echo(SUPPRESSED)
     for note in seen.notes:
         say_warning(said(note))
     for problem in seen.problems:
@@ -250,7 +249,7 @@ def _say_result(result: StudyResult) -> None:
         say_warning(text)
     typer.echo(_verdict(report))
     if report.hide_small_counts:
-        typer.echo("Counts of 1 to 10 people, and what would reveal them, are hidden (–).")
+        typer.echo(SUPPRESSED)
     if result.folder is not None:
         typer.echo(f"Report: {result.folder / 'report.html'}")
 

@@ -103,9 +103,10 @@ def _codes(study: Study, source: Source) -> dict[str, int]:
 
 
 def _words(cohort: AnyCohort) -> str:
-    words = [f"{cohort.n:,} visits", f"{cohort.n_cols:,} features"]
+    """Features and design; visits and patients are the attrition table's last line."""
+    words = [f"{cohort.n_cols:,} features"]
     words += ["sampling weights"] if "weights" in cohort.fields else []
-    named = {"strata": "strata", "psus": "primary sampling units", "clusters": "patients"}
+    named = {"strata": "strata", "psus": "primary sampling units"}
     for name, units in named.items():
         values = cohort.gathered(name)
         if values is not None:
