@@ -7,7 +7,9 @@ ASSUMPTIONS = (
     "Within a group, diagnosis is random among cases: it may depend on the group, not on symptoms.",
     "The same symptoms mean the same risk in every group.",
 )
-SUPPRESSED = "Counts of 1 to 10 people, and what would reveal them, are hidden (–)."
+SUPPRESSED = (
+    "Counts of 1 to 10 people, and what would reveal them, are hidden and shown as a dash (–)."
+)
 METHOD_NAMES = {"debiased": "DebiasedPURPLE", "purple": "PURPLE"}  # names in study files
 METHODS = {
     "DebiasedPURPLE": (
