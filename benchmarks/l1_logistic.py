@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from benchmarks.measure import seconds
-from relprev.design import BinaryCSR
+from relprev.matrix import BinaryCSR
 from relprev.model.likelihood import Parameters, Problem
 from relprev.model.quadratic import Penalty
 from relprev.model.solver import SolverOptions, solve

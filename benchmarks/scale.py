@@ -51,7 +51,7 @@ from relprev.model.likelihood import (
     problem_of,
 )
 from relprev.model.path import PAPER_GRID, fit_path
-from relprev.parallel import thread_count
+from relprev.parallel.threads import thread_count
 from relprev.simulate import ed_visit_parts, ed_visits
 
 MANY = 100_000_000

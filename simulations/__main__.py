@@ -9,7 +9,7 @@ from typing import Annotated
 import pandas as pd
 import typer
 
-from relprev.parallel import available_cores
+from relprev.parallel.threads import available_cores
 from simulations import bias as bias_
 from simulations import coverage as coverage_
 from simulations import power as power_

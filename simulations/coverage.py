@@ -14,8 +14,8 @@ from relprev.cohort.summary import group_totals
 from relprev.errors import TooFewCasesError
 from relprev.files import written_whole
 from relprev.inference import DebiasedPURPLE
+from relprev.inference.intervals import infer
 from relprev.inference.moments import group_moments
-from relprev.inference.result import infer
 from relprev.inference.score import solve_score
 from relprev.simulate import ed_visits
 from simulations.replicates import Job, seed_of

@@ -34,7 +34,7 @@ MANY_CODES = [name for name in SCENARIOS | WORLDS if name in WORLDS or SCENARIOS
 CHECKS = {
     "trend": "`check_constant_ratio`",
     "quintiles": "the same, by fifths of risk",
-    "unconstrained": "`compare_unconstrained`",
+    "unconstrained": "`check_unconstrained`",
     "calibration": "`check_calibration`",
 }
 
@@ -77,7 +77,7 @@ def _coverage(results: Path) -> str:
             "about 200 are diagnosed) with 30 symptoms, diagnosis rates between 20% and 50%. "
             "Standard errors, their spread and the bias are those of the logarithm of the ratio, "
             "by `DebiasedPURPLE` as it is by default; ± is what the number of replicates leaves "
-            "uncertain. *Case-only* is `DebiasedPURPLE(m=None)`.",
+            "uncertain. *Case-only* is `DebiasedPURPLE(risk=None)`.",
             _covered(rows[~hard]),
             f"{rows[hard].replicates.max():,} cohorts of 20,000 visits of each kind with many "
             "codes. The last rows are the hardest: 2,000 codes that come together, so few cases "

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from relprev.checks import check_calibration, check_constant_ratio, compare_unconstrained
+from relprev.checks import check_calibration, check_constant_ratio, check_unconstrained
 from relprev.inference import DebiasedPURPLE
 from simulations.replicates import Job, seed_of
 from simulations.scenarios import DRIFTS, draw
@@ -26,7 +26,7 @@ def replicate(job: Job, paper_checks: int) -> list[dict[str, Any]]:
     fitted = DebiasedPURPLE().fit(cohort)
     found = {by: check_constant_ratio(fitted, by).verdict for by in ("trend", "quintiles")}
     if job[1] < paper_checks:
-        found["unconstrained"] = compare_unconstrained(cohort).verdict
+        found["unconstrained"] = check_unconstrained(cohort).verdict
         found["calibration"] = check_calibration(cohort).verdict
     row: dict[str, Any] = {"scenario": job[0], "replicate": job[1]}
     row |= {"drift": float(np.exp(scenario.drift)), "n_diagnosed": int(cohort.diagnosed.sum())}

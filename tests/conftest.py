@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from relprev.design import BinaryCSR, Dense, FloatCSR
+from relprev.matrix import BinaryCSR, Dense, FloatCSR
 from relprev.model.likelihood import Problem
 from relprev.simulate import ed_visits, gauss_synth
 

@@ -2,7 +2,7 @@
 How wrong would the assumptions have to be?
 ===========================================
 
-`relprev.checks.sensitivity` lets each assumption fail by a range of amounts and shows what
+`relprev.checks.check_sensitivity` lets each assumption fail by a range of amounts and shows what
 becomes of the estimate, and at which point the interval reaches 1.
 """
 
@@ -11,13 +11,13 @@ import textwrap
 import matplotlib.pyplot as plt
 
 from relprev import DebiasedPURPLE
-from relprev.checks import sensitivity
+from relprev.checks import check_sensitivity
 from relprev.report import plot_sensitivity
 from relprev.simulate import ed_visits
 
 visits = ed_visits(60_000, n_codes=100, seed=4)
 fitted = DebiasedPURPLE().fit(visits.cohort)
-result = sensitivity(fitted, "Group A", "Group B")
+result = check_sensitivity(fitted, "Group A", "Group B")
 print(textwrap.fill(result.effect, 80))
 
 # %%

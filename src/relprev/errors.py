@@ -62,7 +62,7 @@ class ClusterError(RelprevError, RuntimeError):
 
     Examples
     --------
-    >>> from relprev.cluster import connect
+    >>> from relprev.parallel.cluster import connect
     >>> try:
     ...     with connect("tcp://127.0.0.1:1", timeout=0.2):
     ...         pass

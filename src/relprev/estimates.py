@@ -22,10 +22,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from relprev.arrays import FloatArray
 from relprev.display import HEADINGS, cell, heading, with_interval
 from relprev.errors import InvalidInputError
-
-FloatArray = NDArray[np.float64]
 
 COMPLEMENT = "complement"
 PAIRWISE = "pairwise"

@@ -31,7 +31,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from relprev.cluster import gathered, large_tasks
+from relprev.parallel.cluster import gathered, large_tasks
 from relprev.progress import passed
 
 ALIGNMENT = 64

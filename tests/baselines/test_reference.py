@@ -14,7 +14,7 @@ from relprev.baselines.dedpul import density_ratio, negative_share
 from relprev.baselines.km2 import mixture_share
 from relprev.baselines.sar_em import fixed_rate_prevalence, most_likely
 from relprev.baselines.tice import quarters
-from relprev.design import as_design
+from relprev.matrix import as_matrix
 from relprev.model.likelihood import Problem
 from tests.baselines.samples import Sample, sample
 
@@ -26,7 +26,7 @@ with (Path(__file__).parent / "reference.csv").open() as file:
 def problem(data: Sample) -> Problem:
     n = len(data.s)
     return Problem(
-        as_design(data.X)[0], data.s.astype(np.uint8), np.zeros(n, np.uint8), np.full(n, 1 / n), 1
+        as_matrix(data.X)[0], data.s.astype(np.uint8), np.zeros(n, np.uint8), np.full(n, 1 / n), 1
     )
 
 

@@ -55,7 +55,7 @@ def test_drift_step_is_newtons():
 
     start = np.array([theta[1], 0.0])
     step = -np.linalg.solve(approx_fprime(start, gradient, 1e-6), gradient(start))
-    from relprev.inference.design import SamplingDesign
+    from relprev.inference.sampling import SamplingDesign
 
     design = SamplingDesign(np.arange(n), np.zeros(n, dtype=int))
     found = drift_test(data, theta, design, x[:, None])
@@ -74,8 +74,8 @@ def test_adding_a_constant_to_phi_changes_nothing(steady):
 
 def test_risk_is_needed_for_a_trend():
     cohort, _ = make_cohort(n=3000)
-    fitted = DebiasedPURPLE(m=None, strengths=(3.0,)).fit(cohort)
-    with pytest.raises(InvalidInputError, match="m=None"):
+    fitted = DebiasedPURPLE(risk=None, strengths=(3.0,)).fit(cohort)
+    with pytest.raises(InvalidInputError, match="risk=None"):
         check_constant_ratio(fitted)
 
 
@@ -93,7 +93,7 @@ def test_categories_of_another_table_are_refused(steady, length):
 
 def test_categories_name_all_rows_given_to_fit_not_those_of_the_domain(steady):
     cohort, inside = steady[0], np.arange(20_000) < 15_000
-    fitted = DebiasedPURPLE(m=None, strengths=(3.0,)).fit(cohort, domain=inside)
+    fitted = DebiasedPURPLE(risk=None, strengths=(3.0,)).fit(cohort, domain=inside)
     category = np.arange(20_000) % 3
     assert len(check_constant_ratio(fitted, category).table) == 2
     with pytest.raises(InvalidInputError, match="got 15,000"):

@@ -9,13 +9,13 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 
 from relprev import PURPLE, DebiasedPURPLE
 from relprev.checks import (
-    agreement,
+    check_agreement,
     check_calibration,
     check_constant_ratio,
     check_leakage,
     check_overlap,
-    compare_unconstrained,
-    sensitivity,
+    check_sensitivity,
+    check_unconstrained,
 )
 from relprev.checks import quantiles as quantiles_module
 from relprev.checks.quantiles import weighted_quantiles
@@ -76,7 +76,7 @@ def test_overlap_in_a_domain(both):
     cohort, parts, *_ = both
     domain = np.arange(cohort.n) % 4 != 0
     domain[:2_001] = False  # a part without rows
-    options = {"m": None, "strengths": [10.0], "lonely_psu": "adjust"}
+    options = {"risk": None, "strengths": [10.0], "lonely_psu": "adjust"}
     one, other = (DebiasedPURPLE(**options).fit(c, domain=domain) for c in (cohort, parts))
     assert_same(check_overlap(one, cohort), check_overlap(other, parts))
 
@@ -84,10 +84,10 @@ def test_overlap_in_a_domain(both):
 def test_sensitivity_and_agreement(both):
     cohort, parts, one, other = both
     few = {"false_positives": [0.1]}
-    found = (sensitivity(fit, "Group A", "Group B", **few) for fit in (one, other))
+    found = (check_sensitivity(fit, "Group A", "Group B", **few) for fit in (one, other))
     assert_same(*found)
     purple = [PURPLE(lambdas=1e-4).fit(c) for c in (cohort, parts)]
-    assert_same(agreement(purple[0], one), agreement(purple[1], other))
+    assert_same(check_agreement(purple[0], one), check_agreement(purple[1], other))
 
 
 def test_calibration(both):
@@ -99,7 +99,7 @@ def test_calibration(both):
 def test_unconstrained(both, selection):
     cohort, parts, *_ = both
     estimator = PURPLE(lambdas=[1e-3, 1e-4], selection=selection)
-    assert_same(compare_unconstrained(cohort, estimator), compare_unconstrained(parts, estimator))
+    assert_same(check_unconstrained(cohort, estimator), check_unconstrained(parts, estimator))
 
 
 def test_bootstrap(both):
@@ -183,6 +183,6 @@ def test_a_group_that_is_never_diagnosed_in_some_part(tmp_path):
     cohort = replace(cohort, diagnosed=np.where(silent, 0, cohort.diagnosed).astype(np.uint8))
     write_parts(cut(cohort, 1_500), tmp_path / "visits")
     parts = PartitionedCohort.open(tmp_path / "visits")
-    one, other = (DebiasedPURPLE(m=None, strengths=[10.0]).fit(c) for c in (cohort, parts))
+    one, other = (DebiasedPURPLE(risk=None, strengths=[10.0]).fit(c) for c in (cohort, parts))
     assert_same(check_overlap(one, cohort), check_overlap(other, parts))
     assert_same(check_calibration(cohort, ONE), check_calibration(parts, ONE))

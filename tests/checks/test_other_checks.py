@@ -7,13 +7,13 @@ from scipy import stats
 
 from relprev import PURPLE, as_cohort
 from relprev.checks import (
-    agreement,
+    check_agreement,
     check_calibration,
     check_constant_ratio,
     check_leakage,
     check_overlap,
-    compare_unconstrained,
-    sensitivity,
+    check_sensitivity,
+    check_unconstrained,
 )
 from relprev.checks.held_out import rotations
 from relprev.checks.leakage import wilson
@@ -36,8 +36,9 @@ def test_every_check_plots_and_speaks(steady):
     small = make_cohort(n=5000)[0]
     results = [
         check_constant_ratio(fitted), check_overlap(fitted, cohort), check_leakage(cohort),
-        check_calibration(small, ONE), compare_unconstrained(small, ONE),
-        sensitivity(fitted, "a", "b"), agreement(PURPLE(lambdas=1e-4).fit(cohort), fitted, "b"),
+        check_calibration(small, ONE), check_unconstrained(small, ONE),
+        check_sensitivity(fitted, "a", "b"),
+        check_agreement(PURPLE(lambdas=1e-4).fit(cohort), fitted, "b"),
     ]  # fmt: skip
     for result in results:
         assert isinstance(result.plot(), Axes)
@@ -164,20 +165,20 @@ def test_small_groups_are_named_but_not_drawn():
 
 
 def test_unconstrained_is_no_better_when_p_is_shared(steady):
-    found = compare_unconstrained(steady[0], ONE)
+    found = check_unconstrained(steady[0], ONE)
     assert found.verdict == "no concern"
     assert found.interval[0] < 0
 
 
 def test_unconstrained_is_better_when_groups_differ(different):
-    found = compare_unconstrained(different, ONE)
+    found = check_unconstrained(different, ONE)
     assert found.verdict == "concern"
     assert found.statistic > 0.01
 
 
 def test_agreement_is_found_when_the_model_holds(steady):
     cohort, _, fitted = steady
-    found = agreement(PURPLE(lambdas=1e-4).fit(cohort), fitted, "b")
+    found = check_agreement(PURPLE(lambdas=1e-4).fit(cohort), fitted, "b")
     assert found.verdict == "no concern"
     assert found.p_value > 0.05
     row = found.table.iloc[0]
@@ -187,7 +188,7 @@ def test_agreement_is_found_when_the_model_holds(steady):
 def test_agreement_counts_a_ratio_and_its_inverse_once(steady):
     cohort, _, fitted = steady
     purple = PURPLE(lambdas=1e-2).fit(cohort)
-    one, both = (agreement(purple, fitted, versus) for versus in ("b", "pairwise"))
+    one, both = (check_agreement(purple, fitted, versus) for versus in ("b", "pairwise"))
     assert len(both.table) == 2
     assert one.p_value < 1
     assert both.p_value == pytest.approx(one.p_value)
@@ -195,7 +196,7 @@ def test_agreement_counts_a_ratio_and_its_inverse_once(steady):
 
 def test_agreement_notices_a_shrunken_purple(steady):
     cohort, _, fitted = steady
-    close = agreement(PURPLE(lambdas=1e-5).fit(cohort), fitted, "b")
-    shrunken = agreement(PURPLE(lambdas=1e-2).fit(cohort), fitted, "b")
+    close = check_agreement(PURPLE(lambdas=1e-5).fit(cohort), fitted, "b")
+    shrunken = check_agreement(PURPLE(lambdas=1e-2).fit(cohort), fitted, "b")
     assert abs(np.log(close.table["ratio"][0])) < 0.1
     assert abs(shrunken.statistic) > abs(close.statistic)

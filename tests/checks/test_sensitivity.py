@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from relprev.checks import sensitivity
+from relprev.checks import check_sensitivity
 from relprev.checks.sensitivity import _tipping, with_false_positives
 from relprev.errors import InvalidInputError
 from relprev.inference import DebiasedPURPLE
@@ -17,7 +17,7 @@ def estimate(moments):
 def test_alpha_band_holds_the_truth_when_p_differs_by_alpha():
     cohort, truth = make_cohort(n=60_000, alpha=0.6)
     fitted = DebiasedPURPLE(**FAST).fit(cohort)
-    table = sensitivity(fitted, "a", "b", alpha=(0.6,)).table.set_index("assumption")
+    table = check_sensitivity(fitted, "a", "b", alpha=(0.6,)).table.set_index("assumption")
     assert not table.loc["as estimated", "ci_low"] < truth < table.loc["as estimated", "ci_high"]
     row = table.loc["p(y|x) differs by alpha"]
     assert row["ci_low"] < truth < row["ci_high"]
@@ -26,7 +26,7 @@ def test_alpha_band_holds_the_truth_when_p_differs_by_alpha():
 def test_gamma_band_holds_the_truth_when_diagnosis_drifts():
     cohort, truth = make_cohort(n=60_000, drift=0.3)
     fitted = DebiasedPURPLE(**FAST).fit(cohort)
-    table = sensitivity(fitted, "a", "b", gamma=(2.0,)).table.set_index("assumption")
+    table = check_sensitivity(fitted, "a", "b", gamma=(2.0,)).table.set_index("assumption")
     row = table.loc["diagnosis varies"]
     assert row["estimate_low"] < truth < row["estimate_high"]
 
@@ -34,7 +34,7 @@ def test_gamma_band_holds_the_truth_when_diagnosis_drifts():
 def test_false_positives_are_corrected_for():
     """Three tenths of a's recorded cases false at random: only the corrected estimate is right."""
     cohort, truth = make_cohort(n=120_000, false_share=(0.3, 0.0), shift=0.25)
-    fitted = DebiasedPURPLE(**(FAST | {"m": None})).fit(cohort)
+    fitted = DebiasedPURPLE(**(FAST | {"risk": None})).fit(cohort)
     plain = abs(np.log(estimate(fitted.moments_) / truth))
     corrected = abs(np.log(estimate(with_false_positives(fitted, {"a": 0.3})) / truth))
     assert corrected < 0.5 * plain
@@ -48,8 +48,8 @@ def test_no_false_positives_change_nothing(steady):
 def test_tipping_point_takes_the_interval_to_one():
     cohort, _ = make_cohort(n=40_000)
     fitted = DebiasedPURPLE(**FAST).fit(cohort)
-    found = sensitivity(fitted, "a", "b")
-    at_tip = sensitivity(fitted, "a", "b", alpha=(found.statistic,)).table
+    found = check_sensitivity(fitted, "a", "b")
+    at_tip = check_sensitivity(fitted, "a", "b", alpha=(found.statistic,)).table
     row = at_tip[at_tip["assumption"] == "p(y|x) differs by alpha"].iloc[0]
     if found.statistic != 1.0:
         nearest = min(abs(np.log(row["ci_low"])), abs(np.log(row["ci_high"])))
@@ -75,4 +75,4 @@ def test_a_difference_that_a_small_violation_explains_is_fragile(low, high, robu
 )  # fmt: skip
 def test_wrong_parameters_are_named(steady, keywords, name):
     with pytest.raises(InvalidInputError, match=name):
-        sensitivity(steady[2], **({"group": "a", "versus": "b"} | keywords))
+        check_sensitivity(steady[2], **({"group": "a", "versus": "b"} | keywords))

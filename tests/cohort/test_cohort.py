@@ -6,8 +6,8 @@ import polars as pl
 import pytest
 
 from relprev import Cohort, as_cohort
-from relprev.design import Dense
 from relprev.errors import InvalidInputError
+from relprev.matrix import Dense
 
 
 def _cohort(**changes):

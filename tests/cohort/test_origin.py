@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from sklearn.tree import DecisionTreeClassifier
 
 from relprev import PURPLE, DebiasedPURPLE, as_cohort
-from relprev.checks import compare_unconstrained
+from relprev.checks import check_unconstrained
 from relprev.cohort import PartitionedCohort, write_parts
 from relprev.cohort.origin import about, origin_of
 from tests.parts import cut
@@ -35,7 +35,7 @@ def estimate(estimator, data):
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix])
 @pytest.mark.parametrize("unit", UNITS.values(), ids=UNITS)
 @pytest.mark.parametrize(
-    "estimator", [PURPLE(0.0), DebiasedPURPLE(m=None), DebiasedPURPLE(lambdas=1e-5)]
+    "estimator", [PURPLE(0.0), DebiasedPURPLE(risk=None), DebiasedPURPLE(lambdas=1e-5)]
 )
 def test_units_do_not_matter(estimator, unit, form):
     expected = estimate(estimator, world())
@@ -73,7 +73,7 @@ def test_a_learner_gets_features_as_they_came():
 
 def test_the_unconstrained_model_is_moved_back():
     same, far = (
-        compare_unconstrained(as_cohort(**world(unit)), PURPLE(1e-5)).statistic
+        check_unconstrained(as_cohort(**world(unit)), PURPLE(1e-5)).statistic
         for unit in ((0.0, 3.0), UNITS["year"])
     )
     assert far == pytest.approx(same, abs=2e-3)

@@ -3,8 +3,8 @@ import pandas as pd
 import pytest
 
 from relprev.cohort.table import read_table
-from relprev.design import BinaryCSR, Dense
 from relprev.errors import InvalidInputError
+from relprev.matrix import BinaryCSR, Dense
 
 ROLES = {"diagnosed": "ipv", "group": "payer", "features": ["dx_*"]}
 

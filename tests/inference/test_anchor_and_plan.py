@@ -21,7 +21,7 @@ def data():
 
 @pytest.fixture(scope="module")
 def fitted(data):
-    return DebiasedPURPLE(m=None, strengths=(1.0,)).fit(data.cohort)
+    return DebiasedPURPLE(risk=None, strengths=(1.0,)).fit(data.cohort)
 
 
 def test_true_rate_of_one_group_gives_the_other(data, fitted):

@@ -8,7 +8,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
 from relprev import as_cohort
-from relprev.checks import sensitivity
+from relprev.checks import check_sensitivity
 from relprev.errors import DataWarning, InvalidInputError, TooFewCasesError
 from relprev.estimates import COLUMNS
 from relprev.inference import DebiasedPURPLE, SamplingDesign, anchor
@@ -40,7 +40,7 @@ def table(data, versus="a", **parameters):
 @pytest.mark.parametrize("m", ["purple", None])
 def test_recovers_the_truth_within_its_intervals(m):
     data, truth = make(n=30_000)
-    found = table(data, m=m)
+    found = table(data, risk=m)
     true_ratio = truth[1:] / truth[0]
     assert (found["ci_low"] < true_ratio).all()
     assert (found["ci_high"] > true_ratio).all()
@@ -231,8 +231,8 @@ def test_rows_without_weight_are_refused_with_a_remedy():
 
 
 def test_no_psu_is_split_over_folds():
-    from relprev.inference.design import SamplingDesign
     from relprev.inference.folds import make_folds
+    from relprev.inference.sampling import SamplingDesign
 
     data, _ = make(n=2000)
     psu = np.random.default_rng(0).integers(0, 40, 2000)
@@ -286,7 +286,7 @@ def test_withheld_group_has_no_number_anywhere():
     with pytest.raises(InvalidInputError, match="group='c' has no estimate"):
         anchor(fitted, "c", diagnosis_rate=0.5, interval=(0.5, 0.5))
     with pytest.raises(InvalidInputError, match="versus='c' has no estimate"):
-        sensitivity(fitted, "a", "c")
+        check_sensitivity(fitted, "a", "c")
 
 
 def test_lonely_psu_stops_the_fit_unless_a_policy_is_chosen():

@@ -152,8 +152,8 @@ def test_psus_that_all_share_patients_cannot_be_cross_fitted():
 
 def test_given_folds_are_used():
     x, s, g = world()
-    first = DebiasedPURPLE(m=None, strengths=(1.0,), random_state=4).fit(x, s, groups=g)
-    again = DebiasedPURPLE(m=None, strengths=(1.0,), folds=3 * first.folds_.astype(int) + 2)
+    first = DebiasedPURPLE(risk=None, strengths=(1.0,), random_state=4).fit(x, s, groups=g)
+    again = DebiasedPURPLE(risk=None, strengths=(1.0,), folds=3 * first.folds_.astype(int) + 2)
     np.testing.assert_array_equal(again.fit(x, s, groups=g).folds_, first.folds_)
     np.testing.assert_array_equal(again.propensity_, first.propensity_)
 
@@ -161,7 +161,7 @@ def test_given_folds_are_used():
 def test_given_folds_of_all_rows_go_with_a_domain():
     x, s, g = world()
     folds, inside = np.arange(3000) % 4, np.arange(3000) % 3 > 0
-    fitted = DebiasedPURPLE(m=None, strengths=(1.0,), folds=folds)
+    fitted = DebiasedPURPLE(risk=None, strengths=(1.0,), folds=folds)
     np.testing.assert_array_equal(fitted.fit(x, s, groups=g, domain=inside).folds_, folds[inside])
 
 

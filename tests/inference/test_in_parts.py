@@ -80,7 +80,7 @@ def test_group_with_too_few_cases(patients, tmp_path):
 
 def test_without_a_risk_model(patients, tmp_path):
     parts = in_parts(patients, tmp_path / "visits")
-    one, other = (DebiasedPURPLE(m=None, strengths=[10.0]).fit(c) for c in (patients, parts))
+    one, other = (DebiasedPURPLE(risk=None, strengths=[10.0]).fit(c) for c in (patients, parts))
     a, b = (fit.relative_prevalence().to_frame()["std_error"] for fit in (one, other))
     np.testing.assert_allclose(b, a, rtol=SAME)
 

@@ -5,10 +5,10 @@ import pytest
 from simulations.scenarios import Scenario, draw
 from sklearn.linear_model import LogisticRegression
 
-from relprev.design import Dense
 from relprev.inference import DebiasedPURPLE
 from relprev.inference.lasso import comparisons, fit_lasso
 from relprev.inference.propensity import PropensityProblem, fit_propensity
+from relprev.matrix import Dense
 from relprev.model.likelihood import Problem
 from relprev.model.solver import SolverOptions
 

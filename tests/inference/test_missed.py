@@ -64,7 +64,7 @@ def test_few_steps_come_close(problem, monkeypatch):
 @pytest.mark.parametrize("m", [None, "purple"])
 def test_few_steps_give_the_standard_errors(cohort, monkeypatch, m):
     """Without a risk model the residuals are the recorded diagnoses, mostly one constant."""
-    estimator = DebiasedPURPLE(m=m, strengths=[1.0], lambdas=1e-3)
+    estimator = DebiasedPURPLE(risk=m, strengths=[1.0], lambdas=1e-3)
     rough = estimator.fit(cohort).relative_prevalence().to_frame()["std_error"]
     monkeypatch.setattr(missed, "ACCURACY", 1e-9)
     exact = estimator.fit(cohort).relative_prevalence().to_frame()["std_error"]
@@ -99,7 +99,7 @@ def test_standard_errors_are_right_where_there_is_no_risk_model():
     errors, complete, bare = [], [], []
     for seed in range(120):
         cohort = draw(scenario, seed).cohort
-        fitted = DebiasedPURPLE(strengths=[1.0], m=None).fit(cohort)
+        fitted = DebiasedPURPLE(strengths=[1.0], risk=None).fit(cohort)
         data, theta = replace(fitted.score_data_, missed=None), fitted.moments_.theta
         known = group_moments(data, theta, cohort.group_names, fitted.design_)
         errors.append(_log_ratio(fitted.moments_)[0])

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from scipy.optimize import approx_fprime
 
-from relprev.inference.design import SamplingDesign
 from relprev.inference.moments import (
     GroupMoments,
     case_information,
     group_moments,
     influence_functions,
 )
+from relprev.inference.sampling import SamplingDesign
 from relprev.inference.score import ScoreData, solve_score
 
 CONTRASTS = [(0, [1]), (2, [0]), (1, [0, 2])]

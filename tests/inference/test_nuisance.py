@@ -93,4 +93,4 @@ def test_the_choice_hardly_depends_on_the_number_of_tuning_folds(drawn):
 def test_the_slope_is_reported(drawn):
     strong = DebiasedPURPLE(lambdas=3e-3).fit(drawn.cohort)
     assert strong.risk_slope_ > 1.2
-    assert np.isnan(DebiasedPURPLE(m=None).fit(drawn.cohort).risk_slope_)
+    assert np.isnan(DebiasedPURPLE(risk=None).fit(drawn.cohort).risk_slope_)

@@ -6,7 +6,6 @@ import scipy.sparse as sp
 from scipy.optimize import approx_fprime
 from sklearn.linear_model import LogisticRegression
 
-from relprev.design import Dense, as_design
 from relprev.errors import ConvergenceWarning
 from relprev.inference.propensity import (
     PropensityModel,
@@ -14,6 +13,7 @@ from relprev.inference.propensity import (
     fit_propensity,
     null_model,
 )
+from relprev.matrix import Dense, as_matrix
 from relprev.model.likelihood import Problem
 
 TIGHT = 1e-8
@@ -25,7 +25,7 @@ def make(n=600, p=6, groups=3, seed=0, weighted=True, dense=False):
     g = rng.integers(0, groups, n).astype(np.uint8)
     X[:, 0] = np.where(rng.random(n) < 0.5, g == 0, X[:, 0])
     omega = rng.uniform(0.5, 2.0, n) if weighted else np.ones(n)
-    design = Dense(X) if dense else as_design(sp.csr_array(X))[0]
+    design = Dense(X) if dense else as_matrix(sp.csr_array(X))[0]
     return problem_of(design, g, omega, groups, n), X
 
 

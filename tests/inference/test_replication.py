@@ -85,7 +85,7 @@ def test_fay_is_brr_scaled():
 
 def test_bootstrap_agrees_with_linearisation():
     cohort = as_cohort(**survey(n=3000))
-    linear = DebiasedPURPLE(m=None, strengths=(1.0,)).fit(cohort)
+    linear = DebiasedPURPLE(risk=None, strengths=(1.0,)).fit(cohort)
     row = linear.relative_prevalence("b").to_frame().iloc[0]
     expected = np.log(row["observed_ci_high"] / row["observed_ratio"])
     found = bootstrap(Observed(), cohort, "b", replicates=400).result().to_frame().iloc[0]
@@ -127,7 +127,7 @@ def halves():
 def test_two_psus_a_stratum_can_be_replicated(lonely):
     """A half-sample has one PSU a stratum: no variance of its own, but an estimate."""
     cohort, weights = halves()
-    estimator = DebiasedPURPLE(m=None, strengths=(1.0,), folds=4, lonely_psu=lonely)
+    estimator = DebiasedPURPLE(risk=None, strengths=(1.0,), folds=4, lonely_psu=lonely)
     linear = estimator.fit(cohort).relative_prevalence("b").to_frame()["std_error"][0]
     brr = replicate_weights(estimator, cohort, weights, "b", kind="brr")
     again = bootstrap(estimator, cohort, "b", replicates=16)
@@ -139,7 +139,7 @@ def test_two_psus_a_stratum_can_be_replicated(lonely):
 def test_replicates_keep_the_folds():
     """Dealing folds anew moves an estimate a little; JK1 multiplies that by the replicates."""
     cohort, weights = blocks()
-    estimator = DebiasedPURPLE(m=None, strengths=(1.0,))
+    estimator = DebiasedPURPLE(risk=None, strengths=(1.0,))
     linear = estimator.fit(cohort).relative_prevalence("b").to_frame()["std_error"][0]
     found = replicate_weights(estimator, cohort, weights, "b", kind="jk1")
     assert found.std_errors()[0] == pytest.approx(linear, rel=0.1)
@@ -149,7 +149,7 @@ def test_replicates_keep_the_folds_in_parts(tmp_path):
     cohort, weights = blocks(1200, 10)
     write_parts(cut(cohort, 500), tmp_path / "visits")
     parts = PartitionedCohort.open(tmp_path / "visits")
-    estimator = DebiasedPURPLE(m=None, strengths=(1.0,))
+    estimator = DebiasedPURPLE(risk=None, strengths=(1.0,))
     one, other = (replicate_weights(estimator, c, weights, kind="jk1") for c in (cohort, parts))
     np.testing.assert_allclose(other.std_errors(), one.std_errors(), rtol=1e-6)
 
@@ -264,7 +264,7 @@ def test_a_withheld_row_keeps_its_reason():
     groups = np.array(["a", "b", "c"])[rng.integers(0, 3, 600)]
     s[np.flatnonzero((groups == "c") & (s == 1))[1:]] = 0
     cohort = as_cohort(rng.normal(size=(600, 2)), s, groups=groups)
-    estimator = DebiasedPURPLE(m=None, strengths=(1.0,), folds=2)
+    estimator = DebiasedPURPLE(risk=None, strengths=(1.0,), folds=2)
     with pytest.warns(DataWarning, match="no estimate for c") as caught:
         found = bootstrap(estimator, cohort, "a", replicates=4).result()
     assert found.sentences[1] == "No estimate for c versus a: too few patients are diagnosed in c."
@@ -277,7 +277,7 @@ def test_failed_replicates_are_counted_with_their_reason():
     diagnosed = np.where((cohort.groups == 1) & (cohort.psus > 1), 0, cohort.diagnosed)
     cohort = replace(cohort, diagnosed=diagnosed.astype(np.uint8))
     weights = (cohort.psus[:, None] != np.arange(10)) * 10 / 9
-    estimator = DebiasedPURPLE(m=None, strengths=(1.0,))
+    estimator = DebiasedPURPLE(risk=None, strengths=(1.0,))
     words = r"2 of 10 replicates gave no estimate for a versus b; .*: group 'b' has recorded"
     with pytest.warns(DataWarning, match=words):
         found = replicate_weights(estimator, cohort, weights, "b", kind="jk1")
@@ -289,7 +289,7 @@ def test_failed_replicates_are_counted_with_their_reason():
 
 def test_diagnosis_ratios_have_standard_errors_too(tmp_path):
     cohort, weights = blocks(1000, 10)
-    estimator, out = DebiasedPURPLE(m=None, strengths=(1.0,)), tmp_path / "replicates.csv"
+    estimator, out = DebiasedPURPLE(risk=None, strengths=(1.0,)), tmp_path / "replicates.csv"
     found = replicate_weights(estimator, cohort, weights, "b", kind="jk1", out=out)
     linear = estimator.fit(cohort).relative_prevalence("b").to_frame().iloc[0]
     half = np.log(linear["diagnosis_ci_high"] / linear["diagnosis_ratio"])

@@ -8,8 +8,8 @@ from relprev import PURPLE, DebiasedPURPLE, as_cohort
 from relprev.cohort import PartitionedCohort, write_parts
 from relprev.errors import InvalidInputError
 from relprev.model.likelihood import Parameters, evaluate, linear_predictor, problem_of
-from relprev.model.selection import auc
 from relprev.model.splits import split
+from relprev.model.tuning import auc
 from relprev.simulate import ed_visits
 from tests.parts import cut
 

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from relprev import checks
-from relprev.checks.features import feature_counts
+from relprev.checks.feature_counts import feature_counts
 from relprev.cohort import Cohort
 from relprev.errors import RelprevWarning
 from relprev.inference import DebiasedPURPLE
@@ -43,14 +43,14 @@ def findings(
             found += [
                 checks.check_constant_ratio(debiased),
                 checks.check_overlap(debiased, cohort),
-                checks.agreement(purple, debiased, versus),
+                checks.check_agreement(purple, debiased, versus),
             ]
             known = debiased.moments_.names
-            found += [checks.sensitivity(debiased, known[0], known[-1])]
+            found += [checks.check_sensitivity(debiased, known[0], known[-1])]
         if full:
             fast = PURPLE(lambdas=1e-4)
             found += [checks.check_calibration(cohort, fast)]
-            found += [checks.compare_unconstrained(cohort, fast)]
+            found += [checks.check_unconstrained(cohort, fast)]
     share = cohort.diagnosed == 1
     groups = pd.DataFrame({
         "group": cohort.group_names,

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from relprev.checks.result import CheckResult, drawing
-from relprev.inference.result import _sentence, headline
+from relprev.checks.check import CheckResult, drawing
+from relprev.inference.intervals import _sentence, headline
 from relprev.report import words
 from relprev.report.content import VariableFindings
 from relprev.report.figures import NOTHING_DRAWN, plot_check

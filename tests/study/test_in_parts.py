@@ -20,8 +20,8 @@ from relprev.codes import CodeSet
 from relprev.cohort import PartitionedCohort, build_cohorts
 from relprev.cohort.spec import CohortSpec, GroupVariable
 from relprev.errors import ClusterError, InvalidInputError
-from relprev.inference.design import SamplingDesign
 from relprev.inference.folds import make_folds
+from relprev.inference.sampling import SamplingDesign
 from relprev.simulate.neds import write_neds
 from relprev.sources import read_nhds
 from relprev.study import Study

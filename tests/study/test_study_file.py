@@ -8,11 +8,11 @@ import jsonschema
 import pytest
 
 from relprev.errors import InvalidInputError
+from relprev.settings import line_of
 from relprev.study import Study, study_schema
 from relprev.study.options import CHECKS
 from relprev.study.source import READERS
 from relprev.study.template import study_template
-from relprev.tomlfile import line_of
 from tests.study.conftest import TABLES
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"

@@ -17,9 +17,9 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from relprev.arrays import FloatArray
 from relprev.cohort import Cohort, as_cohort
 from relprev.cohort.summary import summarise
-from relprev.design.base import FloatArray
 from relprev.errors import DataWarning, InvalidInputError
 from relprev.estimates import COMPLEMENT, RelativePrevalence, relative_prevalence
 
@@ -70,7 +70,7 @@ class Baseline(BaseEstimator, ABC):
 
         Parameters
         ----------
-        X : array, sparse matrix, frame, `Design` or `Cohort`, shape (n, p)
+        X : array, sparse matrix, frame, `Matrix` or `Cohort`, shape (n, p)
             Symptoms. With a `Cohort`, give nothing else.
         s : array of shape (n,)
             Recorded diagnosis, 0 or 1.

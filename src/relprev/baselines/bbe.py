@@ -21,10 +21,10 @@ from typing import Any
 
 import numpy as np
 
+from relprev.arrays import FloatArray
 from relprev.baselines.base import GroupwiseBaseline
 from relprev.baselines.scores import out_of_fold
 from relprev.cohort import Cohort
-from relprev.design.base import FloatArray
 from relprev.errors import InvalidInputError
 
 

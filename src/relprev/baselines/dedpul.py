@@ -24,11 +24,11 @@ import pandas as pd
 from scipy.ndimage import gaussian_filter1d
 from scipy.special import expit, logit
 
+from relprev.arrays import FloatArray
 from relprev.baselines.base import GroupwiseBaseline
 from relprev.baselines.kernels import forgetful_maximum
 from relprev.baselines.scores import out_of_fold
 from relprev.cohort import Cohort
-from relprev.design.base import FloatArray
 
 BANDWIDTH_UNLABELED, BANDWIDTH_POSITIVE = 0.05, 0.1  # of the standard deviation
 GRID_POINTS = 10_000

@@ -34,9 +34,9 @@ from scipy.optimize import nnls
 from scipy.sparse import issparse
 from scipy.spatial.distance import cdist
 
+from relprev.arrays import FloatArray
 from relprev.baselines.base import GroupwiseBaseline
 from relprev.cohort import Cohort
-from relprev.design.base import FloatArray
 from relprev.errors import DataWarning, InvalidInputError
 
 LARGEST = 8.0

@@ -59,7 +59,7 @@ class Oracle(Baseline):
 
         Parameters
         ----------
-        X : array, sparse matrix, frame, `Design` or `Cohort`, shape (n, p)
+        X : array, sparse matrix, frame, `Matrix` or `Cohort`, shape (n, p)
             Symptoms. With a `Cohort`, give nothing else but ``condition``.
         s, groups : arrays of shape (n,)
             Recorded diagnosis, and group of every row.

@@ -24,9 +24,9 @@ from typing import Any, Literal
 import numpy as np
 from scipy.optimize import minimize
 
+from relprev.arrays import FloatArray
 from relprev.baselines.base import GroupwiseBaseline
 from relprev.cohort import Cohort
-from relprev.design.base import FloatArray
 from relprev.errors import InvalidInputError
 from relprev.model.em import condition_probability, fit_em
 from relprev.model.likelihood import Parameters, Problem, evaluate, linear_predictor

@@ -12,8 +12,8 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
+from relprev.arrays import FloatArray
 from relprev.cohort import Cohort
-from relprev.design.base import FloatArray
 from relprev.errors import InvalidInputError
 from relprev.model.em import condition_probability
 from relprev.model.splits import split

@@ -1,21 +1,21 @@
 """Checks of the method's assumptions; each returns a `CheckResult`."""
 
-from relprev.checks.agreement import agreement
+from relprev.checks.agreement import check_agreement
 from relprev.checks.calibration import check_calibration
+from relprev.checks.check import CheckResult
 from relprev.checks.constant_ratio import check_constant_ratio
 from relprev.checks.leakage import check_leakage
 from relprev.checks.overlap import check_overlap
-from relprev.checks.result import CheckResult
-from relprev.checks.sensitivity import sensitivity
-from relprev.checks.unconstrained import compare_unconstrained
+from relprev.checks.sensitivity import check_sensitivity
+from relprev.checks.unconstrained import check_unconstrained
 
 __all__ = [
     "CheckResult",
-    "agreement",
+    "check_agreement",
     "check_calibration",
     "check_constant_ratio",
     "check_leakage",
     "check_overlap",
-    "compare_unconstrained",
-    "sensitivity",
+    "check_sensitivity",
+    "check_unconstrained",
 ]

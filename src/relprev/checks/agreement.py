@@ -15,16 +15,16 @@ import pandas as pd
 from matplotlib.axes import Axes
 from scipy import stats
 
-from relprev.checks.result import CheckResult
+from relprev.checks.check import CheckResult
 from relprev.estimates import COMPLEMENT, versus_words
 from relprev.inference import DebiasedPURPLE
-from relprev.inference.result import holm
+from relprev.inference.intervals import holm
 from relprev.model import PURPLE
 
 KEYS = ["group", "versus"]
 
 
-def agreement(
+def check_agreement(
     purple: PURPLE, debiased: DebiasedPURPLE, versus: str = COMPLEMENT, *, level: float = 0.95
 ) -> CheckResult:
     """Compare the two estimators' relative prevalences, contrast by contrast.
@@ -52,7 +52,7 @@ def agreement(
     >>> from relprev.simulate import gauss_synth
     >>> cohort = gauss_synth((0.5, 0.1), seed=1).cohort
     >>> debiased = DebiasedPURPLE(lambdas=1e-4, strengths=[1.0]).fit(cohort)
-    >>> agreement(PURPLE(lambdas=1e-4).fit(cohort), debiased, "b").verdict
+    >>> check_agreement(PURPLE(lambdas=1e-4).fit(cohort), debiased, "b").verdict
     'no concern'
     """
     one = purple.relative_prevalence(versus).to_frame()[[*KEYS, "estimate"]]

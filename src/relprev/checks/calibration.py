@@ -31,8 +31,11 @@ import pandas as pd
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 from scipy import stats
+from scipy.special import expit
 from sklearn.base import clone
 
+from relprev.arrays import FloatArray, group_counts, group_sums
+from relprev.checks.check import CheckResult
 from relprev.checks.held_out import (
     N_SPLITS,
     HeldOut,
@@ -41,12 +44,9 @@ from relprev.checks.held_out import (
     predicted_by_split,
     rotations,
 )
-from relprev.checks.result import CheckResult
 from relprev.cohort import AnyCohort
-from relprev.design.base import FloatArray
-from relprev.groups import group_counts, group_sums
-from relprev.inference.design import SamplingDesign
-from relprev.inference.result import holm
+from relprev.inference.intervals import holm
+from relprev.inference.sampling import SamplingDesign
 from relprev.model import PURPLE
 from relprev.partitions import total
 
@@ -309,7 +309,7 @@ def _logistic_sums(
     """Loss, minus its gradient, and curvature."""
     _, A, s, omega = _own(rows, group, weight)
     z = A @ beta
-    q = _sigmoid(z)
+    q = expit(z)
     loss = float(omega @ (np.logaddexp(0.0, z) - s * z))
     return loss, A.T @ (omega * (s - q)), (A.T * (omega * q * (1 - q))) @ A
 
@@ -320,15 +320,11 @@ def _influences(
     """omega times the influence functions of all groups' intercepts and slopes."""
     for group, weight, beta, H in fits:
         own, A, s, omega = _own(rows, group, weight)
-        residual = omega * (s - _sigmoid(A @ beta))
+        residual = omega * (s - expit(A @ beta))
         for values in np.linalg.solve(H, (A * residual[:, None]).T):
             column = np.zeros(len(rows.p))
             column[own] = values
             yield column
-
-
-def _sigmoid(z: FloatArray) -> FloatArray:
-    return 0.5 * (1 + np.tanh(0.5 * z))
 
 
 def _draw(ax: Axes, table: pd.DataFrame) -> None:

@@ -20,12 +20,11 @@ from matplotlib.axes import Axes
 from numpy.typing import NDArray
 from scipy import stats
 
+from relprev.arrays import FloatArray, group_sums
+from relprev.checks.check import CheckResult
 from relprev.checks.drift import DriftTest, Functions, as_given, drift_test
 from relprev.checks.quantiles import weighted_quantiles
-from relprev.checks.result import CheckResult
-from relprev.design.base import FloatArray
 from relprev.errors import InvalidInputError
-from relprev.groups import group_sums
 from relprev.inference import DebiasedPURPLE
 from relprev.inference.score import ScoreData
 from relprev.partitions import total
@@ -43,7 +42,7 @@ def check_constant_ratio(
     Parameters
     ----------
     fitted : DebiasedPURPLE
-        Fitted with a model of the risk (``m`` not None) unless ``by`` is an array.
+        Fitted with a model of the risk (``risk`` not None) unless ``by`` is an array.
     by : "trend", "quintiles" or array of shape (rows,)
         ``"trend"``: the logarithm of the risk m(x), the most powerful against a steady
         drift. ``"quintiles"``: fifths of the expected cases by risk. An array names the
@@ -104,8 +103,8 @@ def _functions(fitted: DebiasedPURPLE, by: Any) -> tuple[Functions, list[str], F
         raise InvalidInputError(f"by must be 'trend', 'quintiles' or an array, got {by!r}")
     if not any(data.map(_has_risk)):
         raise InvalidInputError(
-            f"by={by!r} needs a model of the risk, but the estimator was fitted with m=None; fit "
-            "it with m='purple' or give categories"
+            f"by={by!r} needs a model of the risk, but the estimator was fitted with risk=None; "
+            "fit it with risk='purple' or give categories"
         )
     if by == "trend":
         cases, first = total(data.map(_risk_sums, 0.0))[:2]

@@ -26,10 +26,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from relprev.design.base import FloatArray
+from relprev.arrays import FloatArray
 from relprev.errors import InvalidInputError, TooFewCasesError
-from relprev.inference.design import SamplingDesign
 from relprev.inference.moments import case_information
+from relprev.inference.sampling import SamplingDesign
 from relprev.inference.score import AnyScores, ScoreData, mean_score, row_scores
 from relprev.partitions import total
 

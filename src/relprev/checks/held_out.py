@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from relprev.arrays import FloatArray
 from relprev.cohort import AnyCohort, Cohort
 from relprev.cohort.summary import row_weights
-from relprev.design.base import FloatArray
 from relprev.model.splits import split
 from relprev.partitions import InMemory, Partitions
 

@@ -14,10 +14,10 @@ import pandas as pd
 from matplotlib.axes import Axes
 from scipy import stats
 
-from relprev.checks.features import feature_counts, feature_labels
-from relprev.checks.result import CheckResult
+from relprev.arrays import FloatArray
+from relprev.checks.check import CheckResult
+from relprev.checks.feature_counts import feature_counts, feature_labels
 from relprev.cohort import AnyCohort, Cohort
-from relprev.design.base import FloatArray
 from relprev.errors import InvalidInputError
 from relprev.partitions import total
 

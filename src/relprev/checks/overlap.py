@@ -15,16 +15,15 @@ import pandas as pd
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
-from relprev.checks.features import feature_counts
-from relprev.checks.result import CheckResult
+from relprev.arrays import FloatArray, group_counts
+from relprev.checks.check import CheckResult
+from relprev.checks.feature_counts import feature_counts
 from relprev.cohort import AnyCohort, Cohort
-from relprev.design.base import FloatArray
-from relprev.groups import group_counts
 from relprev.inference import DebiasedPURPLE
+from relprev.inference.intervals import FEW_CASES
 from relprev.inference.score import ScoreData, tilted_propensity
 from relprev.partitions import total
 
-FEW_CASES = 20.0
 LITTLE_MIXING = 0.2
 SURE = 0.95  # pi* above which a diagnosed row could hardly come from another group
 LARGE_SHARE = 0.2  # of a group's diagnosed with codes no other group has
@@ -52,7 +51,7 @@ def check_overlap(fitted: DebiasedPURPLE, cohort: AnyCohort) -> CheckResult:
     --------
     >>> from relprev.simulate import gauss_synth
     >>> cohort = gauss_synth((0.5, 0.1), seed=1).cohort
-    >>> check_overlap(DebiasedPURPLE(m=None, strengths=[1.0]).fit(cohort), cohort).verdict
+    >>> check_overlap(DebiasedPURPLE(risk=None, strengths=[1.0]).fit(cohort), cohort).verdict
     'no concern'
     """
     moments = fitted.moments_

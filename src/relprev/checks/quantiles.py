@@ -12,8 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from relprev.design.base import FloatArray
-from relprev.groups import group_counts, group_sums
+from relprev.arrays import FloatArray, group_counts, group_sums
 from relprev.partitions import total
 
 PIECES = 4096

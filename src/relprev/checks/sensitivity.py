@@ -23,16 +23,16 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from relprev.checks.result import CheckResult
-from relprev.design.base import FloatArray
+from relprev.arrays import FloatArray
+from relprev.checks.check import CheckResult
 from relprev.errors import InvalidInputError
 from relprev.inference import DebiasedPURPLE
+from relprev.inference.intervals import infer
 from relprev.inference.moments import GroupMoments, group_moments
-from relprev.inference.result import infer
 from relprev.inference.score import ScoreData, solve_score
 
 
-def sensitivity(
+def check_sensitivity(
     fitted: DebiasedPURPLE,
     group: str,
     versus: str,
@@ -66,13 +66,13 @@ def sensitivity(
 
     Notes
     -----
-    Formula: :mod:`relprev.checks.sensitivity`.
+    Formula: :mod:`relprev.checks.check_sensitivity`.
 
     Examples
     --------
     >>> from relprev.simulate import gauss_synth
-    >>> fitted = DebiasedPURPLE(m=None, strengths=[1.0]).fit(gauss_synth((0.5, 0.1)).cohort)
-    >>> found = sensitivity(fitted, "a", "b", alpha=[0.5, 2.0], gamma=[], false_positives=[])
+    >>> fitted = DebiasedPURPLE(risk=None, strengths=[1.0]).fit(gauss_synth((0.5, 0.1)).cohort)
+    >>> found = check_sensitivity(fitted, "a", "b", alpha=[0.5, 2.0], gamma=[], false_positives=[])
     >>> found.table[["assumption", "size", "estimate_low", "estimate_high"]].round(2)
                     assumption  size  estimate_low  estimate_high
     0             as estimated   NaN          0.44           0.44

@@ -22,8 +22,11 @@ import pandas as pd
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 from scipy import stats
+from scipy.special import expit
 from sklearn.base import clone
 
+from relprev.arrays import FloatArray
+from relprev.checks.check import CheckResult
 from relprev.checks.held_out import (
     N_SPLITS,
     HeldOut,
@@ -33,11 +36,9 @@ from relprev.checks.held_out import (
     predicted,
     rotations,
 )
-from relprev.checks.result import CheckResult
 from relprev.cohort import AnyCohort, Cohort
 from relprev.cohort.origin import about, origin_of
 from relprev.cohort.summary import row_weights
-from relprev.design.base import FloatArray
 from relprev.model import PURPLE
 from relprev.model.likelihood import AnyProblem, Parameters, Problem, problem_of
 from relprev.model.path import RIDGE_FLOOR, grid, ridge
@@ -49,7 +50,7 @@ from relprev.partitions import total
 SCORES = {"AUC": attrgetter("auc"), "AUPRC": attrgetter("average_precision")}
 
 
-def compare_unconstrained(
+def check_unconstrained(
     cohort: AnyCohort,
     estimator: PURPLE | None = None,
     *,
@@ -81,7 +82,7 @@ def compare_unconstrained(
     --------
     >>> from relprev.simulate import gauss_synth
     >>> cohort = gauss_synth((0.5, 0.3), n=(2000, 3000), seed=0).cohort
-    >>> compare_unconstrained(cohort, PURPLE(lambdas=[1e-4])).verdict
+    >>> check_unconstrained(cohort, PURPLE(lambdas=[1e-4])).verdict
     'no concern'
     """
     estimator = PURPLE(selection="auc") if estimator is None else estimator
@@ -156,7 +157,7 @@ def _by_group(models: Sequence[Parameters], cohort: Cohort) -> FloatArray:
     p = np.zeros(cohort.n)
     for group, at in enumerate(models):
         rows = np.flatnonzero(cohort.groups == group)
-        p[rows] = 0.5 * (1 + np.tanh(0.5 * (cohort.X.take(rows).matvec(at.w) + at.b)))
+        p[rows] = expit(cohort.X.take(rows).matvec(at.w) + at.b)
     return p
 
 

@@ -15,13 +15,12 @@ import pandas as pd
 import typer
 
 from relprev.cli.app import MISUSE, Out, Quiet, app, say_warning
-from relprev.cluster import connect, dashboard, local_cluster
 from relprev.codes import code_set_names
-from relprev.demo import VISITS, demo_study
 from relprev.display import cell, heading, with_interval
 from relprev.errors import InvalidInputError
 from relprev.estimates import versus_words
 from relprev.files import written_whole
+from relprev.parallel.cluster import connect, dashboard, local_cluster
 from relprev.report import StudyReport, VariableFindings, render_text
 from relprev.report.hiding import all_groups, hide_small_counts
 from relprev.report.suppression import redact
@@ -30,6 +29,7 @@ from relprev.report.texts import SUPPRESSED
 from relprev.report.words import trust
 from relprev.study import Study, StudyResult, study_schema
 from relprev.study.compare import compare_runs, differences
+from relprev.study.demo import VISITS, demo_study
 from relprev.study.inspect import inspect_study
 from relprev.study.source import READERS
 from relprev.study.template import study_template

@@ -2,7 +2,7 @@
 
 from relprev.cohort.build import BuiltCohort, build_cohorts
 from relprev.cohort.cohort import Cohort
-from relprev.cohort.convert import as_cohort
+from relprev.cohort.from_arrays import as_cohort
 from relprev.cohort.part_files import write_parts
 from relprev.cohort.partitioned import AnyCohort, PartitionedCohort
 from relprev.cohort.spec import CohortSpec, Extra, Features, GroupVariable, Include, cohort_spec

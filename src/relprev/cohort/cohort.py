@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from relprev.design import Design
 from relprev.errors import InvalidInputError
 from relprev.estimates import COMPLEMENT, PAIRWISE
+from relprev.matrix import Matrix
 
 ROW_FIELDS = ("diagnosed", "groups", "weights", "clusters", "strata", "psus", "ids")
+MAX_GROUPS = 1000
 
 
 def group_dtype(n_groups: int) -> Any:
@@ -30,7 +31,7 @@ class Cohort:
 
     Parameters
     ----------
-    X : Design of shape (n, p)
+    X : Matrix of shape (n, p)
         Symptoms. Must not contain the codes that define the diagnosis.
     diagnosed : uint8 array of shape (n,)
         1 where the condition is recorded.
@@ -73,7 +74,7 @@ class Cohort:
     <Cohort of 2 visits x 4 features, groups a>
     """
 
-    X: Design
+    X: Matrix
     diagnosed: NDArray[np.uint8]
     groups: NDArray[np.uint8] | NDArray[np.uint16]
     group_names: tuple[str, ...]

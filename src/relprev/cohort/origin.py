@@ -21,12 +21,12 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from relprev.arrays import FloatArray
 from relprev.cohort.cohort import Cohort
 from relprev.cohort.partitioned import AnyCohort
-from relprev.design import Dense, FloatCSR
+from relprev.matrix import Dense, FloatCSR
 from relprev.partitions import total
 
-FloatArray = NDArray[np.float64]
 SAME = 1e-12  # variance over mean square below which values are equal but for rounding
 
 

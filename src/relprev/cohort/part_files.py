@@ -24,8 +24,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from relprev.cohort.cohort import ROW_FIELDS, Cohort
-from relprev.design import BinaryCSR, Dense, Design, FloatCSR
 from relprev.errors import ClusterError, InvalidInputError
+from relprev.matrix import BinaryCSR, Dense, FloatCSR, Matrix
 from relprev.partitions import map_file
 from relprev.sources.fingerprint import file_fingerprint
 
@@ -165,7 +165,7 @@ def _write_part(cohort: Cohort, path: Path) -> None:
         writer.write_batch(batch)
 
 
-def _design_columns(X: Design) -> dict[str, pa.Array]:
+def _design_columns(X: Matrix) -> dict[str, pa.Array]:
     arrays = X.to_arrays()
     if isinstance(X, Dense):
         return {"values": pa.FixedSizeListArray.from_arrays(pa.array(X.values.ravel()), X.n_cols)}
@@ -206,7 +206,7 @@ def open_part(
     rows = part["rows"]
     if kind == "Dense":
         values = batch.column("values").values
-        X: Design = Dense(plain(values).reshape(rows, n_cols))
+        X: Matrix = Dense(plain(values).reshape(rows, n_cols))
     else:
         codes = batch.column("codes")
         indptr, indices = flat(codes, 1, np.uint32, rows + 1), plain(codes.values)

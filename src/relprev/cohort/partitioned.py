@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from relprev.cluster import require_ready
 from relprev.cohort.cohort import Cohort
 from relprev.cohort.part_files import KEPT_FIELDS, open_part, read_header
-from relprev.design.csr import stacked
+from relprev.matrix.csr import stacked
+from relprev.parallel.cluster import require_ready
 from relprev.partitions import OnCluster, OutOfCore, Partitions, Scratch
 
 

@@ -40,7 +40,7 @@ from pydantic import BeforeValidator, ConfigDict, PlainValidator, ValidationInfo
 
 from relprev.codes import CodeSet, code_set
 from relprev.errors import InvalidInputError
-from relprev.tomlfile import SETTINGS, parse_settings, read_settings
+from relprev.settings import SETTINGS, parse_settings, read_settings
 
 ROLL_UPS = ("", "category", "ccsr")
 

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from relprev.cohort.cohort import ROW_FIELDS, Cohort
-from relprev.design import BinaryCSR, Dense, Design, FloatCSR
 from relprev.errors import InvalidInputError
 from relprev.files import written_whole
+from relprev.matrix import BinaryCSR, Dense, FloatCSR, Matrix
 
 FORMAT = 1
 KINDS = {"BinaryCSR": BinaryCSR, "FloatCSR": FloatCSR, "Dense": Dense}
@@ -70,7 +70,7 @@ def load(path: str | Path) -> Cohort:
     )
 
 
-def _design(header: dict[str, Any], parts: dict[str, np.ndarray]) -> Design:
+def _design(header: dict[str, Any], parts: dict[str, np.ndarray]) -> Matrix:
     kind = header["kind"]
     if kind == "Dense":
         return Dense(parts["values"])

@@ -8,14 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from relprev.arrays import FloatArray, group_counts, group_sums, numbered
 from relprev.cohort.cohort import Cohort
 from relprev.cohort.partitioned import AnyCohort
-from relprev.design import Design
 from relprev.estimates import GroupSummary
-from relprev.groups import group_counts, group_sums, numbered
+from relprev.matrix import Matrix
 from relprev.partitions import total
-
-FloatArray = NDArray[np.float64]
 
 
 def row_weights(cohort: Cohort) -> FloatArray:
@@ -39,7 +37,7 @@ def group_means(values: FloatArray, cohort: Cohort) -> FloatArray:
 
 def summarise(
     cohort: AnyCohort,
-    condition: FloatArray | Callable[[Design], FloatArray],
+    condition: FloatArray | Callable[[Matrix], FloatArray],
     diagnosis_rate: FloatArray | None = None,
 ) -> GroupSummary:
     """Summary of every group.
@@ -85,7 +83,7 @@ def group_patients(cohort: AnyCohort) -> tuple[NDArray[Any], NDArray[Any]] | Non
 
 
 def _totals(
-    cohort: Cohort, predict: Callable[[Design], FloatArray] | None
+    cohort: Cohort, predict: Callable[[Matrix], FloatArray] | None
 ) -> tuple[NDArray[Any], ...]:
     """By group: rows, diagnosed rows, weight, weight of the diagnosed, weighted p(y=1|x)."""
     g, k, hit = cohort.groups, cohort.n_groups, cohort.diagnosed == 1

@@ -15,9 +15,9 @@ import pyarrow.parquet
 import scipy.sparse as sp
 
 from relprev.cohort.cohort import Cohort
-from relprev.cohort.convert import as_cohort
-from relprev.design.convert import listed
+from relprev.cohort.from_arrays import as_cohort
 from relprev.errors import InvalidInputError
+from relprev.matrix.coerce import listed
 
 
 def _read_csv(path: Path) -> pa.Table:

@@ -20,7 +20,7 @@ import pandas as pd
 
 from relprev.experiments.experiment import Cell
 from relprev.files import written_whole
-from relprev.processes import in_processes
+from relprev.parallel.processes import in_processes
 from relprev.progress import progress
 
 PACKAGES = ("relprev", "numpy", "scipy", "scikit-learn")

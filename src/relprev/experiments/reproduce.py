@@ -15,7 +15,7 @@ from relprev.experiments.engine import run_cells
 from relprev.experiments.experiment import Cell, Experiment, compute
 from relprev.experiments.methods import METHODS
 from relprev.experiments.summary import write_summary
-from relprev.parallel import available_cores
+from relprev.parallel.threads import available_cores
 
 EXPERIMENTS: dict[str, Experiment] = {
     experiment.name: experiment for experiment in (*gauss.EXPERIMENTS, semisynthetic.EXPERIMENT)

@@ -29,9 +29,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from relprev.arrays import FloatArray
 from relprev.codes import describe
 from relprev.cohort import as_cohort
-from relprev.design.base import FloatArray
 from relprev.errors import InvalidInputError
 from relprev.experiments.experiment import Experiment, Settings
 from relprev.experiments.methods import COMPARED

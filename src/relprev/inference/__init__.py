@@ -2,10 +2,10 @@
 
 from relprev.inference.anchor import anchor
 from relprev.inference.debiased import DebiasedPURPLE
-from relprev.inference.design import SamplingDesign
+from relprev.inference.intervals import InferredPrevalence
 from relprev.inference.plan import Plan, plan
 from relprev.inference.replication import Replication, bootstrap, replicate_weights
-from relprev.inference.result import InferredPrevalence
+from relprev.inference.sampling import SamplingDesign
 
 __all__ = [
     "DebiasedPURPLE",

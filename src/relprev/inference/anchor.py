@@ -6,7 +6,7 @@ The data give ratios only. If the diagnosis rate of one group a is known from el
 
 and if its prevalence is, c_a = mu_a / p(y=1|a). On the log scale the outside value's own
 variance is added to that of the data (delta method), the two being independent. Degrees of
-freedom are those of `relprev.inference.result`.
+freedom are those of `relprev.inference.intervals`.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def anchor(
     Examples
     --------
     >>> from relprev.simulate import gauss_synth
-    >>> fitted = DebiasedPURPLE(m=None, strengths=[1.0]).fit(gauss_synth((0.5, 0.1)).cohort)
+    >>> fitted = DebiasedPURPLE(risk=None, strengths=[1.0]).fit(gauss_synth((0.5, 0.1)).cohort)
     >>> table = anchor(fitted, "b", diagnosis_rate=0.1, interval=(0.09, 0.11))
     >>> table[["group", "diagnosis_rate", "diagnosis_rate_low", "diagnosis_rate_high"]].round(2)
       group  diagnosis_rate  diagnosis_rate_low  diagnosis_rate_high

@@ -25,17 +25,16 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from relprev.arrays import FloatArray, numbered
 from relprev.cohort import AnyCohort
-from relprev.cohort.convert import any_cohort
+from relprev.cohort.from_arrays import any_cohort
 from relprev.cohort.origin import about, origin_of
 from relprev.cohort.summary import group_totals
-from relprev.design.base import FloatArray
 from relprev.errors import DataWarning, InvalidInputError
 from relprev.estimates import COMPLEMENT
-from relprev.groups import numbered
-from relprev.inference.design import SamplingDesign
 from relprev.inference.estimable import domain_rows, estimable
 from relprev.inference.folds import fold_of_rows, given_folds, make_folds
+from relprev.inference.intervals import FEW_CASES, InferredPrevalence, infer
 from relprev.inference.lasso import L1_STRENGTHS
 from relprev.inference.missed import with_missed_risk
 from relprev.inference.moments import GroupMoments, group_moments
@@ -51,7 +50,7 @@ from relprev.inference.nuisance import (
     score_data,
 )
 from relprev.inference.propensity import STRENGTHS
-from relprev.inference.result import FEW_CASES, InferredPrevalence, infer
+from relprev.inference.sampling import SamplingDesign
 from relprev.inference.score import ScoreData, solve_score
 from relprev.model.likelihood import AnyProblem, Parameters, Problem, problem_of
 from relprev.model.path import Lambdas, grid
@@ -69,7 +68,7 @@ class DebiasedPURPLE(BaseEstimator):
     propensity : "ridge", "l1" or scikit-learn classifier
         Model of the group given x. ``"ridge"``: multinomial logistic regression; ``"l1"``:
         logistic regressions with an L1 penalty, for groups that differ in few features.
-    m : "purple", None or scikit-learn classifier
+    risk : "purple", None or scikit-learn classifier
         Model of the diagnosis given x. ``"purple"``: the logistic PURPLE model; None: none
         (the case-only estimator); a classifier is fitted to s given x.
     strengths : sequence of float, optional
@@ -114,7 +113,7 @@ class DebiasedPURPLE(BaseEstimator):
     propensity_ : array of shape (rows, groups)
         Out-of-fold pi_g(x) of ``rows_``, columns as in ``moments_.names``.
     risk_ : array of shape (rows,)
-        Out-of-fold m(x); zeros if ``m`` is None.
+        Out-of-fold m(x); zeros if ``risk`` is None.
     rows_ : integer array of shape (rows,)
         Positions of the rows used (in the domain, in groups that can be estimated).
     folds_ : integer array of shape (rows,)
@@ -129,9 +128,9 @@ class DebiasedPURPLE(BaseEstimator):
     Notes
     -----
     The score: :mod:`relprev.inference.score`. From it to ratios and their standard errors:
-    :mod:`relprev.inference.moments`, :mod:`relprev.inference.design`. The two models fitted out of
-    fold: :mod:`relprev.inference.nuisance`; what the risk model misses, and standard errors have to
-    count: :mod:`relprev.inference.missed`.
+    :mod:`relprev.inference.moments`, :mod:`relprev.inference.sampling`. The two models fitted
+    out of fold: :mod:`relprev.inference.nuisance`; what the risk model misses, and standard errors
+    have to count: :mod:`relprev.inference.missed`.
 
     Examples
     --------
@@ -153,7 +152,7 @@ class DebiasedPURPLE(BaseEstimator):
     def __init__(
         self,
         propensity: Any = "ridge",
-        m: Any = "purple",
+        risk: Any = "purple",
         *,
         strengths: Sequence[float] | None = None,
         lambdas: Lambdas = "paper",
@@ -165,7 +164,7 @@ class DebiasedPURPLE(BaseEstimator):
         verbose: bool = False,
     ) -> None:
         self.propensity = propensity
-        self.m = m
+        self.risk = risk
         self.strengths = strengths
         self.lambdas = lambdas
         self.folds = folds
@@ -191,7 +190,7 @@ class DebiasedPURPLE(BaseEstimator):
 
         Parameters
         ----------
-        X : array, sparse matrix, frame, `Design`, `Cohort` or `PartitionedCohort`, shape (n, p)
+        X : array, sparse matrix, frame, `Matrix`, `Cohort` or `PartitionedCohort`, shape (n, p)
             Symptoms. With a cohort, give nothing else but ``domain``.
         s : array of shape (n,)
             Recorded diagnosis, 0 or 1.
@@ -257,9 +256,9 @@ class DebiasedPURPLE(BaseEstimator):
                 f"folds must be a whole number >= 2, or {cohort.n:,} of them, the fold of every "
                 f"row, got {self.folds!r}"
             )
-        for name in ("propensity", "m"):
+        for name in ("propensity", "risk"):
             value = getattr(self, name)
-            known = {"propensity": list(DEFAULT_STRENGTHS), "m": ["purple"]}[name]
+            known = {"propensity": list(DEFAULT_STRENGTHS), "risk": ["purple"]}[name]
             if isinstance(value, str) and value not in known:
                 words = " or ".join(map(repr, known))
                 raise InvalidInputError(f"{name} must be {words} or a classifier, got {value!r}")
@@ -283,7 +282,7 @@ class DebiasedPURPLE(BaseEstimator):
         self.folds_ = fold_of_rows(folds)
         n_patients = _n_patients(kept)
         steps = (len(self._strengths()) + len(folds)) * isinstance(self.propensity, str)
-        steps += (len(grid(self.lambdas, problem)) + len(folds)) * isinstance(self.m, str)
+        steps += (len(grid(self.lambdas, problem)) + len(folds)) * isinstance(self.risk, str)
         reference = int(np.argmax(problem.group_weight))
         if self.reference in kept.group_names:
             reference = kept.group_names.index(str(self.reference))
@@ -291,7 +290,7 @@ class DebiasedPURPLE(BaseEstimator):
             propensity = self._propensities(problem, n_patients, folds, advance)
             risk = self._risks(problem, propensity, folds, reference, advance)
             self.score_data_ = score_data(problem, folds, propensity, risk, reference)
-            if self.m is not None:
+            if self.risk is not None:
                 self.score_data_, self.risk_slope_ = recalibrated(self.score_data_)
         theta = solve_score(self.score_data_)
         self.score_data_ = with_missed_risk(
@@ -323,7 +322,8 @@ class DebiasedPURPLE(BaseEstimator):
         --------
         >>> from relprev.simulate import gauss_synth
         >>> cohort = gauss_synth((0.5, 0.1), n=(500, 1000), seed=1).cohort
-        >>> DebiasedPURPLE(m=None, strengths=[1.0]).fit(cohort).scores_in_memory().propensity.shape
+        >>> fitted = DebiasedPURPLE(risk=None, strengths=[1.0]).fit(cohort)
+        >>> fitted.scores_in_memory().propensity.shape
         (1500, 2)
         """
         check_is_fitted(self)
@@ -375,12 +375,12 @@ class DebiasedPURPLE(BaseEstimator):
     ) -> list[Parameters] | FloatArray | None:  # fmt: skip
         """A model for every fold, or a classifier's out-of-fold values."""
         self.lambda_, self.risk_slope_, self.risk_tuning_ = float("nan"), float("nan"), None
-        if self.m is None:
+        if self.risk is None:
             return None
-        if not isinstance(self.m, str):
-            rows = _in_memory(problem, "a classifier as m")
+        if not isinstance(self.risk, str):
+            rows = _in_memory(problem, "a classifier as risk")
             diagnosed = classifier_out_of_fold(
-                self.m, rows.X.to_scipy(), rows.s, 2, rows.omega, folds
+                self.risk, rows.X.to_scipy(), rows.s, 2, rows.omega, folds
             )[:, 1]
             data = score_data(rows, folds, propensity, None, reference)
             assert isinstance(data, ScoreData)

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from relprev.arrays import numbered
 from relprev.cohort import AnyCohort
 from relprev.errors import DataWarning, TooFewCasesError
-from relprev.groups import numbered
-from relprev.inference.design import SamplingDesign
+from relprev.inference.sampling import SamplingDesign
 from relprev.model.splits import split
 
 DEALS = 200  # of PSUs, until one leaves every group in all training parts

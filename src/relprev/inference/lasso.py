@@ -16,9 +16,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from relprev.design import Design
-from relprev.design.base import FloatArray
+from relprev.arrays import FloatArray
 from relprev.inference.propensity import PropensityModel
+from relprev.matrix import Matrix
 from relprev.model.likelihood import Parameters, Problem
 from relprev.model.path import RIDGE_FLOOR, ridge
 from relprev.model.quadratic import Penalty
@@ -43,7 +43,7 @@ class LassoModel:
     parameters: tuple[Parameters, ...]
     propensity: PropensityModel
 
-    def probabilities(self, X: Design) -> FloatArray:
+    def probabilities(self, X: Matrix) -> FloatArray:
         """pi_g(x), shape (n, K)."""
         return self.propensity.probabilities(X)
 
@@ -82,7 +82,7 @@ def fit_lasso(
     Examples
     --------
     >>> import numpy as np
-    >>> from relprev.design import Dense
+    >>> from relprev.matrix import Dense
     >>> X = Dense(np.array([[0.0], [0.0], [1.0], [1.0], [1.0]]))
     >>> g = np.array([0, 1, 0, 1, 1], np.uint8)
     >>> problem = Problem(X, g, g, np.full(5, 0.2), n_groups=2)

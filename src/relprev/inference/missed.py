@@ -33,12 +33,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from relprev.design import Design
-from relprev.design.base import FloatArray, filled_up, side_by_side
+from relprev.arrays import FloatArray
 from relprev.inference.folds import fold_of_rows
 from relprev.inference.score import AnyScores, ScoreData
+from relprev.matrix import Matrix
+from relprev.matrix.base import filled_up, side_by_side
 from relprev.model.likelihood import AnyProblem, Problem
-from relprev.parallel import BLOCK_ROWS, blocks, map_chunks
+from relprev.parallel.threads import BLOCK_ROWS, blocks, map_chunks
 from relprev.partitions import InMemory, Partitions, total
 
 MOST_INFORMATION = 0.25  # of a visit on its group, pi (1 - pi)
@@ -52,7 +53,7 @@ class Residuals:
 
     Parameters
     ----------
-    X : Design
+    X : Matrix
     weight : array of shape (n,)
         omega e^{theta_g}.
     residual : array of shape (n,)
@@ -60,7 +61,7 @@ class Residuals:
     fold : array of shape (n,)
     """
 
-    X: Design
+    X: Matrix
     weight: FloatArray
     residual: FloatArray
     fold: NDArray[np.uint8]

@@ -41,9 +41,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from relprev.design.base import FloatArray
-from relprev.groups import group_sums
-from relprev.inference.design import SamplingDesign
+from relprev.arrays import FloatArray, group_sums
+from relprev.inference.sampling import SamplingDesign
 from relprev.inference.score import (
     AnyScores,
     ScoreData,

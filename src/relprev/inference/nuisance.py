@@ -38,15 +38,16 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.special import expit
 from sklearn.base import clone
 
-from relprev.design import Dense
-from relprev.design.base import FloatArray
+from relprev.arrays import FloatArray
 from relprev.errors import InvalidInputError
 from relprev.inference.folds import fold_of_rows
 from relprev.inference.lasso import Comparison, LassoModel, comparisons, fit_lasso
 from relprev.inference.propensity import PropensityModel, PropensityProblem, fit_propensity
 from relprev.inference.score import AnyScores, PartitionedScores, ScoreData
+from relprev.matrix import Dense
 from relprev.model.likelihood import (
     AnyProblem,
     Parameters,
@@ -281,7 +282,7 @@ def classifier_out_of_fold(
     for method in ("fit", "predict_proba"):
         if not hasattr(classifier, method):
             raise InvalidInputError(
-                f"propensity and m must be classifiers with {method}, "
+                f"propensity and risk must be classifiers with {method}, "
                 f"{type(classifier).__name__} has not"
             )
     weight, fold = omega * len(omega), fold_of_rows(folds)
@@ -326,7 +327,7 @@ def _score_part(
         if by_models[0]:
             pi[rows] = bounded(propensity[k].probabilities(X))
         if by_models[1]:
-            m[rows] = risk[k].c[reference] * _sigmoid(X.matvec(risk[k].w) + risk[k].b)
+            m[rows] = risk[k].c[reference] * expit(X.matvec(risk[k].w) + risk[k].b)
     return ScoreData(part.g, part.s.astype(float), part.omega, pi, m, reference)
 
 
@@ -372,11 +373,7 @@ def _logit_part(data: ScoreData, first_row: int, mean: float) -> Problem:
 
 
 def _refitted(data: ScoreData, mean: float, slope: float, b: float, rate: float) -> ScoreData:
-    return replace(data, risk=rate * _sigmoid((_logit(data.risk) - mean) * slope + b))
-
-
-def _sigmoid(z: FloatArray) -> FloatArray:
-    return 0.5 * (1.0 + np.tanh(0.5 * z))
+    return replace(data, risk=rate * expit((_logit(data.risk) - mean) * slope + b))
 
 
 def bounded(propensity: FloatArray) -> FloatArray:

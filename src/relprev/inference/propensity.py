@@ -27,12 +27,13 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import minimize
 
-from relprev.design import Design
-from relprev.design.base import FloatArray, side_by_side
+from relprev.arrays import FloatArray
 from relprev.errors import ConvergenceWarning
 from relprev.inference import kernels
+from relprev.matrix import Matrix
+from relprev.matrix.base import side_by_side
 from relprev.model.likelihood import AnyProblem, Problem
-from relprev.parallel import BLOCK_ROWS, blocks, map_chunks, one_blas_thread
+from relprev.parallel.threads import BLOCK_ROWS, blocks, map_chunks, one_blas_thread
 from relprev.partitions import total
 
 STRENGTHS = (300.0, 100.0, 30.0, 10.0, 3.0, 1.0)
@@ -45,7 +46,7 @@ class PropensityModel:
     coef: FloatArray
     intercept: FloatArray
 
-    def probabilities(self, X: Design) -> FloatArray:
+    def probabilities(self, X: Matrix) -> FloatArray:
         """pi_g(x), shape (n, K)."""
         free = len(self.intercept)
         out = np.empty((X.n_rows, free + 1))
@@ -132,7 +133,7 @@ def fit_propensity(
     Examples
     --------
     >>> import numpy as np
-    >>> from relprev.design import Dense
+    >>> from relprev.matrix import Dense
     >>> X = Dense(np.array([[0.0], [1.0]]))
     >>> g, omega = np.array([0, 1], np.uint8), np.array([0.5, 0.5])
     >>> rows = Problem(X, np.array([1, 0], np.uint8), g, omega, n_groups=2)

@@ -21,11 +21,11 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from relprev.arrays import FloatArray
 from relprev.cohort import AnyCohort, Cohort
-from relprev.design.base import FloatArray
 from relprev.errors import DataWarning, InvalidInputError, TooFewCasesError
 from relprev.files import written_whole
-from relprev.processes import in_processes
+from relprev.parallel.processes import in_processes
 from relprev.progress import progress
 
 SAVE_EVERY = 10

@@ -29,13 +29,13 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy import stats
 
+from relprev.arrays import FloatArray
 from relprev.cohort import AnyCohort
-from relprev.design.base import FloatArray
 from relprev.errors import InvalidInputError
 from relprev.estimates import COLUMNS, COMPLEMENT
-from relprev.inference.design import SamplingDesign
+from relprev.inference.intervals import EXTRA_COLUMNS, InferredPrevalence, headline
 from relprev.inference.refits import RATIOS, Work, check_processes, logarithms, refit
-from relprev.inference.result import EXTRA_COLUMNS, InferredPrevalence, headline
+from relprev.inference.sampling import SamplingDesign
 
 
 @dataclass(frozen=True)

@@ -35,10 +35,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from relprev.design.base import FloatArray
+from relprev.arrays import FloatArray
 from relprev.errors import TooFewCasesError
 from relprev.inference import kernels
-from relprev.parallel import map_chunks
+from relprev.parallel.threads import map_chunks
 from relprev.partitions import Partitions, total
 
 MAX_STEPS = 100

@@ -19,8 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import lsq_linear
 
-from relprev.design.base import FloatArray
-from relprev.groups import group_sums
+from relprev.arrays import FloatArray, group_sums
 from relprev.model import kernels
 from relprev.model.likelihood import Parameters
 from relprev.model.quadratic import Penalty, Quadratic, column_values

@@ -21,9 +21,8 @@ from numpy.typing import NDArray
 from scipy import sparse as sp
 from sklearn.base import clone
 
-from relprev.design.base import FloatArray
+from relprev.arrays import FloatArray, group_sums
 from relprev.errors import ConvergenceWarning, InvalidInputError
-from relprev.groups import group_sums
 from relprev.model.likelihood import Problem
 from relprev.progress import Advance
 

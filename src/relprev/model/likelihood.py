@@ -34,13 +34,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from relprev.arrays import FloatArray, group_counts, group_sums
 from relprev.cohort import AnyCohort, Cohort
 from relprev.cohort.summary import row_weights, total_weight
-from relprev.design.base import Columns, Design, FloatArray, root_mean_square
-from relprev.design.csr import stacked
-from relprev.groups import group_counts, group_sums
+from relprev.matrix.base import Columns, Matrix, root_mean_square
+from relprev.matrix.csr import stacked
 from relprev.model import kernels
-from relprev.parallel import BLOCK_ROWS, blocks, map_chunks
+from relprev.parallel.threads import BLOCK_ROWS, blocks, map_chunks
 from relprev.partitions import Partitions, slices, total
 
 
@@ -50,7 +50,7 @@ class Problem:
 
     Parameters
     ----------
-    X : Design of shape (n, p)
+    X : Matrix of shape (n, p)
     s : uint8 array of shape (n,)
         1 where the condition is recorded.
     g : unsigned integer array of shape (n,)
@@ -62,7 +62,7 @@ class Problem:
         Number of the first row, where this is a part of a larger problem.
     """
 
-    X: Design
+    X: Matrix
     s: NDArray[np.uint8]
     g: NDArray[np.uint8] | NDArray[np.uint16]
     omega: FloatArray

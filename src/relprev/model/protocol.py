@@ -87,7 +87,7 @@ def repeated_splits(
 
     Parameters
     ----------
-    X : array, sparse matrix, frame, `Design` or `Cohort`, shape (n, p)
+    X : array, sparse matrix, frame, `Matrix` or `Cohort`, shape (n, p)
         Symptoms. With a cohort, give no other data.
     s, groups : arrays of shape (n,)
         Recorded diagnosis, and group of every row.

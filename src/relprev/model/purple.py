@@ -19,20 +19,20 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from relprev.arrays import FloatArray
 from relprev.cohort import AnyCohort, Cohort
-from relprev.cohort.convert import any_cohort
+from relprev.cohort.from_arrays import any_cohort
 from relprev.cohort.origin import about, origin_of
 from relprev.cohort.summary import summarise
-from relprev.design import Design, as_design
-from relprev.design.base import FloatArray
 from relprev.errors import DataWarning, InvalidInputError
 from relprev.estimates import COMPLEMENT, GroupSummary, RelativePrevalence, relative_prevalence
+from relprev.matrix import Matrix, as_matrix
 from relprev.model.em import condition_probability, fit_em
 from relprev.model.likelihood import AnyProblem, Parameters, Problem, problem_of
 from relprev.model.path import RIDGE_FLOOR, Lambdas, fit_best, grid
 from relprev.model.screening import screen
-from relprev.model.selection import select
 from relprev.model.solver import Solution, SolverOptions, null_parameters
+from relprev.model.tuning import select
 from relprev.progress import Advance, progress
 
 SAME_RATIO = 0.01  # log relative prevalences closer than this count as the same optimum
@@ -185,7 +185,7 @@ class PURPLE(BaseEstimator):
 
         Parameters
         ----------
-        X : array, sparse matrix, frame, `Design`, `Cohort` or `PartitionedCohort`, shape (n, p)
+        X : array, sparse matrix, frame, `Matrix`, `Cohort` or `PartitionedCohort`, shape (n, p)
             Symptoms. With a cohort, give nothing else.
         s : array of shape (n,)
             Recorded diagnosis, 0 or 1.
@@ -224,7 +224,7 @@ class PURPLE(BaseEstimator):
 
         Parameters
         ----------
-        X : array, sparse matrix, frame or `Design`, shape (n, p)
+        X : array, sparse matrix, frame or `Matrix`, shape (n, p)
             Symptoms, columns as in ``fit``.
 
         Returns
@@ -240,7 +240,7 @@ class PURPLE(BaseEstimator):
 
         Parameters
         ----------
-        X : array, sparse matrix, frame or `Design`, shape (n, p)
+        X : array, sparse matrix, frame or `Matrix`, shape (n, p)
             Symptoms, columns as in ``fit``.
         groups : array of shape (n,)
             Group of every row, by name.
@@ -376,17 +376,17 @@ class PURPLE(BaseEstimator):
 
     # -- predicting ------------------------------------------------------------------------
 
-    def _condition(self, design: Design) -> NDArray[np.float64]:
+    def _condition(self, design: Matrix) -> NDArray[np.float64]:
         return self._condition_model()(design)
 
-    def _condition_model(self) -> Callable[[Design], NDArray[np.float64]]:
+    def _condition_model(self) -> Callable[[Matrix], NDArray[np.float64]]:
         """p(y=1|x) as a function of X."""
         if self._learner is not None:
             return partial(_learnt_condition, self._learner)
         return partial(_logistic_condition, self.coef_, self.intercept_)
 
-    def _checked_design(self, X: Any) -> Design:
-        design, names = as_design(X.X if isinstance(X, Cohort) else X)
+    def _checked_design(self, X: Any) -> Matrix:
+        design, names = as_matrix(X.X if isinstance(X, Cohort) else X)
         if design.n_cols != self.n_features_in_:
             raise InvalidInputError(
                 f"X has {design.n_cols} features, the model was fitted with {self.n_features_in_}"
@@ -405,11 +405,11 @@ class PURPLE(BaseEstimator):
         return summarise(cohort, self._condition_model(), self._rates)
 
 
-def _logistic_condition(w: FloatArray, b: float, design: Design) -> FloatArray:
+def _logistic_condition(w: FloatArray, b: float, design: Matrix) -> FloatArray:
     return 0.5 * (1.0 + np.tanh(0.5 * (design.matvec(w) + b)))
 
 
-def _learnt_condition(learner: Any, design: Design) -> FloatArray:
+def _learnt_condition(learner: Any, design: Matrix) -> FloatArray:
     return condition_probability(learner, design.to_scipy())
 
 

@@ -40,9 +40,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from relprev.design.base import Columns, Design, FloatArray
-from relprev.design.csr import stacked
-from relprev.groups import group_sums
+from relprev.arrays import FloatArray, group_sums
+from relprev.matrix.base import Columns, Matrix
+from relprev.matrix.csr import stacked
 from relprev.model import kernels
 from relprev.model.likelihood import (
     AnyProblem,
@@ -51,7 +51,7 @@ from relprev.model.likelihood import (
     Problem,
     linear_predictor,
 )
-from relprev.parallel import BLOCK_ROWS, blocks, map_chunks, map_threads
+from relprev.parallel.threads import BLOCK_ROWS, blocks, map_chunks, map_threads
 
 LOCAL = 0.03  # mean squared change of log p that a step may make and still teach
 
@@ -159,7 +159,7 @@ def build(problem: AnyProblem, at: Parameters, evaluation: Evaluation, budget: i
 class _Sample:
     """Rows drawn from a part: X, (k, v, a), z and g; and the part's exact diagonal."""
 
-    X: Design
+    X: Matrix
     kva: FloatArray
     z: FloatArray
     g: NDArray[Any]

@@ -17,8 +17,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from relprev.design.base import FloatArray
-from relprev.groups import group_sums
+from relprev.arrays import FloatArray, group_sums
 from relprev.partitions import total
 
 Scored = Callable[[Any], tuple[FloatArray, NDArray[Any], FloatArray]]

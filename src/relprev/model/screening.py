@@ -7,13 +7,12 @@ import warnings
 import numpy as np
 from numpy.typing import NDArray
 
+from relprev.arrays import FloatArray, group_counts
 from relprev.cohort import AnyCohort, Cohort
-from relprev.design import Dense
-from relprev.design.base import FloatArray
-from relprev.design.convert import listed
-from relprev.design.csr import CSR
 from relprev.errors import DataWarning, InvalidInputError
-from relprev.groups import group_counts
+from relprev.matrix import Dense
+from relprev.matrix.coerce import listed
+from relprev.matrix.csr import CSR
 from relprev.partitions import total
 
 LEAK_MIN_ROWS = 10

@@ -28,12 +28,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from relprev.design.base import FloatArray
+from relprev.arrays import FloatArray
 from relprev.errors import ConvergenceWarning
 from relprev.model.descent import minimise
 from relprev.model.likelihood import AnyProblem, Evaluation, Parameters, evaluate
 from relprev.model.quadratic import Penalty, build
-from relprev.parallel import one_blas_thread
+from relprev.parallel.threads import one_blas_thread
 
 INNER = 0.3  # accuracy of the quadratic step, as a share of the residual it starts from
 ROUNDOFF = 1e-14  # relative change of the objective that cannot be told from none

@@ -13,9 +13,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from relprev.arrays import numbered
 from relprev.cohort import AnyCohort
 from relprev.errors import InvalidInputError, TooFewCasesError
-from relprev.groups import numbered
 
 
 def split(cohort: AnyCohort, shares: Sequence[float], seed: int) -> list[NDArray[np.int64]]:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pandas as pd
 
-from relprev.checks.result import CheckResult
+from relprev.checks.check import CheckResult
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ class StudyReport:
     A study makes its report; a small one, without checks:
 
     >>> from dataclasses import replace
-    >>> from relprev.demo import demo_study
+    >>> from relprev.study.demo import demo_study
     >>> from relprev.study import CheckOptions, EstimateOptions
     >>> small = replace(demo_study(5_000), estimate=EstimateOptions(methods=("purple",)),
     ...                 checks=CheckOptions(run=()))

@@ -23,7 +23,7 @@ from matplotlib.ticker import (
     ScalarFormatter,
 )
 
-from relprev.checks.result import CheckResult
+from relprev.checks.check import CheckResult
 from relprev.errors import InvalidInputError
 from relprev.estimates import RelativePrevalence, versus_words
 
@@ -256,7 +256,7 @@ def plot_overlap(check: CheckResult, ax: Axes | None = None) -> Axes:
     >>> from relprev.checks import check_overlap
     >>> from relprev.simulate import gauss_synth
     >>> cohort = gauss_synth((0.5, 0.1), seed=1).cohort
-    >>> fitted = DebiasedPURPLE(m=None, strengths=[1.0]).fit(cohort)
+    >>> fitted = DebiasedPURPLE(risk=None, strengths=[1.0]).fit(cohort)
     >>> plot_overlap(check_overlap(fitted, cohort)).get_xlabel()
     'mixing (1: symptoms say nothing about the group)'
     """
@@ -264,12 +264,12 @@ def plot_overlap(check: CheckResult, ax: Axes | None = None) -> Axes:
 
 
 def plot_sensitivity(check: CheckResult, ax: Axes | None = None) -> Axes:
-    """Ratios if an assumption were wrong, from `relprev.checks.sensitivity`.
+    """Ratios if an assumption were wrong, from `relprev.checks.check_sensitivity`.
 
     Parameters
     ----------
     check : CheckResult
-        From `relprev.checks.sensitivity`.
+        From `relprev.checks.check_sensitivity`.
     ax : matplotlib Axes, optional
         Where to draw. Default: a new figure.
 
@@ -281,10 +281,10 @@ def plot_sensitivity(check: CheckResult, ax: Axes | None = None) -> Axes:
     Examples
     --------
     >>> from relprev import DebiasedPURPLE
-    >>> from relprev.checks import sensitivity
+    >>> from relprev.checks import check_sensitivity
     >>> from relprev.simulate import gauss_synth
-    >>> fitted = DebiasedPURPLE(m=None, strengths=[1.0]).fit(gauss_synth((0.5, 0.1)).cohort)
-    >>> plot_sensitivity(sensitivity(fitted, "a", "b")).get_xlabel()
+    >>> fitted = DebiasedPURPLE(risk=None, strengths=[1.0]).fit(gauss_synth((0.5, 0.1)).cohort)
+    >>> plot_sensitivity(check_sensitivity(fitted, "a", "b")).get_xlabel()
     'relative prevalence'
     """
     return _plot_kind("sensitivity", check, ax)

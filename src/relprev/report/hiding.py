@@ -19,7 +19,8 @@ from dataclasses import replace
 import pandas as pd
 
 from relprev.checks import overlap
-from relprev.checks.result import CheckResult
+from relprev.checks.check import CheckResult
+from relprev.inference.intervals import FEW_CASES
 from relprev.report.across import Blur, blurred, blurs
 from relprev.report.content import StudyReport, VariableFindings
 from relprev.report.suppression import (
@@ -200,7 +201,7 @@ def _without_numbers(check: CheckResult, said: list[str]) -> str:
 def _overlap_words(table: pd.DataFrame, group: str) -> str:
     row = table[table["group"] == group].iloc[0]
     reasons = {
-        "few informative cases": row["effective_cases"] < overlap.FEW_CASES,
+        "few informative cases": row["effective_cases"] < FEW_CASES,
         "symptoms that set it apart": row["mixing"] < overlap.LITTLE_MIXING,
         "codes that no other group has in many of its diagnosed":
             row.get("diagnosed_with_exclusive_codes", 0.0) > overlap.LARGE_SHARE,

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from relprev.checks.result import CheckResult
+from relprev.checks.check import CheckResult
 from relprev.display import MISSING, cell
 from relprev.errors import InvalidInputError
 from relprev.estimates import versus_words

@@ -59,7 +59,7 @@ def write_report(report: StudyReport, folder: str | Path) -> list[Path]:
     --------
     >>> import tempfile
     >>> from dataclasses import replace
-    >>> from relprev.demo import demo_study
+    >>> from relprev.study.demo import demo_study
     >>> from relprev.study import CheckOptions, EstimateOptions
     >>> small = replace(demo_study(5_000), estimate=EstimateOptions(methods=("purple",)),
     ...                 checks=CheckOptions(run=()))

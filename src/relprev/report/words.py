@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from relprev.checks.result import CheckResult
+from relprev.checks.check import CheckResult
 from relprev.display import cell, with_interval
 from relprev.estimates import versus_words
 from relprev.report.content import StudyReport, VariableFindings

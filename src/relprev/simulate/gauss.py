@@ -17,13 +17,14 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 
+from relprev.arrays import FloatArray
 from relprev.cohort import as_cohort
 from relprev.errors import InvalidInputError
 from relprev.simulate.simulation import Simulation
 
 N_FEATURES = 5
-FloatArray = NDArray[np.float64]
 
 
 def gauss_synth(
@@ -89,12 +90,12 @@ def gauss_synth(
     if separable:
         keep = _outside_bands(score, g) if published else _furthest(score, 0.6)
         x, g, score = x[keep], g[keep], score[keep]
-    p = (score > 0).astype(float) if separable else _sigmoid(score)
+    p = (score > 0).astype(float) if separable else expit(score)
     p = ceiling * p * np.where(g == 1, alpha, 1.0)
     y = (rng.random(len(p)) < p).astype(np.uint8)
     rate = np.asarray(diagnosis_rates, dtype=float)[g]
     if selective:
-        rate = rate * _sigmoid(selective * x[:, 0])
+        rate = rate * expit(selective * x[:, 0])
     s = _exact_share(y, g, rate, rng) if published else (rng.random(len(y)) < rate * y)
     s = s.astype(np.uint8)
     if false_positives:
@@ -111,10 +112,6 @@ def _check(variant: str, alpha: float, ceiling: float, false_positives: float) -
             raise InvalidInputError(f"{name} must be above 0 and at most 1, got {value}")
     if not 0 <= false_positives < 1:
         raise InvalidInputError(f"false_positives must be in [0, 1), got {false_positives}")
-
-
-def _sigmoid(z: FloatArray) -> FloatArray:
-    return 0.5 * (1.0 + np.tanh(0.5 * z))
 
 
 def _furthest(score: FloatArray, share: float) -> NDArray[np.bool_]:

@@ -25,15 +25,15 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 
+from relprev.arrays import FloatArray
 from relprev.cohort import Cohort
-from relprev.design import BinaryCSR
 from relprev.errors import InvalidInputError
-from relprev.parallel import map_threads
+from relprev.matrix import BinaryCSR
+from relprev.parallel.threads import map_threads
 from relprev.simulate.kernels import codes_of_visits
 from relprev.simulate.simulation import Simulation
-
-FloatArray = NDArray[np.float64]
 
 BLOCK_VISITS = 250_000
 N_PRESENTATIONS = 40
@@ -271,7 +271,7 @@ def group_prevalences(**options: Any) -> tuple[FloatArray, FloatArray]:
         X = _codes_of(world, rng, np.full(TRUTH_VISITS, block[0]))
         z = np.empty(X.n_rows)
         X.dot(world.w, 0, X.n_rows, z)
-        return float(np.mean(_sigmoid(intercept + z)))
+        return float(np.mean(expit(intercept + z)))
 
     blocks = [(k, repeat) for k in range(N_PRESENTATIONS)
               for repeat in range(8 if k < N_SUSPICIOUS else 1)]  # fmt: skip
@@ -353,13 +353,9 @@ def _intercept(scores: FloatArray, prevalence: float) -> float:
     low, high = -40.0, 40.0
     for _ in range(60):
         middle = 0.5 * (low + high)
-        mean = np.mean(_sigmoid(middle + scores))
+        mean = np.mean(expit(middle + scores))
         low, high = (middle, high) if mean < prevalence else (low, middle)
     return 0.5 * (low + high)
-
-
-def _sigmoid(z: FloatArray) -> FloatArray:
-    return np.asarray(1.0 / (1.0 + np.exp(-z)))
 
 
 def _block(
@@ -368,7 +364,7 @@ def _block(
     codes = _draw_codes(world, rng, n)
     z = np.empty(n)
     codes.X.dot(world.w, 0, n, z)
-    p = _sigmoid(intercept + z)
+    p = expit(intercept + z)
     y = rng.random(n) < p
     s = y & (rng.random(n) < c[codes.group])
     hospital = rng.integers(0, HOSPITALS, _n_patients(codes), dtype=np.int32)[codes.patient]

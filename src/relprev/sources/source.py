@@ -39,7 +39,7 @@ import duckdb
 
 from relprev.codes.spelling import normalize_sql
 from relprev.errors import InvalidInputError
-from relprev.parallel import thread_count
+from relprev.parallel.threads import thread_count
 from relprev.sources.attrition import Attrition, Step
 
 MEMORY_LIMIT = "4GB"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from relprev.settings import KeyPath, suggestion
 from relprev.sources.source import Source, identifier
 from relprev.study.study import Study
-from relprev.tomlfile import KeyPath, suggestion
 
 SMALLEST_NAMED = 11  # visits a value needs to be named in a message
 

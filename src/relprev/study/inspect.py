@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pandas as pd
 
+from relprev.arrays import numbered
 from relprev.cohort import AnyCohort, BuiltCohort
 from relprev.cohort.summary import group_patients, group_totals
-from relprev.design.convert import listed
 from relprev.errors import InvalidInputError
-from relprev.groups import numbered
-from relprev.inference.design import SamplingDesign
 from relprev.inference.estimable import MIN_PATIENTS
+from relprev.inference.sampling import SamplingDesign
+from relprev.matrix.coerce import listed
 from relprev.report import VariableFindings
 from relprev.sources.source import Source
 from relprev.study.cohorts import study_cohorts

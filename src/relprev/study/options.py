@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar, Literal, get_args
 from pydantic import ConfigDict, Field
 
 from relprev.cohort.build import ROWS_PER_PART
-from relprev.tomlfile import SETTINGS
+from relprev.settings import SETTINGS
 
 Method = Literal["debiased", "purple"]
 CheckName = Literal[

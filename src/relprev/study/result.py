@@ -25,7 +25,7 @@ class StudyResult:
     Examples
     --------
     >>> from dataclasses import replace
-    >>> from relprev.demo import demo_study
+    >>> from relprev.study.demo import demo_study
     >>> from relprev.study import CheckOptions, EstimateOptions
     >>> small = replace(demo_study(5_000), estimate=EstimateOptions(methods=("purple",)),
     ...                 checks=CheckOptions(run=()))

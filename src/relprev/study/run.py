@@ -19,9 +19,9 @@ from typing import Any
 
 import pandas as pd
 
-from relprev.cluster import require_ready
 from relprev.cohort import AnyCohort
 from relprev.errors import InvalidInputError, RelprevError, RelprevWarning
+from relprev.parallel.cluster import require_ready
 from relprev.progress import Advance, progress
 from relprev.report import StudyReport, VariableFindings, write_report
 from relprev.report.output import versions

@@ -7,7 +7,7 @@ from itertools import takewhile
 
 from relprev.codes import CodeSet, category
 from relprev.codes.spelling import VERSION_NAMES
-from relprev.design.convert import listed
+from relprev.matrix.coerce import listed
 
 
 def sibling_codes(condition: CodeSet, features: Iterable[str]) -> list[str]:

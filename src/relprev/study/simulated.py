@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from relprev.arrays import group_sums
 from relprev.cohort import BuiltCohort
 from relprev.cohort.summary import summarise
 from relprev.estimates import RelativePrevalence, relative_prevalence
-from relprev.groups import group_sums
 from relprev.simulate import Simulation, ed_visits
 from relprev.sources.source import Source, connect
 

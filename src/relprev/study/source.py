@@ -17,10 +17,10 @@ from urllib.parse import urlsplit
 
 from pydantic import Field
 
+from relprev.settings import SETTINGS
 from relprev.sources import READERS as SOURCES
 from relprev.sources.source import Source
 from relprev.study.simulated import read_simulated
-from relprev.tomlfile import SETTINGS
 
 Reader = Callable[..., Source]
 READERS = cast("dict[str, Reader]", SOURCES | {"simulated": read_simulated})

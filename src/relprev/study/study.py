@@ -36,6 +36,7 @@ from pydantic import ConfigDict, Field, TypeAdapter
 from relprev.cohort import CohortSpec, cohort_spec
 from relprev.cohort.spec import Condition, Features, GroupVariable, Include, cohort_spec_names
 from relprev.errors import InvalidInputError
+from relprev.settings import SETTINGS, KeyPath, located, read_settings, suggestion
 from relprev.sources.source import Source
 from relprev.study.options import (
     CheckOptions,
@@ -45,7 +46,6 @@ from relprev.study.options import (
     ReportOptions,
 )
 from relprev.study.source import SourceOptions, SourceTable, source_options
-from relprev.tomlfile import SETTINGS, KeyPath, located, read_settings, suggestion
 
 if TYPE_CHECKING:
     from relprev.study.result import StudyResult

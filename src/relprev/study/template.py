@@ -6,8 +6,8 @@ from importlib import resources
 
 from relprev.codes import code_set
 from relprev.errors import InvalidInputError
+from relprev.settings import suggestion
 from relprev.study.source import READERS
-from relprev.tomlfile import suggestion
 
 EXAMPLES = {  # of a reference group
     "mimic-iv": ("insurance", "Medicare"), "neds": ("race", "White"), "nhamcs": ("race", "White"),

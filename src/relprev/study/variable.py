@@ -12,14 +12,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from relprev import checks
-from relprev.checks.features import feature_counts, feature_labels
-from relprev.checks.result import CheckResult, drawing
+from relprev.arrays import FloatArray, numbered
+from relprev.checks.check import CheckResult, drawing
+from relprev.checks.feature_counts import feature_counts, feature_labels
 from relprev.codes import describe
 from relprev.cohort import AnyCohort, Cohort
 from relprev.cohort.summary import group_totals
-from relprev.design.base import FloatArray
 from relprev.estimates import COMPLEMENT, PAIRWISE
-from relprev.groups import numbered
 from relprev.inference import DebiasedPURPLE
 from relprev.model import PURPLE
 from relprev.study.options import CheckName, InferenceOptions, Method
@@ -142,12 +141,12 @@ class Variable:
                 self._on_part(checks.check_calibration, level=level, random_state=seed)
             ],
             "unconstrained": lambda: [
-                self._on_part(checks.compare_unconstrained, level=level, random_state=seed)
+                self._on_part(checks.check_unconstrained, level=level, random_state=seed)
             ],
             "overlap": lambda: [checks.check_overlap(self.debiased, self.cohort)],
             "leakage": lambda: [checks.check_leakage(self.cohort, level=level)],
             "agreement": lambda: [
-                checks.agreement(self.purple, self.debiased, self.versus, level=level)
+                checks.check_agreement(self.purple, self.debiased, self.versus, level=level)
             ],
             "sensitivity": lambda: self._sensitivity(level),
         }
@@ -158,7 +157,7 @@ class Variable:
         names = [name for name in self.debiased.moments_.names if name not in self._left_out()]
         base = self.reference if self.reference in names else next(iter(names), "")
         return [
-            checks.sensitivity(self.debiased, name, base, level=level)
+            checks.check_sensitivity(self.debiased, name, base, level=level)
             for name in names
             if name != base
         ]

@@ -9,11 +9,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from relprev.design import kernels
-from relprev.design.base import Columns, Design, FloatArray, IndexArray
+from relprev.arrays import FloatArray
+from relprev.matrix import kernels
+from relprev.matrix.base import Columns, IndexArray, Matrix
 
 
-class Dense(Design):
+class Dense(Matrix):
     """Dense design matrix.
 
     Parameters

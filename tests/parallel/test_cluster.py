@@ -15,9 +15,10 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 
-from relprev import PURPLE, as_cohort, cluster
+from relprev import PURPLE, as_cohort
 from relprev.cohort import PartitionedCohort, write_parts
 from relprev.errors import ClusterError, InvalidInputError
+from relprev.parallel import cluster
 from relprev.simulate import ed_visits
 from tests.parts import cut
 

@@ -5,8 +5,8 @@ from sklearn.metrics import roc_auc_score
 from relprev import PURPLE
 from relprev.errors import InvalidInputError
 from relprev.model.likelihood import Parameters, Problem
-from relprev.model.selection import score
 from relprev.model.splits import split
+from relprev.model.tuning import score
 from relprev.simulate import ed_visits
 
 

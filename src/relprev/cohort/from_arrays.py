@@ -8,13 +8,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from relprev.cohort.cohort import Cohort, group_dtype
+from relprev.cohort.cohort import MAX_GROUPS, Cohort, group_dtype
 from relprev.cohort.partitioned import AnyCohort, PartitionedCohort
-from relprev.design import as_design
-from relprev.design.convert import listed
 from relprev.errors import InvalidInputError
-
-MAX_GROUPS = 1000
+from relprev.matrix import as_matrix
+from relprev.matrix.coerce import listed
 
 
 def as_cohort(
@@ -33,7 +31,7 @@ def as_cohort(
 
     Parameters
     ----------
-    X : array, sparse matrix, pandas or polars frame, `Design` or `Cohort`, shape (n, p)
+    X : array, sparse matrix, pandas or polars frame, `Matrix` or `Cohort`, shape (n, p)
         A `Cohort` is returned as it is; nothing else may be given then.
     s : array of shape (n,)
         Recorded diagnosis, 0/1 or boolean.
@@ -69,7 +67,7 @@ def as_cohort(
             "this needs a cohort in memory, and the one given is kept in parts; use fewer visits "
             "or a method that works on parts (PURPLE with its logistic model)"
         )
-    design, names = as_design(X)
+    design, names = as_matrix(X)
     if feature_names is not None:
         names = tuple(str(name) for name in feature_names)
     n = design.n_rows

@@ -8,15 +8,15 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 
-from relprev.design.base import Design
-from relprev.design.csr import BinaryCSR, FloatCSR
-from relprev.design.dense import Dense
 from relprev.errors import InvalidInputError
+from relprev.matrix.base import Matrix
+from relprev.matrix.csr import BinaryCSR, FloatCSR
+from relprev.matrix.dense import Dense
 
 MAX_NAMED = 5  # names listed in a message before "and k more"
 
 
-def as_design(X: Any) -> tuple[Design, tuple[str, ...] | None]:
+def as_matrix(X: Any) -> tuple[Matrix, tuple[str, ...] | None]:
     """Design matrix and feature names (None where the input has none).
 
     Sparse input with only ones becomes `BinaryCSR`, other sparse input `FloatCSR`,
@@ -25,21 +25,21 @@ def as_design(X: Any) -> tuple[Design, tuple[str, ...] | None]:
 
     Parameters
     ----------
-    X : array, sparse matrix, pandas or polars frame, or `Design`, shape (n, p)
-        The matrix; a `Design` is returned as it is.
+    X : array, sparse matrix, pandas or polars frame, or `Matrix`, shape (n, p)
+        The matrix; a `Matrix` is returned as it is.
 
     Returns
     -------
-    Design of shape (n, p), and tuple of str or None
+    Matrix of shape (n, p), and tuple of str or None
         The matrix and the names of its columns.
 
     Examples
     --------
     >>> import scipy.sparse as sp
-    >>> as_design(sp.eye_array(3, format="csr"))[0]
+    >>> as_matrix(sp.eye_array(3, format="csr"))[0]
     <BinaryCSR 3 x 3, 3 stored, 0.0 MiB>
     """
-    if isinstance(X, Design):
+    if isinstance(X, Matrix):
         return X, None
     if sp.issparse(X):
         return _from_sparse(X), None
@@ -60,7 +60,7 @@ def as_design(X: Any) -> tuple[Design, tuple[str, ...] | None]:
     return Dense(values), names
 
 
-def _from_sparse(X: Any) -> Design:
+def _from_sparse(X: Any) -> Matrix:
     if X.dtype.kind not in "buif":
         raise InvalidInputError(f"X must be numeric, got a sparse matrix of type {X.dtype}")
     if X.ndim != 2:

@@ -29,10 +29,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from relprev.arrays import FloatArray, numbered
 from relprev.cohort import AnyCohort
-from relprev.design.base import FloatArray
 from relprev.errors import InvalidInputError, TooFewCasesError
-from relprev.groups import numbered
 from relprev.partitions import total
 
 LONELY = ("fail", "adjust", "certainty")
@@ -67,7 +66,7 @@ class SamplingDesign:
 
     Notes
     -----
-    Formula: :mod:`relprev.inference.design`.
+    Formula: :mod:`relprev.inference.sampling`.
 
     Examples
     --------
@@ -235,7 +234,7 @@ class SamplingDesign:
         >>> from relprev import DebiasedPURPLE
         >>> from relprev.simulate import gauss_synth
         >>> cohort = gauss_synth((0.5, 0.1), n=(500, 1000), seed=1).cohort
-        >>> fitted = DebiasedPURPLE(m=None, strengths=[1.0]).fit(cohort)
+        >>> fitted = DebiasedPURPLE(risk=None, strengths=[1.0]).fit(cohort)
         >>> p = cohort.diagnosed.mean()
         >>> V = fitted.design_.covariance_in_parts(
         ...     fitted.score_data_, lambda part: [part.omega * (part.s - p)])

@@ -6,8 +6,8 @@ import pytest
 from scipy import stats
 
 from relprev.errors import InvalidInputError
+from relprev.inference.intervals import holm, infer
 from relprev.inference.moments import GroupMoments
-from relprev.inference.result import holm, infer
 
 
 def moments(error=0.1, df=10_000, information=1000.0):

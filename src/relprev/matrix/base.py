@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from relprev.parallel import blocks, map_chunks
+from relprev.arrays import FloatArray
+from relprev.parallel.threads import blocks, map_chunks
 
-FloatArray = NDArray[np.float64]
 IndexArray = NDArray[np.integer[Any]]
 
 ABREAST = 4  # predictors that the sparse loops take at once
@@ -42,7 +42,7 @@ class Columns:
 
     Examples
     --------
-    >>> from relprev.design import Dense
+    >>> from relprev.matrix import Dense
     >>> Dense(np.array([[1.0, 2.0], [3.0, 4.0]])).columns().values
     array([1., 3., 2., 4.])
     """
@@ -52,7 +52,7 @@ class Columns:
     values: FloatArray | None
 
 
-class Design(ABC):
+class Matrix(ABC):
     """A design matrix X of shape (n_rows, n_cols): the interface that all kinds share.
 
     Attributes
@@ -62,12 +62,12 @@ class Design(ABC):
 
     Notes
     -----
-    The products: :mod:`relprev.design.base`.
+    The products: :mod:`relprev.matrix.base`.
 
     Examples
     --------
-    >>> from relprev.design import as_design
-    >>> X, _ = as_design(np.array([[0.0, 1.0], [2.0, 0.0], [0.0, 3.0]]))
+    >>> from relprev.matrix import as_matrix
+    >>> X, _ = as_matrix(np.array([[0.0, 1.0], [2.0, 0.0], [0.0, 3.0]]))
     >>> X.matvec(np.array([1.0, 10.0])), X.rmatvec(np.ones(3)), X.rmatvec_sq(np.ones(3))
     (array([10.,  2., 30.]), array([2., 4.]), array([ 4., 10.]))
 
@@ -177,7 +177,7 @@ class Design(ABC):
 
         Examples
         --------
-        >>> from relprev.design import Dense
+        >>> from relprev.matrix import Dense
         >>> out = np.zeros((2, 1))
         >>> Dense(np.array([[1.0, 2.0]])).dots(np.array([[1.0, 0.0], [1.0, 5.0]]), 0, 1, out)
         >>> out
@@ -201,7 +201,7 @@ class Design(ABC):
 
         Examples
         --------
-        >>> from relprev.design import Dense
+        >>> from relprev.matrix import Dense
         >>> out = np.zeros((2, 2))
         >>> Dense(np.array([[1.0, 2.0]])).add_tdots(np.array([[1.0], [10.0]]), 0, 1, out)
         >>> out
@@ -212,7 +212,7 @@ class Design(ABC):
             self.add_tdot(R[k], start, stop, out[:, k])
 
     @abstractmethod
-    def take(self, rows: IndexArray) -> Design:
+    def take(self, rows: IndexArray) -> Matrix:
         """The rows at the given positions.
 
         Parameters
@@ -222,7 +222,7 @@ class Design(ABC):
 
         Returns
         -------
-        Design of shape (m, n_cols)
+        Matrix of shape (m, n_cols)
             Of the same kind.
         """
 
@@ -272,7 +272,7 @@ class Design(ABC):
         """
 
     @abstractmethod
-    def with_arrays(self, arrays: dict[str, np.ndarray]) -> Design:
+    def with_arrays(self, arrays: dict[str, np.ndarray]) -> Matrix:
         """A matrix of the same kind and number of columns made of other arrays.
 
         Parameters
@@ -282,7 +282,7 @@ class Design(ABC):
 
         Returns
         -------
-        Design
+        Matrix
             The new matrix.
         """
 
@@ -368,7 +368,7 @@ def root_mean_square(sum_of_squares: FloatArray, count: IndexArray) -> FloatArra
 
 
 def side_by_side(coefficients: FloatArray) -> FloatArray:
-    """Coefficients (q, p) of several predictors as the W of `Design.dots`.
+    """Coefficients (q, p) of several predictors as the W of `Matrix.dots`.
 
     Several are filled up with zeros to a multiple of `ABREAST`, which the loops take at once.
 

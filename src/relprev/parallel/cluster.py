@@ -18,7 +18,7 @@ from types import ModuleType
 from typing import Any
 
 from relprev.errors import ClusterError, InvalidInputError
-from relprev.parallel import available_cores
+from relprev.parallel.threads import available_cores
 
 SECONDS = 10.0  # to wait for a scheduler
 WORKER_SECONDS = 60.0  # to wait for a worker: some clusters start them when needed

@@ -1,4 +1,4 @@
-"""Sums and counts by group."""
+"""Array types, and sums and counts by group."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float64]
 
 BLOCK = 2**20
 

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from relprev.design import BinaryCSR, Dense
-from relprev.design.base import side_by_side
-from relprev.design.csr import index_dtype, pointer_dtype
+from relprev.matrix import BinaryCSR, Dense
+from relprev.matrix.base import side_by_side
+from relprev.matrix.csr import index_dtype, pointer_dtype
 from tests.conftest import design_of
 
 KINDS = ("dense", "float", "binary")

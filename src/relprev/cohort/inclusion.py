@@ -9,13 +9,13 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from relprev.cohort.cohort import MAX_GROUPS
 from relprev.cohort.spec import CohortSpec, GroupVariable, Include
 from relprev.errors import InvalidInputError
 from relprev.sources.attrition import Attrition, Step
 from relprev.sources.source import Source, execute, identifier, quoted
 
 MISSING, OTHER = -1, -2  # positions of visits without a value, and with one that is in no group
-MAX_GROUPS = 1000
 MAX_VISITS = 2**31 - 1  # rows are numbered by four bytes
 TABLE = "relprev_selected"
 BATCH_ROWS = 1_000_000

@@ -14,10 +14,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from relprev.design import kernels
-from relprev.design.base import ABREAST, Columns, Design, FloatArray, IndexArray
-from relprev.groups import group_counts, group_sums
-from relprev.parallel import map_chunks
+from relprev.arrays import FloatArray, group_counts, group_sums
+from relprev.matrix import kernels
+from relprev.matrix.base import ABREAST, Columns, IndexArray, Matrix
+from relprev.parallel.threads import map_chunks
 
 
 def index_dtype(n_cols: int) -> type[np.unsignedinteger[Any]]:
@@ -30,7 +30,7 @@ def pointer_dtype(nnz: int) -> type[np.unsignedinteger[Any]]:
     return np.uint32 if nnz < 2**32 else np.uint64
 
 
-class CSR(Design):
+class CSR(Matrix):
     """What both sparse designs share."""
 
     def __init__(self, indptr: IndexArray, indices: IndexArray, n_cols: int) -> None:
@@ -52,7 +52,7 @@ class CSR(Design):
 
         Examples
         --------
-        >>> from relprev.design import FloatCSR
+        >>> from relprev.matrix import FloatCSR
         >>> X = FloatCSR(np.array([0, 1, 2]), np.array([1, 0]), np.array([0.5, 2.0]), n_cols=2)
         >>> X.presence().to_scipy().toarray()
         array([[0., 1.],
@@ -250,7 +250,7 @@ class FloatCSR(CSR):
         return self.values if self.origin is None else self.values + self.origin[self.indices]
 
 
-def stacked(parts: Sequence[Design]) -> Design:
+def stacked(parts: Sequence[Matrix]) -> Matrix:
     """The rows of several matrices of one kind, one below the other.
 
     Examples

@@ -17,7 +17,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
-from relprev.design.base import FloatArray
+from relprev.arrays import FloatArray
 from relprev.errors import InvalidInputError
 from relprev.estimates import COLUMNS, COMPLEMENT, RelativePrevalence, contrasts
 from relprev.inference.moments import Contrast, GroupMoments
@@ -52,14 +52,14 @@ class InferredPrevalence(RelativePrevalence):
 
     Notes
     -----
-    Intervals: :mod:`relprev.inference.result`.
+    Intervals: :mod:`relprev.inference.intervals`.
 
     Examples
     --------
     >>> from relprev import DebiasedPURPLE
     >>> from relprev.simulate import ed_visits
     >>> cohort = ed_visits(20_000, n_codes=50, prevalence=0.2, seed=1).cohort
-    >>> fitted = DebiasedPURPLE(m=None, strengths=[1.0]).fit(cohort)
+    >>> fitted = DebiasedPURPLE(risk=None, strengths=[1.0]).fit(cohort)
     >>> result = fitted.relative_prevalence("Group B")
     >>> print(result.sentences[0].split(" (")[0])
     The condition is estimated to be 1.24 times as common in Group A as in Group B

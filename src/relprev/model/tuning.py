@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from relprev.arrays import FloatArray
 from relprev.cohort import AnyCohort
-from relprev.design.base import FloatArray
 from relprev.errors import InvalidInputError
 from relprev.model.likelihood import (
     AnyProblem,

@@ -24,9 +24,9 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from relprev.codes import roll_up
-from relprev.cohort.selection import BATCH_ROWS, Selected
+from relprev.cohort.inclusion import BATCH_ROWS, Selected
 from relprev.cohort.spec import CohortSpec, Extra
-from relprev.design import BinaryCSR
+from relprev.matrix import BinaryCSR
 from relprev.partitions import Scratch, give_back
 from relprev.sources.source import Source, quoted
 

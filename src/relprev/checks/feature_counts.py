@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from relprev.arrays import FloatArray
 from relprev.cohort import AnyCohort, Cohort
-from relprev.design import Dense, Design
-from relprev.design.base import FloatArray
-from relprev.design.csr import CSR
+from relprev.matrix import Dense, Matrix
+from relprev.matrix.csr import CSR
 
 
 def feature_counts(cohort: Cohort, mask: NDArray[Any]) -> FloatArray:
@@ -24,7 +24,7 @@ def feature_counts(cohort: Cohort, mask: NDArray[Any]) -> FloatArray:
     >>> feature_counts(cohort, cohort.diagnosed == 1)
     array([1., 0., 0., 1.])
     """
-    X: Design = cohort.X
+    X: Matrix = cohort.X
     present = X.presence() if isinstance(X, CSR) else Dense((X.to_scipy() != 0).astype(float))
     return np.rint(present.rmatvec(np.asarray(mask, dtype=float)))
 

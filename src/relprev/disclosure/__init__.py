@@ -1,0 +1,1 @@
+"""What may leave a study: counts of few people, and what would reveal them, are hidden."""

@@ -1,0 +1,317 @@
+"""What relprev says about data: templates whose numbers are declared.
+
+A warning, a reason or a finding may hold numbers of people, and a report must be able to
+leave them out. So nothing that speaks of data is written as plain text. It is a `Message`:
+a template with named places, and for every place a value that says what kind of thing it is.
+
+- `Count`: a number of people, visits or cases. It may have to be hidden.
+- `Number`: a statistic or a setting. It is shown, unless it would give hidden counts away.
+- text: the name of a group, a feature, a parameter. Always shown.
+- another message, or a sequence of values: joined by commas.
+
+A bare number is refused: whoever writes a message has to say what the number is. ``str()``
+shows everything; `relprev.disclosure` renders what may leave a study.
+
+>>> few = Message("no estimate for {group}: {n} or fewer", group="Group C",
+...               n=Count(3, "diagnosed patient"))
+>>> str(few)
+'no estimate for Group C: 3 diagnosed patients or fewer'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from string import Formatter
+from typing import Any
+
+Cell = tuple[str, ...]  # names a published count, such as ("n_diagnosed", "Group C")
+
+
+@dataclass(frozen=True)
+class Count:
+    """A number of people, visits or cases.
+
+    Parameters
+    ----------
+    value : int or float
+        The number; effective numbers of cases need not be whole.
+    noun : str
+        What is counted, in the singular, such as ``"diagnosed patient"``. Empty: the number alone.
+    cells : tuple of Cell
+        Published counts that this number is, or from which it would follow: it is hidden
+        wherever one of them is.
+
+    Examples
+    --------
+    >>> str(Count(1, "patient")), str(Count(1200, "visit")), str(Count(6.93, "effective case"))
+    ('1 patient', '1,200 visits', '6.9 effective cases')
+    """
+
+    value: int | float
+    noun: str = ""
+    cells: tuple[Cell, ...] = ()
+
+    def of(self, number: str) -> str:
+        """The noun after a number given in words.
+
+        Parameters
+        ----------
+        number : str
+            Such as ``"fewer than 11"``.
+
+        Returns
+        -------
+        str
+            Number and noun.
+
+        Examples
+        --------
+        >>> Count(3, "visit").of("fewer than 11")
+        'fewer than 11 visits'
+        """
+        plural = "" if self.value == 1 and number == "1" else "s"
+        return f"{number} {self.noun}{plural}" if self.noun else number
+
+    def __str__(self) -> str:
+        whole = float(self.value).is_integer()
+        return self.of(f"{int(self.value):,}" if whole else f"{self.value:,.1f}")
+
+
+@dataclass(frozen=True)
+class Number:
+    """A statistic or a setting: no number of people.
+
+    Parameters
+    ----------
+    value : float
+        The number.
+    format : str
+        As in ``format(value, ...)``.
+    cells : tuple of Cell
+        Published counts that would follow from it: it is hidden wherever one of them is.
+
+    Examples
+    --------
+    >>> str(Number(2.414, ".2f")), str(Number(0.05, ".0%")), str(Number(5))
+    ('2.41', '5%', '5')
+    """
+
+    value: float
+    format: str = "g"
+    cells: tuple[Cell, ...] = ()
+
+    def __str__(self) -> str:
+        return format(self.value, self.format)
+
+
+Value = Any  # Count, Number, str, Message, or a sequence of these
+
+
+class Message:
+    """A template and the values of its places.
+
+    Parameters
+    ----------
+    template : str
+        Text with ``{name}`` where a value stands. It is written by a programmer and holds no
+        number that depends on data.
+    **values : Count, Number, str, Message or sequence of these
+        One for every place.
+
+    Examples
+    --------
+    >>> message = Message("{groups}: too few of {total}", groups=["a", "b"], total=Count(40))
+    >>> str(message), message == Message(message.template, **message.values)
+    ('a, b: too few of 40', True)
+    >>> Message.from_plain(message.plain()) == message
+    True
+    >>> Message("{n} patients", n=3)
+    Traceback (most recent call last):
+    TypeError: n=3 is a bare number; declare it as Count (people, visits, cases) or Number
+    """
+
+    __slots__ = ("template", "values")
+
+    def __init__(self, template: str, **values: Value) -> None:
+        places = {name for _, name, _, _ in Formatter().parse(template) if name is not None}
+        if places != set(values):
+            raise TypeError(f"places {sorted(places)}, values {sorted(values)}: they must match")
+        for name, value in values.items():
+            _require_declared(name, value)
+        self.template = template
+        self.values: Mapping[str, Value] = values
+
+    def render(self, show: Callable[[Count | Number], str]) -> str:
+        """The text, every count and number as ``show`` gives it.
+
+        Parameters
+        ----------
+        show : function of Count or Number
+            Returns what stands in its place.
+
+        Returns
+        -------
+        str
+            The message in words.
+        """
+        return self.template.format(
+            **{name: _rendered(value, show) for name, value in self.values.items()}
+        )
+
+    def counts(self) -> list[Count | Number]:
+        """All counts and numbers, also those of messages within.
+
+        Returns
+        -------
+        list of Count and Number
+            In the order of the values.
+        """
+        return [item for value in self.values.values() for item in _numbers(value)]
+
+    def plain(self) -> dict[str, Any]:
+        """As JSON can hold it; see `from_plain`.
+
+        Returns
+        -------
+        dict
+            Plain values.
+        """
+        values = {name: _plain(value) for name, value in self.values.items()}
+        return {"message": self.template, "values": values}
+
+    @staticmethod
+    def from_plain(plain: Mapping[str, Any]) -> Message:
+        """The message that `plain` described.
+
+        Parameters
+        ----------
+        plain : mapping
+            From `plain`.
+
+        Returns
+        -------
+        Message
+            An equal one.
+        """
+        values = {name: _from_plain(value) for name, value in plain["values"].items()}
+        return Message(plain["message"], **values)
+
+    def __str__(self) -> str:
+        return self.render(str)
+
+    def __repr__(self) -> str:
+        return f"Message({str(self)!r})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Message) and self.plain() == other.plain()
+
+    def __hash__(self) -> int:
+        return hash((self.template, str(self)))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Message.from_plain, (self.plain(),)
+
+
+def joined(messages: Sequence[Message], between: str = " ") -> Message:
+    """One message of several.
+
+    Parameters
+    ----------
+    messages : sequence of Message
+        In order.
+    between : str
+        What stands between them.
+
+    Returns
+    -------
+    Message
+        All of them.
+
+    Examples
+    --------
+    >>> str(joined([Message("One."), Message("Two.")]))
+    'One. Two.'
+    """
+    places = {f"part{k}": message for k, message in enumerate(messages)}
+    return Message(between.join(f"{{{name}}}" for name in places), **places)
+
+
+def message_of(said: BaseException) -> Message | None:
+    """The message that an error or a warning carries; None if it is plain text.
+
+    Parameters
+    ----------
+    said : exception or warning
+        Raised or issued by relprev, or by anybody else.
+
+    Returns
+    -------
+    Message or None
+        What may be rendered by `relprev.disclosure`.
+
+    Examples
+    --------
+    >>> print(message_of(ValueError(Message("no visits"))), message_of(ValueError("3 visits")))
+    no visits None
+    """
+    first = said.args[0] if said.args else None
+    return first if isinstance(first, Message) else None
+
+
+def _require_declared(name: str, value: Value) -> None:
+    if isinstance(value, Count | Number | str | Message):
+        return
+    if isinstance(value, list | tuple):
+        for item in value:
+            _require_declared(name, item)
+        return
+    raise TypeError(
+        f"{name}={value!r} is a bare number; declare it as Count (people, visits, cases) or Number"
+    )
+
+
+def _rendered(value: Value, show: Callable[[Count | Number], str]) -> str:
+    if isinstance(value, Message):
+        return value.render(show)
+    if isinstance(value, Count | Number):
+        return show(value)
+    return value if isinstance(value, str) else ", ".join(_rendered(one, show) for one in value)
+
+
+def _numbers(value: Value) -> list[Count | Number]:
+    if isinstance(value, Message):
+        return value.counts()
+    if isinstance(value, Count | Number):
+        return [value]
+    return [] if isinstance(value, str) else [item for one in value for item in _numbers(one)]
+
+
+def _plain(value: Value) -> Any:
+    if isinstance(value, Message):
+        return value.plain()
+    if isinstance(value, Count):
+        cells = [list(cell) for cell in value.cells]
+        return {"count": _number(value.value), "noun": value.noun, "cells": cells}
+    if isinstance(value, Number):
+        cells = [list(cell) for cell in value.cells]
+        return {"number": _number(value.value), "format": value.format, "cells": cells}
+    return value if isinstance(value, str) else [_plain(one) for one in value]
+
+
+def _number(value: int | float) -> int | float:
+    """As JSON holds it, whatever numpy type it has."""
+    return int(value) if float(value).is_integer() else float(value)
+
+
+def _from_plain(plain: Any) -> Value:
+    if isinstance(plain, list):
+        return [_from_plain(one) for one in plain]
+    if isinstance(plain, str):
+        return plain
+    if "message" in plain:
+        return Message.from_plain(plain)
+    cells = tuple(tuple(cell) for cell in plain["cells"])
+    if "count" in plain:
+        return Count(plain["count"], plain["noun"], cells)
+    return Number(plain["number"], plain["format"], cells)

@@ -1,0 +1,1 @@
+"""Work spread over threads, over processes, or over a Dask cluster."""
