@@ -1,9 +1,8 @@
-"""The stored results as Markdown tables, as README and the documentation show them."""
+"""The stored results as Markdown, as README and the documentation show them."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 from math import log
 from pathlib import Path
 from statistics import fmean, median
@@ -14,18 +13,24 @@ from benchmarks.measure import RESULTS
 Rows = list[dict[str, Any]]
 
 
-def tables(folder: Path = RESULTS) -> str:
-    """Accuracy and speed for README, with the machine they were measured on."""
-    parts = [
-        accuracy(rows("accuracy", folder)),
-        speed(rows("adam", folder), rows("l1_logistic", folder)),
-        national(rows("neds", folder)),
-        raw_files(rows("sources", folder)),
-        known_truth(rows("known_truth", folder), rows("full_size", folder)),
-    ]
-    names = ("accuracy", "adam", "l1_logistic", "neds", "sources", "known_truth",
-             "full_size")  # fmt: skip
-    return "\n\n".join([*parts, _machine(load(name, folder)["machine"] for name in names)])
+def in_short(folder: Path = RESULTS) -> str:
+    """Accuracy, speed and size in three lines, as README has them."""
+    means = [row["mean"] for row in rows("accuracy", folder)]
+    adam = [row["times_faster"] for row in rows("adam", folder)]
+    others = [row["times_faster_than_fastest"] for row in rows("l1_logistic", folder)]
+    largest = max(rows("neds", folder), key=lambda row: row["visits"])
+    return "\n".join(
+        [
+            f"- PURPLE on Gauss-Synth: {min(means):.3f} to {max(means):.3f} of the true ratio on "
+            f"average, in {len(means)} settings.",
+            f"- {min(adam):.0f} to {max(adam):.0f} times as fast as Adam at the same loss, "
+            f"{min(others):.1f} to {max(others):.1f} times as fast as the fastest of liblinear, skglm "
+            "and glum on sparse codes.",
+            f"- {largest['visits'] / 1e6:.1f} million visits with {largest['codes']:,} codes: six "
+            f"penalties in {largest['path_seconds']:.0f} seconds and "
+            f"{largest['peak_gib']:.1f} GiB on 2 cores.",
+        ]
+    )
 
 
 def load(name: str, folder: Path = RESULTS) -> dict[str, Any]:
@@ -160,12 +165,3 @@ def _jointly(part: Rows) -> str:
         key = row["seed"], row["variable"]
         held[key] = held.get(key, True) and row["inside_simultaneous"]
     return f"{sum(held.values())} of {len(held)}"
-
-
-def _machine(found: Iterable[dict[str, Any]]) -> str:
-    """Where and when the tables were measured, each combination once."""
-    places = {
-        f"{about['date']}: {about['processor']}, {about['cores']} cores, Python {about['python']}"
-        for about in found
-    }
-    return f"Measured on {'; '.join(sorted(places))}."
