@@ -24,8 +24,8 @@ def in_short(folder: Path = RESULTS) -> str:
             f"- PURPLE on Gauss-Synth: {min(means):.3f} to {max(means):.3f} of the true ratio on "
             f"average, in {len(means)} settings.",
             f"- {min(adam):.0f} to {max(adam):.0f} times as fast as Adam at the same loss, "
-            f"{min(others):.1f} to {max(others):.1f} times as fast as the fastest of liblinear, skglm "
-            "and glum on sparse codes.",
+            f"{min(others):.1f} to {max(others):.1f} times as fast as the fastest of liblinear, "
+            "skglm and glum on sparse codes.",
             f"- {largest['visits'] / 1e6:.1f} million visits with {largest['codes']:,} codes: six "
             f"penalties in {largest['path_seconds']:.0f} seconds and "
             f"{largest['peak_gib']:.1f} GiB on 2 cores.",
