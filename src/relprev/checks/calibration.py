@@ -381,21 +381,22 @@ def _run(inputs: CheckInputs) -> list[CheckResult]:
 
 
 def _draw(ax: Axes, table: pd.DataFrame) -> None:
-    shown = table[
-        table["drawn"] & table["recorded"].notna().groupby(table["group"]).transform("any")
-    ]
-    if shown.empty:
-        return
-    for name, part in shown.groupby("group", sort=False):
+    known = table["recorded"].notna()
+    if not known.all():  # some are hidden: nothing is drawn of a group without any point
+        table = table[table["drawn"] & known.groupby(table["group"]).transform("any")]
+        if table.empty:
+            return
+    for name, part in table[table["drawn"]].groupby("group", sort=False):
         ax.errorbar(
             part["predicted"], part["recorded"], xerr=part["predicted_sd"],
             yerr=part["recorded_sd"], marker="o", label=str(name),
         )  # fmt: skip
-    top = float(shown[["predicted", "recorded"]].max().max())
+    top = float(table[["predicted", "recorded"]].max().max())
     ax.plot([0, top], [0, top], color="grey", linewidth=1)
     ax.set_xlabel("predicted share diagnosed")
     ax.set_ylabel("recorded share diagnosed")
-    ax.legend()
+    if table["drawn"].any():
+        ax.legend()
 
 
 CHECK = Check(
