@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
-from relprev import PURPLE
+from relprev import PURPLE, DebiasedPURPLE
 from relprev.checks import Verdict, check_agreement
+from relprev.errors import DataWarning
+from tests.checks.conftest import FAST, make_cohort
 
 
 def test_agreement_is_found_when_the_model_holds(steady):
@@ -31,3 +33,13 @@ def test_agreement_notices_a_shrunken_purple(steady):
     shrunken = check_agreement(PURPLE(lambdas=1e-2).fit(cohort), fitted, "b")
     assert abs(np.log(close.table["ratio"][0])) < 0.1
     assert abs(shrunken.statistic) > abs(close.statistic)
+
+
+def test_estimates_that_were_withheld_cannot_be_compared():
+    cohort, _ = make_cohort(n=4000, shift=0.6)
+    with pytest.warns(DataWarning, match="withheld"):
+        fitted = DebiasedPURPLE(**FAST).fit(cohort)
+    found = check_agreement(PURPLE(lambdas=1e-4).fit(cohort), fitted, "b")
+    assert found.verdict is Verdict.CANNOT_TELL
+    assert "nothing to compare" in str(found.effect)
+    assert np.isnan(found.p_value)

@@ -77,8 +77,12 @@ def check_agreement(
     adjusted = np.full(len(p), np.nan)
     adjusted[known] = holm(p[known], inferred.correlation[np.ix_(place, place)])
     table = table.assign(z=z, p_value=adjusted)
+    shown = table.drop(columns=["degrees_of_freedom", "place"])
+    if not known.any():
+        nothing = Message("There is nothing to compare: no contrast has an estimate by both.")
+        return CHECK.result(Verdict.CANNOT_TELL, nothing, shown)
     worst = table.loc[np.abs(z.where(known, 0.0)).idxmax()]
-    smallest = float(np.nanmin(adjusted)) if known.any() else float("nan")
+    smallest = float(np.nanmin(adjusted))
     effect = Message(
         "Furthest apart for {group} versus {versus}: PURPLE {purple}, debiased {debiased} "
         "({low} to {high}).",
@@ -89,7 +93,7 @@ def check_agreement(
     return CHECK.result(
         Verdict.of_test(smallest, level),
         effect,
-        table.drop(columns=["degrees_of_freedom", "place"]),
+        shown,
         statistic=float(worst["z"]),
         p_value=smallest,
     )
