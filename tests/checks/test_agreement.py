@@ -36,7 +36,7 @@ def test_agreement_notices_a_shrunken_purple(steady):
 
 
 def test_estimates_that_were_withheld_cannot_be_compared():
-    cohort, _ = make_cohort(n=4000, shift=0.6)
+    cohort, _ = make_cohort(n=20_000, shift=0.6)
     with pytest.warns(DataWarning, match="withheld"):
         fitted = DebiasedPURPLE(**FAST).fit(cohort)
     found = check_agreement(PURPLE(lambdas=1e-4).fit(cohort), fitted, "b")

@@ -10,23 +10,17 @@ P-values are adjusted by Holm's steps; a ratio and its inverse count as one.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pandas as pd
 from scipy import stats
 
-from relprev.checks.check import Check, CheckResult, Verdict
-from relprev.checks.inputs import CheckInputs
+from relprev.checks.check import Axes, Check, CheckResult, Verdict
 from relprev.disclosure.columns import Column
 from relprev.estimates import COMPLEMENT, versus_words
 from relprev.inference import DebiasedPURPLE
 from relprev.inference.intervals import holm
 from relprev.messages import Message, Number
 from relprev.model import PURPLE
-
-if TYPE_CHECKING:  # drawing alone loads matplotlib
-    from matplotlib.axes import Axes
 
 KEYS = ["group", "versus"]
 
@@ -99,11 +93,6 @@ def check_agreement(
     )
 
 
-def _run(inputs: CheckInputs) -> list[CheckResult]:
-    purple, debiased = inputs.purple, inputs.debiased
-    return [check_agreement(purple, debiased, inputs.versus, level=inputs.level)]
-
-
 def _draw(ax: Axes, table: pd.DataFrame) -> None:
     position = np.arange(len(table))[::-1]
     value = table["debiased"]
@@ -124,7 +113,9 @@ CHECK = Check(
         "Compares the two estimators. If they differ by more than chance allows, the penalty or "
         "the assumed shape of the risk moves PURPLE's answer."
     ),
-    run=_run,
+    run=lambda given: [
+        check_agreement(given.purple, given.debiased, given.versus, level=given.level)
+    ],
     needs=("purple", "debiased"),
     table=dict.fromkeys(KEYS, Column.NAME)
     | dict.fromkeys(["purple", "debiased", "ratio", "ci_low", "ci_high"], Column.FREE)
