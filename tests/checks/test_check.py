@@ -49,7 +49,8 @@ def test_plot_draws_on_given_axes_and_says_the_verdict():
 
 def test_frame_is_a_copy():
     found = result()
-    found.to_frame()["mixing"] = 0.0
+    copied = found.to_frame()
+    copied.loc[0, "mixing"] = 0.0
     assert found.table["mixing"][0] == 0.4
 
 

@@ -67,14 +67,14 @@ def check_agreement(
     z = np.log(table["ratio"]) / table["std_error"]
     p = 2 * stats.t.sf(np.abs(z), table["degrees_of_freedom"])
     known = np.isfinite(p)
-    place = table["place"].to_numpy()[known]
+    place = table.pop("place").to_numpy()[known]
     adjusted = np.full(len(p), np.nan)
-    adjusted[known] = holm(p[known], inferred.correlation[np.ix_(place, place)])
-    table = table.assign(z=z, p_value=adjusted)
-    shown = table.drop(columns=["degrees_of_freedom", "place"])
+    if known.any():
+        adjusted[known] = holm(p[known], inferred.correlation[np.ix_(place, place)])
+    table = table.drop(columns="degrees_of_freedom").assign(z=z, p_value=adjusted)
     if not known.any():
         nothing = Message("There is nothing to compare: no contrast has an estimate by both.")
-        return CHECK.result(Verdict.CANNOT_TELL, nothing, shown)
+        return CHECK.result(Verdict.CANNOT_TELL, nothing, table)
     worst = table.loc[np.abs(z.where(known, 0.0)).idxmax()]
     smallest = float(np.nanmin(adjusted))
     effect = Message(
@@ -84,13 +84,8 @@ def check_agreement(
         purple=Number(worst["purple"], ".2f"), debiased=Number(worst["debiased"], ".2f"),
         low=Number(worst["ci_low"], ".2f"), high=Number(worst["ci_high"], ".2f"),
     )  # fmt: skip
-    return CHECK.result(
-        Verdict.of_test(smallest, level),
-        effect,
-        shown,
-        statistic=float(worst["z"]),
-        p_value=smallest,
-    )
+    verdict = Verdict.of_test(smallest, level)
+    return CHECK.result(verdict, effect, table, statistic=float(worst["z"]), p_value=smallest)
 
 
 def _draw(ax: Axes, table: pd.DataFrame) -> None:
