@@ -108,19 +108,23 @@ def check_unconstrained(
     }
     low, middle, high = intervals["AUC"]
     better = any(interval[0] > 0 for interval in intervals.values())
+    verdict = Verdict.CONCERN if better else Verdict.NO_CONCERN
+    effect = _effect(table, low, middle, high)
+    return CHECK.result(verdict, effect, table, statistic=middle, interval=(low, high))
+
+
+def _effect(table: pd.DataFrame, low: float, middle: float, high: float) -> Message:
     scores = [
         Number(float(table.loc[table["metric"] == metric, model].mean()), ".3f")
         for metric in SCORES
         for model in ("constrained", "unconstrained")
     ]
-    effect = Message(
+    return Message(
         "AUC {auc} with shared p(y|x), {auc_own} without: difference {middle} ({low} to {high}). "
         "AUPRC {auprc} and {auprc_own}.",
         middle=Number(middle, "+.3f"), low=Number(low, "+.3f"), high=Number(high, "+.3f"),
         **dict(zip(("auc", "auc_own", "auprc", "auprc_own"), scores, strict=True)),
     )  # fmt: skip
-    verdict = Verdict.CONCERN if better else Verdict.NO_CONCERN
-    return CHECK.result(verdict, effect, table, statistic=middle, interval=(low, high))
 
 
 def _interval(difference: FloatArray, level: float) -> tuple[float, float, float]:
