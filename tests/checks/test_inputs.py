@@ -39,4 +39,6 @@ def test_sample_of_visits_where_patients_are_not_known(visits):
 
 
 def test_few_visits_are_all_taken(visits):
-    assert sample_patients(visits, 20_000, 0) is visits
+    sample = sample_patients(visits, 20_000, 0)
+    np.testing.assert_array_equal(sample.clusters, visits.clusters)
+    np.testing.assert_array_equal(sample.diagnosed, visits.diagnosed)
