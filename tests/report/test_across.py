@@ -5,7 +5,7 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from tests.report.test_hiding import check, shown, variable
+from tests.report.test_hiding import check, said, shown, variable
 
 RACE = {"a": (3000, 300), "b": (2000, 200), "c": (966, 97)}
 
@@ -95,12 +95,12 @@ def test_share_of_all_diagnosed_goes_with_their_total():
     )  # fmt: skip
     ins = variable(
         "ins", {"x": (4000, 450), "y": (900, 150)}, flow("ins", 4900),
-        checks=[replace(check("leakage", table), effect="Made on 40 of the 4,900 visits.")],
+        checks=[replace(check("leakage", table), effect=said("40 out of 4,900 visits."))],
     )  # fmt: skip
     seen = shown(race(), ins)[1].checks[0]
     assert seen.table["reach"].isna().all()
     assert seen.table["n"].notna().all()
     near = variable("ins", {"x": (4000, 450), "y": (1973, 250)}, flow("ins", 5973),
                     checks=[replace(check("leakage", table),
-                                    effect="Made on 40 of the 5,973 visits.")])  # fmt: skip
-    assert shown(race(), near)[1].checks[0].effect == "Made on 40 of the visits."
+                                    effect=said("40 out of 5,973 visits."))])  # fmt: skip
+    assert str(shown(race(), near)[1].checks[0].effect) == "40 out of the visits."

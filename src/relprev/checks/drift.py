@@ -31,6 +31,7 @@ from relprev.errors import InvalidInputError, TooFewCasesError
 from relprev.inference.moments import case_information
 from relprev.inference.sampling import SamplingDesign
 from relprev.inference.score import AnyScores, ScoreData, mean_score, row_scores
+from relprev.messages import Message, Number
 from relprev.partitions import total
 
 
@@ -72,33 +73,29 @@ def drift_test(
 ) -> DriftTest:
     """The test for functions ``phi`` of shape (n, q); see the module's docstring."""
     functions = phi if isinstance(phi, Functions) else Functions(as_given, phi)
-    free, each = data.free, functions.of_parts(data.sizes)
-    U, J, J_k, J_kl = total(data.map(_slopes, functions.compute, theta, each=each))
-    K, q = len(free), len(J_k)
-    inner = np.ix_(free, free)
-    J = J[inner]
-    J_k = J_k[:, free][:, :, free]
-    J_kl = J_kl[:, :, free][..., free].transpose(0, 2, 1, 3).reshape(q * K, q * K)
-    J_l, J_k = np.hstack(list(J_k)), J_k.reshape(q * K, K)
-    H = J_kl - J_k @ np.linalg.solve(J, J_l)
-    P = J_k @ np.linalg.inv(J)
-    T = U[1:, free].ravel() - P @ U[0, free]
+    each = functions.of_parts(data.sizes)
+    T, P, H = _projection(data, functions.compute, theta, each)
     V = design.covariance_in_parts(data, _projected, functions.compute, theta, P, each=each)
-    df = design.degrees_of_freedom
-    count = q * K
+    df, count = design.degrees_of_freedom, len(T)
     if count >= df:
         raise InvalidInputError(
-            f"by makes {count} comparisons, the design has only {df} degrees of freedom; use fewer "
-            "categories"
+            Message(
+                "by makes {comparisons} comparisons, the design has only {df} degrees of freedom; "
+                "use fewer categories",
+                comparisons=Number(count),
+                df=Number(df),
+            )
         )
     try:
         statistic = float(T @ np.linalg.solve(V, T)) * (df - count + 1) / (df * count)
         inverse = np.linalg.inv(H)
     except np.linalg.LinAlgError:
         raise TooFewCasesError(
-            "too few cases to see whether diagnosis rates drift: the risk model finds nearly the "
-            "same risk everywhere, or a category has too few cases; use fewer features or broader "
-            "categories"
+            Message(
+                "too few cases to see whether diagnosis rates drift: the risk model finds nearly "
+                "the same risk everywhere, or a category has too few cases; use fewer features or "
+                "broader categories"
+            )
         ) from None
     informed = float(case_information(data, theta, design)[0].diagonal().min())
     spare = max(min(df - count + 1, informed), 1.0)
@@ -109,6 +106,21 @@ def drift_test(
         p_value=float(stats.f.sf(statistic, count, spare)),
         degrees_of_freedom=spare,
     )
+
+
+def _projection(
+    data: AnyScores, compute: Callable[..., FloatArray], theta: FloatArray, each: Sequence[Any]
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """T, (q (K - 1),); J_k J^{-1}, (q (K - 1), K - 1); and H."""
+    free = data.free
+    U, J, J_k, J_kl = total(data.map(_slopes, compute, theta, each=each))
+    K, q = len(free), len(J_k)
+    J = J[np.ix_(free, free)]
+    J_k = J_k[:, free][:, :, free]
+    J_kl = J_kl[:, :, free][..., free].transpose(0, 2, 1, 3).reshape(q * K, q * K)
+    J_l, J_k = np.hstack(list(J_k)), J_k.reshape(q * K, K)
+    P = J_k @ np.linalg.inv(J)
+    return U[1:, free].ravel() - P @ U[0, free], P, J_kl - J_k @ np.linalg.solve(J, J_l)
 
 
 def as_given(data: ScoreData, phi: FloatArray) -> FloatArray:
