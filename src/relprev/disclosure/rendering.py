@@ -33,7 +33,7 @@ def shown(
     hidden : collection of Cell
         Names of the counts that are hidden, small ones and their cover.
     values : collection of float
-        Their values: a count that was declared without its cells and equals one is hidden too.
+        Their values: a number that was declared without its cells and equals one is hidden too.
 
     Returns
     -------
@@ -57,7 +57,7 @@ def shown(
     def one(item: Count | Number) -> str:
         covered = any(cell in hidden for cell in item.cells)
         if isinstance(item, Number):
-            return "(hidden)" if covered else str(item)
+            return "(hidden)" if covered or (rule.hide and item.value in values) else str(item)
         if rule.is_small(item.value):
             return item.of(f"fewer than {rule.threshold + 1}")
         if rule.hide and (covered or item.value in values):
@@ -65,3 +65,24 @@ def shown(
         return str(Count(rule.rounded(item.value), item.noun))
 
     return message.render(one)
+
+
+def as_message(text: str) -> Message:
+    """A text that may be shown, as a message without any numbers to hide.
+
+    Parameters
+    ----------
+    text : str
+        From `shown`.
+
+    Returns
+    -------
+    Message
+        Of which ``str()`` is the text.
+
+    Examples
+    --------
+    >>> str(as_message("{braces} are kept"))
+    '{braces} are kept'
+    """
+    return Message(text.replace("{", "{{").replace("}", "}}"))
