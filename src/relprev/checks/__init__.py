@@ -2,7 +2,7 @@
 
 from relprev.checks.agreement import check_agreement
 from relprev.checks.calibration import check_calibration
-from relprev.checks.check import CheckResult
+from relprev.checks.check import CheckResult, Verdict
 from relprev.checks.constant_ratio import check_constant_ratio
 from relprev.checks.leakage import check_leakage
 from relprev.checks.overlap import check_overlap
@@ -11,6 +11,7 @@ from relprev.checks.unconstrained import check_unconstrained
 
 __all__ = [
     "CheckResult",
+    "Verdict",
     "check_agreement",
     "check_calibration",
     "check_constant_ratio",

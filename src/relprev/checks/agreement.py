@@ -10,16 +10,23 @@ P-values are adjusted by Holm's steps; a ratio and its inverse count as one.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from scipy import stats
 
-from relprev.checks.check import CheckResult
+from relprev.checks.check import Check, CheckResult, Verdict
+from relprev.checks.inputs import CheckInputs
+from relprev.disclosure.columns import Column
 from relprev.estimates import COMPLEMENT, versus_words
 from relprev.inference import DebiasedPURPLE
 from relprev.inference.intervals import holm
+from relprev.messages import Message, Number
 from relprev.model import PURPLE
+
+if TYPE_CHECKING:  # drawing alone loads matplotlib
+    from matplotlib.axes import Axes
 
 KEYS = ["group", "versus"]
 
@@ -31,12 +38,12 @@ def check_agreement(
 
     Parameters
     ----------
-    purple : PURPLE
-    debiased : DebiasedPURPLE
+    purple, debiased : PURPLE and DebiasedPURPLE
         Both fitted to the same cohort.
     versus : str
         As in ``relative_prevalence``.
     level : float
+        Of the intervals; the test rejects below ``1 - level``.
 
     Returns
     -------
@@ -52,8 +59,8 @@ def check_agreement(
     >>> from relprev.simulate import gauss_synth
     >>> cohort = gauss_synth((0.5, 0.1), seed=1).cohort
     >>> debiased = DebiasedPURPLE(lambdas=1e-4, strengths=[1.0]).fit(cohort)
-    >>> check_agreement(PURPLE(lambdas=1e-4).fit(cohort), debiased, "b").verdict
-    'no concern'
+    >>> print(check_agreement(PURPLE(lambdas=1e-4).fit(cohort), debiased, "b").verdict)
+    no concern
     """
     one = purple.relative_prevalence(versus).to_frame()[[*KEYS, "estimate"]]
     inferred = debiased.relative_prevalence(versus, level=level)
@@ -72,19 +79,25 @@ def check_agreement(
     table = table.assign(z=z, p_value=adjusted)
     worst = table.loc[np.abs(z.where(known, 0.0)).idxmax()]
     smallest = float(np.nanmin(adjusted)) if known.any() else float("nan")
-    return CheckResult(
-        name="Agreement of PURPLE and DebiasedPURPLE",
-        verdict="concern" if smallest < 1 - level else "no concern",
-        effect=(
-            f"Furthest apart for {worst['group']} versus {versus_words(worst['versus'])}: PURPLE "
-            f"{worst['purple']:.2f}, debiased {worst['debiased']:.2f} ({worst['ci_low']:.2f} to "
-            f"{worst['ci_high']:.2f})."
-        ),
-        table=table.drop(columns=["degrees_of_freedom", "place"]),
-        draw=_draw,
+    effect = Message(
+        "Furthest apart for {group} versus {versus}: PURPLE {purple}, debiased {debiased} "
+        "({low} to {high}).",
+        group=worst["group"], versus=versus_words(worst["versus"]),
+        purple=Number(worst["purple"], ".2f"), debiased=Number(worst["debiased"], ".2f"),
+        low=Number(worst["ci_low"], ".2f"), high=Number(worst["ci_high"], ".2f"),
+    )  # fmt: skip
+    return CHECK.result(
+        Verdict.of_test(smallest, level),
+        effect,
+        table.drop(columns=["degrees_of_freedom", "place"]),
         statistic=float(worst["z"]),
         p_value=smallest,
     )
+
+
+def _run(inputs: CheckInputs) -> list[CheckResult]:
+    purple, debiased = inputs.purple, inputs.debiased
+    return [check_agreement(purple, debiased, inputs.versus, level=inputs.level)]
 
 
 def _draw(ax: Axes, table: pd.DataFrame) -> None:
@@ -98,3 +111,23 @@ def _draw(ax: Axes, table: pd.DataFrame) -> None:
     ax.set_xscale("log")
     ax.set_xlabel("relative prevalence")
     ax.legend()
+
+
+CHECK = Check(
+    kind="agreement",
+    title="Agreement of PURPLE and DebiasedPURPLE",
+    explained=(
+        "Compares the two estimators. If they differ by more than chance allows, the penalty or "
+        "the assumed shape of the risk moves PURPLE's answer."
+    ),
+    run=_run,
+    needs=("purple", "debiased"),
+    table=dict.fromkeys(KEYS, Column.NAME)
+    | dict.fromkeys(["purple", "debiased", "ratio", "ci_low", "ci_high"], Column.FREE)
+    | dict.fromkeys(["std_error", "z", "p_value"], Column.REVEALING),
+    columns=("group", "versus", "purple", "debiased", "ratio", "p_value"),
+    interval="debiased",
+    draw=_draw,
+    references=("holm",),
+    seconds=0.5,
+)

@@ -24,18 +24,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from numpy.typing import NDArray
 from scipy import stats
 from scipy.special import expit
 from sklearn.base import clone
 
-from relprev.arrays import FloatArray, group_counts, group_sums
-from relprev.checks.check import CheckResult
+from relprev.arrays import FloatArray, group_counts, group_sums, numbered
+from relprev.checks.check import NAN, Check, CheckResult, Verdict
 from relprev.checks.held_out import (
     N_SPLITS,
     HeldOut,
@@ -44,11 +43,17 @@ from relprev.checks.held_out import (
     predicted_by_split,
     rotations,
 )
+from relprev.checks.inputs import CheckInputs
 from relprev.cohort import AnyCohort
+from relprev.disclosure.columns import Column
 from relprev.inference.intervals import holm
 from relprev.inference.sampling import SamplingDesign
+from relprev.messages import Message, Number, joined
 from relprev.model import PURPLE
 from relprev.partitions import total
+
+if TYPE_CHECKING:  # drawing alone loads matplotlib
+    from matplotlib.axes import Axes
 
 N_BINS = 5
 ROUNDOFF = 1e-14  # relative change of a loss that cannot be told from none
@@ -69,6 +74,7 @@ def check_calibration(
     Parameters
     ----------
     cohort : Cohort or PartitionedCohort
+        Every row is held out once.
     estimator : PURPLE, optional
         Fitted anew on every split's training part.
     level : float
@@ -79,7 +85,8 @@ def check_calibration(
     Returns
     -------
     CheckResult
-        Of concern if the groups' slopes differ; the words also say if all are off.
+        Of concern if the groups' slopes differ; the words also say if all are off. ``table``
+        counts rows and, where the cohort knows them, patients.
 
     Notes
     -----
@@ -89,50 +96,61 @@ def check_calibration(
     --------
     >>> from relprev.simulate import gauss_synth
     >>> cohort = gauss_synth((0.5, 0.3), n=(2000, 3000), seed=0).cohort
-    >>> check_calibration(cohort, PURPLE(lambdas=[1e-4])).verdict
-    'no concern'
+    >>> print(check_calibration(cohort, PURPLE(lambdas=[1e-4])).verdict)
+    no concern
     """
     estimator = PURPLE() if estimator is None else estimator
     rows = _held_out(cohort, estimator, random_state)
-    bins = _bins(rows, cohort.group_names)
     tests, statistic, p_value = _recalibrations(rows, cohort)
-    table = bins.merge(tests, on="group", how="left")
+    table = _bins(rows, cohort).merge(tests, on="group", how="left")
+    said = _effect(tests, 1 - level, p_value == p_value)
     few = sorted(table.loc[~table["drawn"], "group"].unique())
-    note = f" Too few held-out rows to draw: {', '.join(few)}." if few else ""
-    return CheckResult(
-        name="Calibration",
-        verdict="concern" if p_value < 1 - level else "no concern",
-        effect=_words(tests, 1 - level, p_value == p_value) + note,
-        table=table,
-        draw=_draw,
-        statistic=statistic,
-        p_value=p_value,
+    if few:
+        said.append(Message("Too few held-out rows to draw: {groups}.", groups=few))
+    return CHECK.result(
+        Verdict.of_test(p_value, level), joined(said), table, statistic=statistic, p_value=p_value
     )
 
 
-def _words(tests: pd.DataFrame, alpha: float, judged: bool) -> str:
+def _effect(tests: pd.DataFrame, alpha: float, judged: bool) -> list[Message]:
     """How far the groups' slopes are apart, and whether all are off alike."""
     known = tests.dropna(subset=["slope"])
     if known.empty:
-        return (
-            "Calibration cannot be judged: in every group too few are diagnosed or predictions "
-            "are the same for all, or there are too few sampling units."
-        )
-    low, high = known["slope"].min(), known["slope"].max()
-    words = (
-        f"Slopes of the groups lie between {low:.2f} and {high:.2f}, intercepts between "
-        f"{known['intercept'].min():.2f} and {known['intercept'].max():.2f} (1 and 0 expected)."
+        return [
+            Message(
+                "Calibration cannot be judged: in every group too few are diagnosed or predictions "
+                "are the same for all, or there are too few sampling units."
+            )
+        ]
+    ends = known.sort_values("slope").iloc[[0, -1]], known.sort_values("intercept").iloc[[0, -1]]
+    low, high, least, most = (
+        Number(row[column], ".2f", (("n_diagnosed", row["group"]),))
+        for column, rows in zip(("slope", "intercept"), ends, strict=True)
+        for _, row in rows.iterrows()
     )
-    if not judged:
-        words += " Whether slopes differ cannot be judged: too few groups or sampling units."
-    off = known["p_value"] < alpha
-    if off.any() and (low > 1 or high < 1):
-        much, why = ("too extreme", "overfitted") if high < 1 else ("too flat", "underfitted")
-        words += (
-            f" Predictions are {much} in every group: PURPLE is {why}, which more cases or a finer "
-            "grid of penalties (lambdas='log') would help; DebiasedPURPLE leans on it little."
+    said = [
+        Message(
+            "Slopes of the groups lie between {low} and {high}, intercepts between {least} and "
+            "{most} (1 and 0 expected).",
+            low=low, high=high, least=least, most=most,
         )
-    return words
+    ]  # fmt: skip
+    if not judged:
+        said.append(
+            Message("Whether slopes differ cannot be judged: too few groups or sampling units.")
+        )
+    if (known["p_value"] < alpha).any() and (low.value > 1 or high.value < 1):
+        extreme = high.value < 1
+        said.append(
+            Message(
+                "Predictions are {much} in every group: PURPLE is {why}, which more cases or a "
+                "finer grid of penalties (lambdas='log') would help; DebiasedPURPLE leans on it "
+                "little.",
+                much="too extreme" if extreme else "too flat",
+                why="overfitted" if extreme else "underfitted",
+            )
+        )
+    return said
 
 
 def _held_out(cohort: AnyCohort, estimator: PURPLE, seed: int) -> Rows:
@@ -147,30 +165,56 @@ def _held_out(cohort: AnyCohort, estimator: PURPLE, seed: int) -> Rows:
 # -- fifths --------------------------------------------------------------------------------
 
 
-def _bins(rows: Rows, names: tuple[str, ...]) -> pd.DataFrame:
+def _bins(rows: Rows, cohort: AnyCohort) -> pd.DataFrame:
     """Mean and SD over splits of predicted and recorded rates in fifths of every group."""
-    K = len(names)
+    K = cohort.n_groups
     ends = rows.map(_ends)
     edges = np.linspace(min(low for low, _ in ends), max(high for _, high in ends), PIECES + 1)
     counts = np.sum(rows.map(_histogram, K, edges), axis=0).reshape(K * N_SPLITS, PIECES)
-    sums = np.sum(rows.map(_fifths, _cuts(counts, edges)), axis=0)
+    cuts = _cuts(counts, edges)
+    sums = np.sum(rows.map(_sums, cuts), axis=0)
     place = [range(K), range(N_SPLITS), range(N_BINS)]
     index = pd.MultiIndex.from_product(place, names=["group", "split", "fifth"])
     columns = ["n", "n_diagnosed", "w", "wp", "ws"]
     frame = pd.DataFrame(sums.reshape(-1, len(columns)), index, columns)
     frame = frame[frame["n"] > 0]
-    rates = frame[["wp", "ws"]].div(frame["w"], axis=0)
-    over = rates.groupby(["group", "fifth"]).agg(["mean", "std"])
+    fifths = ["group", "fifth"]
+    over = frame[["wp", "ws"]].div(frame["w"], axis=0).groupby(fifths).agg(["mean", "std"])
     over.columns = ["predicted", "predicted_sd", "recorded", "recorded_sd"]
-    over[["n", "n_diagnosed"]] = (
-        frame[["n", "n_diagnosed"]].groupby(["group", "fifth"]).sum().astype(int)
-    )
+    over[["n", "n_diagnosed"]] = frame[["n", "n_diagnosed"]].groupby(fifths).sum().astype(int)
+    table = over.join(_patients(rows, cohort, cuts)).reset_index()
     size = frame["n"].groupby(["group", "split"]).sum().groupby("group").min()
-    table = over.reset_index()
     drawn = table["group"].map(size) >= MIN_ROWS
-    return table.assign(
-        group=np.asarray(names, dtype=object)[table["group"]], fifth=table["fifth"] + 1, drawn=drawn
-    )
+    names = np.asarray(cohort.group_names, dtype=object)[table["group"]]
+    return table.assign(group=names, fifth=table["fifth"] + 1, drawn=drawn)
+
+
+def _patients(rows: Rows, cohort: AnyCohort, cuts: FloatArray) -> pd.DataFrame:
+    """Patients, and diagnosed patients, by group and fifth; no columns if they are not known.
+
+    A patient's rows are held out together, but may lie in several fifths.
+    """
+    place = [range(cohort.n_groups), range(N_BINS)]
+    table = pd.DataFrame(index=pd.MultiIndex.from_product(place, names=["group", "fifth"]))
+    clusters = cohort.gathered("clusters")
+    if clusters is None:
+        return table
+    distinct, number = numbered(clusters)
+    each = np.split(number.astype(np.int64), np.cumsum(rows.sizes)[:-1])
+    found = zip(*rows.map(_who, len(distinct), cuts, each=each), strict=True)
+    for name, pairs in zip(("patients", "patients_diagnosed"), found, strict=True):
+        cell = np.unique(np.concatenate(pairs)) // len(distinct)
+        table[name] = group_counts(cell, len(table))
+    return table
+
+
+def _who(
+    rows: HeldOut, patient: NDArray[np.int64], count: int, cuts: FloatArray
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Distinct pairs of (group and fifth, patient), as whole numbers: of all, of the diagnosed."""
+    cell = rows.g.astype(np.int64) * N_BINS + _cells(rows, cuts) % N_BINS
+    pair = cell * count + patient
+    return np.unique(pair), np.unique(pair[rows.s == 1])
 
 
 def _ends(rows: HeldOut) -> tuple[float, float]:
@@ -193,14 +237,19 @@ def _cuts(counts: NDArray[np.int64], edges: FloatArray) -> FloatArray:
     return np.array([edges[np.searchsorted(row, shares * row[-1]) + 1] for row in reached])
 
 
-def _fifths(rows: HeldOut, cuts: FloatArray) -> FloatArray:
-    """Sums by group, split and fifth: rows, diagnosed, weight, weighted p and s."""
+def _cells(rows: HeldOut, cuts: FloatArray) -> NDArray[np.int64]:
+    """Group, split and fifth of every row, as one number."""
     z, own = _logit(rows.p), rows.g.astype(np.int64) * N_SPLITS + rows.split
     cell = own * N_BINS
     for cut in cuts.T:
         cell += z > cut[own]
-    w, s = rows.weight, rows.s.astype(float)
-    columns = (np.ones(len(z)), s, w, w * rows.p, w * s)
+    return cell
+
+
+def _sums(rows: HeldOut, cuts: FloatArray) -> FloatArray:
+    """Sums by group, split and fifth: rows, diagnosed, weight, weighted p and s."""
+    cell, w, s = _cells(rows, cuts), rows.weight, rows.s.astype(float)
+    columns = (np.ones(len(s)), s, w, w * rows.p, w * s)
     size = len(cuts) * N_BINS
     return np.column_stack([group_sums(cell, column, size) for column in columns])
 
@@ -223,7 +272,7 @@ def _recalibrations(rows: Rows, cohort: AnyCohort) -> tuple[pd.DataFrame, float,
     columns = ["intercept", "slope", "statistic", "p_value"]
     df = design.degrees_of_freedom
     if df < 1 or not len(able):
-        return head.assign(**dict.fromkeys(columns, float("nan"))), float("nan"), float("nan")
+        return head.assign(**dict.fromkeys(columns, NAN)), NAN, NAN
     fits = [(k, weight[k], *_logistic(rows, k, weight[k])) for k in able.tolist()]
     beta = np.array([fit[2] for fit in fits])
     V = design.covariance_in_parts(rows, _influences, fits)
@@ -244,7 +293,7 @@ def _wald(away: FloatArray, V: FloatArray, df: int) -> tuple[float, float]:
     """
     q = len(away)
     if q == 0 or df < q:
-        return float("nan"), float("nan")
+        return NAN, NAN
     statistic = float(away @ np.linalg.solve(V, away)) * (df - q + 1) / (q * df)
     return statistic, float(stats.f.sf(statistic, q, df - q + 1))
 
@@ -327,15 +376,45 @@ def _influences(
             yield column
 
 
+def _run(inputs: CheckInputs) -> list[CheckResult]:
+    return [check_calibration(inputs.cohort, level=inputs.level, random_state=inputs.seed)]
+
+
 def _draw(ax: Axes, table: pd.DataFrame) -> None:
-    for name, part in table[table["drawn"]].groupby("group", sort=False):
+    shown = table[
+        table["drawn"] & table["recorded"].notna().groupby(table["group"]).transform("any")
+    ]
+    if shown.empty:
+        return
+    for name, part in shown.groupby("group", sort=False):
         ax.errorbar(
             part["predicted"], part["recorded"], xerr=part["predicted_sd"],
             yerr=part["recorded_sd"], marker="o", label=str(name),
         )  # fmt: skip
-    top = float(table[["predicted", "recorded"]].max().max())
+    top = float(shown[["predicted", "recorded"]].max().max())
     ax.plot([0, top], [0, top], color="grey", linewidth=1)
     ax.set_xlabel("predicted share diagnosed")
     ax.set_ylabel("recorded share diagnosed")
-    if table["drawn"].any():
-        ax.legend()
+    ax.legend()
+
+
+CHECK = Check(
+    kind="calibration",
+    title="Calibration",
+    explained=(
+        "Compares predicted and recorded shares of diagnosed patients, in fifths of every group by "
+        "predicted risk, among patients the model has not seen. Points on the diagonal are right."
+    ),
+    run=_run,
+    table={
+        "group": Column.NAME, "fifth": Column.NAME, "drawn": Column.FREE, "recorded": Column.SHARE,
+    }
+    | dict.fromkeys(["n", "n_diagnosed", "patients", "patients_diagnosed"], Column.COUNT)
+    | dict.fromkeys(["predicted", "predicted_sd", "recorded_sd"], Column.REVEALING)
+    | dict.fromkeys(["intercept", "slope", "statistic", "p_value"], Column.REVEALING),
+    columns=("group", "fifth", "n", "n_diagnosed", "predicted", "recorded", "slope", "p_value"),
+    draw=_draw,
+    references=("holm",),
+    refits=True,
+    seconds=30.0,
+)  # fmt: skip

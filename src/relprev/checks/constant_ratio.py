@@ -12,22 +12,27 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from numpy.typing import NDArray
 from scipy import stats
 
 from relprev.arrays import FloatArray, group_sums
-from relprev.checks.check import CheckResult
+from relprev.checks.check import Check, CheckResult, Verdict
 from relprev.checks.drift import DriftTest, Functions, as_given, drift_test
+from relprev.checks.inputs import CheckInputs
 from relprev.checks.quantiles import weighted_quantiles
+from relprev.disclosure.columns import Column
 from relprev.errors import InvalidInputError
 from relprev.inference import DebiasedPURPLE
 from relprev.inference.score import ScoreData
+from relprev.messages import Message, Number
 from relprev.partitions import total
+
+if TYPE_CHECKING:  # drawing alone loads matplotlib
+    from matplotlib.axes import Axes
 
 RISK_RANGE = (0.05, 0.95)  # quantiles of the cases' risk between which a drift is quoted
 N_QUANTILES = 5
@@ -64,8 +69,8 @@ def check_constant_ratio(
     >>> from relprev.inference import DebiasedPURPLE
     >>> from relprev.simulate import gauss_synth
     >>> fitted = DebiasedPURPLE(lambdas=1e-4).fit(gauss_synth((0.5, 0.1), seed=1).cohort)
-    >>> check_constant_ratio(fitted).verdict
-    'no concern'
+    >>> print(check_constant_ratio(fitted).verdict)
+    no concern
     """
     data, names = fitted.score_data_, fitted.moments_.names
     phi, labels, contrast = _functions(fitted, by)
@@ -79,12 +84,10 @@ def check_constant_ratio(
     ]
     table = pd.DataFrame(rows)
     largest = table.loc[np.abs(np.log(table["drift"])).idxmax()]
-    return CheckResult(
-        name="Constant ratio of diagnosis rates",
-        verdict="concern" if found.p_value < 1 - level else "no concern",
-        effect=_words(largest, isinstance(by, str) and by == "trend"),
-        table=table,
-        draw=_draw,
+    return CHECK.result(
+        Verdict.of_test(found.p_value, level),
+        _effect(largest, isinstance(by, str) and by == "trend"),
+        table,
         statistic=found.statistic,
         p_value=found.p_value,
         interval=(float(largest["ci_low"]), float(largest["ci_high"])),
@@ -190,13 +193,19 @@ def _row(
     return head | {"drift": middle, "ci_low": low, "ci_high": high}
 
 
-def _words(row: pd.Series, trend: bool) -> str:
-    places = "between cases of low and of high risk (5th and 95th percentile)" if trend else "there"
-    return (
-        f"The diagnosis rate of {row['group']} over that of {row['versus']} changes by a factor "
-        f"{row['drift']:.2f} ({row['ci_low']:.2f} to {row['ci_high']:.2f}) {places}"
-        + ("." if trend else f": {row['where']}.")
-    )
+def _effect(row: pd.Series, trend: bool) -> Message:
+    between = Message("between cases of low and of high risk (5th and 95th percentile)")
+    return Message(
+        "The diagnosis rate of {group} over that of {versus} changes by a factor {drift} "
+        "({low} to {high}) {where}.",
+        group=row["group"], versus=row["versus"], drift=Number(row["drift"], ".2f"),
+        low=Number(row["ci_low"], ".2f"), high=Number(row["ci_high"], ".2f"),
+        where=between if trend else Message("there: {where}", where=row["where"]),
+    )  # fmt: skip
+
+
+def _run(inputs: CheckInputs) -> list[CheckResult]:
+    return [check_constant_ratio(inputs.debiased, level=inputs.level)]
 
 
 def _draw(ax: Axes, table: pd.DataFrame) -> None:
@@ -207,3 +216,21 @@ def _draw(ax: Axes, table: pd.DataFrame) -> None:
     ax.set_yticks(position, table["group"] + ", " + table["where"])
     ax.set_xscale("log")
     ax.set_xlabel("change of the diagnosis-rate ratio (factor)")
+
+
+CHECK = Check(
+    kind="constant_ratio",
+    title="Constant ratio of diagnosis rates",
+    explained=(
+        "Asks whether the ratio of two groups' diagnosis rates is the same for cases of low and of "
+        "high risk, as the method assumes. A factor of 1 means no change."
+    ),
+    run=_run,
+    needs=("debiased",),
+    table=dict.fromkeys(["where", "group", "versus"], Column.NAME)
+    | dict.fromkeys(["drift", "ci_low", "ci_high"], Column.FREE),
+    columns=("group", "versus", "where", "drift"),
+    interval="drift",
+    draw=_draw,
+    seconds=3.0,
+)

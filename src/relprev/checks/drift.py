@@ -31,6 +31,7 @@ from relprev.errors import InvalidInputError, TooFewCasesError
 from relprev.inference.moments import case_information
 from relprev.inference.sampling import SamplingDesign
 from relprev.inference.score import AnyScores, ScoreData, mean_score, row_scores
+from relprev.messages import Message, Number
 from relprev.partitions import total
 
 
@@ -88,17 +89,23 @@ def drift_test(
     count = q * K
     if count >= df:
         raise InvalidInputError(
-            f"by makes {count} comparisons, the design has only {df} degrees of freedom; use fewer "
-            "categories"
+            Message(
+                "by makes {comparisons} comparisons, the design has only {df} degrees of freedom; "
+                "use fewer categories",
+                comparisons=Number(count),
+                df=Number(df),
+            )
         )
     try:
         statistic = float(T @ np.linalg.solve(V, T)) * (df - count + 1) / (df * count)
         inverse = np.linalg.inv(H)
     except np.linalg.LinAlgError:
         raise TooFewCasesError(
-            "too few cases to see whether diagnosis rates drift: the risk model finds nearly the "
-            "same risk everywhere, or a category has too few cases; use fewer features or broader "
-            "categories"
+            Message(
+                "too few cases to see whether diagnosis rates drift: the risk model finds nearly "
+                "the same risk everywhere, or a category has too few cases; use fewer features or "
+                "broader categories"
+            )
         ) from None
     informed = float(case_information(data, theta, design)[0].diagonal().min())
     spare = max(min(df - count + 1, informed), 1.0)

@@ -1,4 +1,4 @@
-"""How often every feature occurs among some rows."""
+"""How often features occur: rows that have one, and patients."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from relprev.arrays import FloatArray
 from relprev.cohort import AnyCohort, Cohort
 from relprev.matrix import Dense, Matrix
 from relprev.matrix.csr import CSR
+
+Whole = NDArray[np.integer[Any]]
 
 
 def feature_counts(cohort: Cohort, mask: NDArray[Any]) -> FloatArray:
@@ -27,6 +29,39 @@ def feature_counts(cohort: Cohort, mask: NDArray[Any]) -> FloatArray:
     X: Matrix = cohort.X
     present = X.presence() if isinstance(X, CSR) else Dense((X.to_scipy() != 0).astype(float))
     return np.rint(present.rmatvec(np.asarray(mask, dtype=float)))
+
+
+def patient_counts(cohort: AnyCohort, features: Whole) -> dict[str, list[int]]:
+    """Patients with each of the features, and those of them diagnosed in a row that has it.
+
+    Returns columns ``patients`` and ``patients_diagnosed``; none if patients are not known.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from relprev import as_cohort
+    >>> cohort = as_cohort(np.ones((4, 1)), [1, 0, 0, 1], groups=["a", "a", "b", "b"],
+    ...                    clusters=[7, 7, 7, 8])
+    >>> patient_counts(cohort, np.array([0]))
+    {'patients': [2], 'patients_diagnosed': [2]}
+    """
+    if "clusters" not in cohort.fields:
+        return {}
+    parts = cohort.map(_who_has, features)
+    whole = [[len(np.unique(np.concatenate(who))) for who in zip(*found, strict=True)]
+             for found in zip(*parts, strict=True)]  # fmt: skip
+    return dict(zip(("patients", "patients_diagnosed"), whole, strict=True))
+
+
+def _who_has(cohort: Cohort, features: Whole) -> tuple[list[Whole], list[Whole]]:
+    """Patients of a part with each of the features, and the diagnosed among them."""
+    assert cohort.clusters is not None
+    everybody, diagnosed = [], []
+    for j in features:
+        has = cohort.X.matvec((np.arange(cohort.n_cols) == j).astype(float)) != 0
+        everybody.append(np.unique(cohort.clusters[has]))
+        diagnosed.append(np.unique(cohort.clusters[has & (cohort.diagnosed == 1)]))
+    return everybody, diagnosed
 
 
 def feature_labels(cohort: AnyCohort) -> list[str]:

@@ -9,19 +9,27 @@ that often when a condition is underreported.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from scipy import stats
 
 from relprev.arrays import FloatArray
-from relprev.checks.check import CheckResult
-from relprev.checks.feature_counts import feature_counts, feature_labels
+from relprev.checks.check import Check, CheckResult, Verdict
+from relprev.checks.feature_counts import feature_counts, feature_labels, patient_counts
+from relprev.checks.inputs import CheckInputs
 from relprev.cohort import AnyCohort, Cohort
+from relprev.disclosure.columns import Column
 from relprev.errors import InvalidInputError
+from relprev.messages import Message, Number
 from relprev.partitions import total
 
+if TYPE_CHECKING:  # drawing alone loads matplotlib
+    from matplotlib.axes import Axes
+
 SHOWN = 20
+NAMED = 5  # features in a sentence
 
 
 def check_leakage(
@@ -32,6 +40,7 @@ def check_leakage(
     Parameters
     ----------
     cohort : Cohort or PartitionedCohort
+        Features are named by ``feature_names``, or by the numbers of their columns.
     threshold : float
         Predictive value that a symptom should not reach.
     min_rows : int
@@ -42,7 +51,8 @@ def check_leakage(
     Returns
     -------
     CheckResult
-        Of concern if some feature all but implies the diagnosis.
+        Of concern if some feature all but implies the diagnosis. ``table`` counts rows and,
+        where the cohort knows them, patients.
 
     Notes
     -----
@@ -51,8 +61,8 @@ def check_leakage(
     Examples
     --------
     >>> from relprev.simulate import ed_visits
-    >>> check_leakage(ed_visits(20_000, n_codes=200, seed=0).cohort).verdict
-    'no concern'
+    >>> print(check_leakage(ed_visits(20_000, n_codes=200, seed=0).cohort).verdict)
+    no concern
     """
     if not 0 < threshold < 1:
         raise InvalidInputError(f"threshold must be between 0 and 1, got {threshold}")
@@ -70,16 +80,10 @@ def check_leakage(
         }
     )
     table = table[table["n"] >= min_rows].sort_values("ci_low", ascending=False, kind="stable")
-    table = table.assign(suspicious=table["ci_low"] > threshold).reset_index(drop=True)
-    found = int(table["suspicious"].sum())
-    shown = table.head(max(SHOWN, found))
-    return CheckResult(
-        name="Leakage of the diagnosis into the features",
-        verdict="concern" if found else "no concern",
-        effect=_words(shown, found, threshold),
-        table=shown,
-        draw=_draw,
-    )
+    table = table.assign(suspicious=table["ci_low"] > threshold)
+    table = table.head(max(SHOWN, int(table["suspicious"].sum())))
+    table = table.assign(**patient_counts(cohort, table.index.to_numpy())).reset_index(drop=True)
+    return CHECK.result(*_found(table, threshold), table)
 
 
 def _counts(cohort: Cohort) -> tuple[FloatArray, FloatArray, int]:
@@ -102,27 +106,57 @@ def wilson(
     return np.where(empty, 0.0, low), np.where(empty, 1.0, high)
 
 
-def _words(table: pd.DataFrame, found: int, threshold: float) -> str:
+def _found(table: pd.DataFrame, threshold: float) -> tuple[Verdict, Message]:
+    """The verdict, and the finding in words that give no place to a feature of few people."""
     if table.empty:
-        return "No feature occurs often enough to judge."
-    if not found:
+        return Verdict.CANNOT_TELL, Message("No feature occurs often enough to judge.")
+    names = sorted(table.loc[table["suspicious"], "feature"])
+    if not names:
         top = table.iloc[0]
-        return (
-            f"No feature implies the diagnosis: the highest predictive value is "
-            f"{top['predictive_value']:.0%} ({top['feature']})."
+        cells = (("n", top["feature"]), ("n_diagnosed", top["feature"]))
+        return Verdict.NO_CONCERN, Message(
+            "No feature implies the diagnosis: {share} of the rows with the most telling one are "
+            "diagnosed.",
+            share=Number(top["predictive_value"], ".0%", cells),
         )
-    names = ", ".join(table["feature"].head(min(found, 5)))
-    return (
-        f"{found} features imply the diagnosis in more than {threshold:.0%} of their rows, first "
-        f"{names}; remove them from X if they record the condition in another way."
-    )
+    return Verdict.CONCERN, Message(
+        "Features that imply the diagnosis in more than {threshold} of their rows: {number}, "
+        "{among}{names}. Remove them from X if they record the condition in another way.",
+        threshold=Number(threshold, ".0%"), number=Number(len(names)),
+        among="among them " if len(names) > NAMED else "", names=names[:NAMED],
+    )  # fmt: skip
+
+
+def _run(inputs: CheckInputs) -> list[CheckResult]:
+    return [check_leakage(inputs.cohort, level=inputs.level)]
 
 
 def _draw(ax: Axes, table: pd.DataFrame) -> None:
-    shown = table.head(SHOWN).iloc[::-1]
+    shown = table[table["predictive_value"].notna()].head(SHOWN).iloc[::-1]
+    if shown.empty:
+        return
     value = shown["predictive_value"]
     error = [value - shown["ci_low"], shown["ci_high"] - value]
     ax.errorbar(value, np.arange(len(shown)), xerr=error, fmt="o", color="C0")
     ax.set_yticks(np.arange(len(shown)), shown["feature"])
     ax.set_xlim(0, 1)
     ax.set_xlabel("share diagnosed among rows with the feature")
+
+
+CHECK = Check(
+    kind="leakage",
+    title="Leakage of the diagnosis into the features",
+    explained=(
+        "Looks for features that all but imply the diagnosis and so may record it under another "
+        "name. Such features should be removed."
+    ),
+    run=_run,
+    table={"feature": Column.NAME, "suspicious": Column.FREE}
+    | dict.fromkeys(["n", "n_diagnosed", "patients", "patients_diagnosed"], Column.COUNT)
+    | dict.fromkeys(["predictive_value", "reach"], Column.SHARE)
+    | dict.fromkeys(["ci_low", "ci_high"], Column.REVEALING),
+    columns=("feature", "n", "n_diagnosed", "predictive_value", "reach", "suspicious"),
+    interval="predictive_value",
+    draw=_draw,
+    seconds=0.5,
+)

@@ -10,20 +10,29 @@ divided by what it would be if x said nothing about the group it is the mixing, 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from relprev.arrays import FloatArray, group_counts
-from relprev.checks.check import CheckResult
+from relprev.checks.check import Check, CheckResult, Verdict
 from relprev.checks.feature_counts import feature_counts
+from relprev.checks.inputs import CheckInputs
 from relprev.cohort import AnyCohort, Cohort
+from relprev.disclosure.columns import Column
 from relprev.inference import DebiasedPURPLE
 from relprev.inference.intervals import FEW_CASES
 from relprev.inference.score import ScoreData, tilted_propensity
+from relprev.messages import Count, Message, Number
 from relprev.partitions import total
 
+if TYPE_CHECKING:  # drawing alone loads matplotlib
+    from matplotlib.axes import Axes
+
+CARRIERS = "diagnosed_with_exclusive_codes"  # share of a group's diagnosed
 LITTLE_MIXING = 0.2
 SURE = 0.95  # pi* above which a diagnosed row could hardly come from another group
 LARGE_SHARE = 0.2  # of a group's diagnosed with codes no other group has
@@ -35,8 +44,9 @@ def check_overlap(fitted: DebiasedPURPLE, cohort: AnyCohort) -> CheckResult:
     Parameters
     ----------
     fitted : DebiasedPURPLE
+        A fit to ``cohort``; groups that it left out have no row.
     cohort : Cohort or PartitionedCohort
-        What it was fitted on.
+        All rows that were given to ``fit``.
 
     Returns
     -------
@@ -51,8 +61,9 @@ def check_overlap(fitted: DebiasedPURPLE, cohort: AnyCohort) -> CheckResult:
     --------
     >>> from relprev.simulate import gauss_synth
     >>> cohort = gauss_synth((0.5, 0.1), seed=1).cohort
-    >>> check_overlap(DebiasedPURPLE(risk=None, strengths=[1.0]).fit(cohort), cohort).verdict
-    'no concern'
+    >>> fitted = DebiasedPURPLE(risk=None, strengths=[1.0]).fit(cohort)
+    >>> print(check_overlap(fitted, cohort).verdict)
+    no concern
     """
     moments = fitted.moments_
     names = moments.names
@@ -67,29 +78,39 @@ def check_overlap(fitted: DebiasedPURPLE, cohort: AnyCohort) -> CheckResult:
             "mixing": moments.mixing,
             "sure_share": sure / diagnosed,
             "exclusive_codes": exclusive,
-            "diagnosed_with_exclusive_codes": carriers / diagnosed,
+            CARRIERS: carriers / diagnosed,
         }
     )
-    bad = table[
-        (table["effective_cases"] < FEW_CASES)
-        | (table["mixing"] < LITTLE_MIXING)
-        | (table["diagnosed_with_exclusive_codes"] > LARGE_SHARE)
-    ]
-    named = bad if len(bad) else table  # what raised the concern, if anything did
-    worst = named.iloc[int(np.argmin(named["mixing"]))]
-    effect = (
-        f"Least overlap in {worst['group']}: {worst['effective_cases']:.0f} effective informative "
-        f"cases of {worst['n_diagnosed']} diagnosed, mixing {worst['mixing']:.2f}; "
-        f"{worst['diagnosed_with_exclusive_codes']:.0%} of its diagnosed carry codes no other "
-        "group has."
+    reasons = pd.DataFrame(
+        {
+            "few informative cases": table["effective_cases"] < FEW_CASES,
+            "symptoms that set it apart": table["mixing"] < LITTLE_MIXING,
+            "many diagnosed with codes no other group has": table[CARRIERS] > LARGE_SHARE,
+        }
     )
-    return CheckResult(
-        name="Overlap of the groups",
-        verdict="concern" if len(bad) else "no concern",
-        effect=effect,
-        table=table,
-        draw=_draw,
-    )
+    bad = reasons.any(axis=1).to_numpy()
+    among = bad if bad.any() else ~bad  # what raised the concern, if anything did
+    worst = int(np.where(among, table["mixing"], np.inf).argmin())
+    why = [str(reason) for reason in reasons if reasons[reason][worst]]
+    verdict = Verdict.CONCERN if bad.any() else Verdict.NO_CONCERN
+    return CHECK.result(verdict, _effect(table.iloc[worst], why, names), table)
+
+
+def _effect(row: pd.Series, why: Sequence[str], names: Sequence[str]) -> Message:
+    own, cases, share = ("n_diagnosed", row["group"]), row["effective_cases"], row[CARRIERS]
+    return Message(
+        "Least overlap in {group}{why}: {cases} of {diagnosed}, mixing {mixing}; {carriers} carry "
+        "codes no other group has.",
+        group=row["group"],
+        why=Message(" ({why})", why=why) if why else "",
+        # What a case tells depends on all groups' numbers of cases.
+        cases=Count(round(cases) if cases >= 10 else cases, "effective informative case",
+                    tuple(("n_diagnosed", name) for name in names)),
+        diagnosed=Count(row["n_diagnosed"], "diagnosed visit", (own,)),
+        mixing=Number(row["mixing"], ".2f"),
+        carriers=Count(round(share * row["n_diagnosed"]), "diagnosed visit",
+                       (own, (CARRIERS, row["group"]))),
+    )  # fmt: skip
 
 
 def _sure(data: ScoreData, theta: FloatArray) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -125,9 +146,36 @@ def _carriers(cohort: Cohort, numbers: list[int], alone: NDArray[np.bool_]) -> N
     return np.array(counts)
 
 
+def _run(inputs: CheckInputs) -> list[CheckResult]:
+    return [check_overlap(inputs.debiased, inputs.cohort)]
+
+
 def _draw(ax: Axes, table: pd.DataFrame) -> None:
     ax.barh(table["group"], table["mixing"], color="C0")
     ax.invert_yaxis()  # in the table's order
     ax.axvline(LITTLE_MIXING, color="grey", linewidth=1)
     ax.set_xlim(0, 1)
     ax.set_xlabel("mixing (1: symptoms say nothing about the group)")
+
+
+CHECK = Check(
+    kind="overlap",
+    title="Overlap of the groups",
+    explained=(
+        "Asks whether the groups share symptoms, so that their diagnosed patients can be compared. "
+        "Mixing is 1 if symptoms say nothing about the group and 0 if they give it away."
+    ),
+    run=_run,
+    needs=("debiased",),
+    table={
+        "group": Column.NAME, "n_diagnosed": Column.COUNT, "effective_cases": Column.REVEALING,
+        "mixing": Column.FREE, "sure_share": Column.SHARE, "exclusive_codes": Column.FREE,
+        CARRIERS: Column.SHARE,
+    },
+    columns=(
+        "group", "n_diagnosed", "effective_cases", "mixing", "sure_share", "exclusive_codes",
+        CARRIERS,
+    ),
+    draw=_draw,
+    seconds=1.0,
+)  # fmt: skip

@@ -17,19 +17,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 
 from relprev.arrays import FloatArray
-from relprev.checks.check import CheckResult
+from relprev.checks.check import Check, CheckResult, Verdict
+from relprev.checks.inputs import CheckInputs
+from relprev.disclosure.columns import Column
 from relprev.errors import InvalidInputError
 from relprev.inference import DebiasedPURPLE
 from relprev.inference.intervals import infer
 from relprev.inference.moments import GroupMoments, group_moments
 from relprev.inference.score import ScoreData, solve_score
+from relprev.messages import Message, Number
+
+if TYPE_CHECKING:  # drawing alone loads matplotlib
+    from matplotlib.axes import Axes
+
+FRAGILE = 1.25  # a difference that a violation by this factor explains is of concern
+Interval = tuple[float, float, float]  # estimate, low, high
 
 
 def check_sensitivity(
@@ -47,6 +55,7 @@ def check_sensitivity(
     Parameters
     ----------
     fitted : DebiasedPURPLE
+        With the cohort it was fitted on.
     group, versus : str
         Names of two groups that have an estimate.
     alpha : sequence of float
@@ -66,7 +75,7 @@ def check_sensitivity(
 
     Notes
     -----
-    Formula: :mod:`relprev.checks.check_sensitivity`.
+    Formula: :mod:`relprev.checks.sensitivity`.
 
     Examples
     --------
@@ -79,27 +88,25 @@ def check_sensitivity(
     1  p(y|x) differs by alpha   0.5          0.22           0.22
     2  p(y|x) differs by alpha   2.0          0.88           0.88
     """
-    _check(fitted, group, versus, alpha, gamma, false_positives)
-    base = _row(fitted.moments_, group, versus, level)
-    rows = [_entry("as estimated", np.nan, base["estimate"], base["ci_low"], base["ci_high"])]
-    rows += [_scaled("p(y|x) differs by alpha", a, base, a, a) for a in alpha]
-    rows += [_scaled("diagnosis varies alike", c, base, 1 / c, c) for c in gamma]
-    rows += [_scaled("diagnosis varies", c, base, c**-2, c**2) for c in gamma]
+    _require_valid(fitted, group, versus, alpha, gamma, false_positives)
+    base = _interval(fitted.moments_, group, versus, level)
+    rows = [_row("as estimated", np.nan, base)]
+    rows += [_row("p(y|x) differs by alpha", a, base, a, a) for a in alpha]
+    rows += [_row("diagnosis varies alike", c, base, 1 / c, c) for c in gamma]
+    rows += [_row("diagnosis varies", c, base, c**-2, c**2) for c in gamma]
     for share in false_positives:
         for where, struck in (("both", (group, versus)), (group, (group,)), (versus, (versus,))):
             moments = with_false_positives(fitted, dict.fromkeys(struck, share))
-            found = _row(moments, group, versus, level)
-            name = f"false positives in {where}"
-            rows.append(_entry(name, share, found["estimate"], found["ci_low"], found["ci_high"]))
+            found = _interval(moments, group, versus, level)
+            rows.append(_row(f"false positives in {where}", share, found))
     table = pd.DataFrame(rows)
-    tipping = _tipping(base)
-    return CheckResult(
+    factor = tipping_factor(*base)
+    return CHECK.result(
+        Verdict.CONCERN if 1 < max(factor, 1 / factor) <= FRAGILE else Verdict.NO_CONCERN,
+        _effect(factor),
+        table,
         name=f"Sensitivity of {group} versus {versus}",
-        verdict="no concern" if tipping["robust"] else "concern",
-        effect=tipping["words"],
-        table=table,
-        draw=_draw,
-        statistic=tipping["alpha"],
+        statistic=factor,
         interval=(float(table["ci_low"].min()), float(table["ci_high"].max())),
     )
 
@@ -118,7 +125,7 @@ def _cleaned(data: ScoreData, rate: FloatArray) -> ScoreData:
     return replace(data, s=data.s - rate[data.g], risk=risk)
 
 
-def _check(
+def _require_valid(
     fitted: DebiasedPURPLE, group: str, versus: str, alpha: Sequence[float],
     gamma: Sequence[float], false_positives: Sequence[float],
 ) -> None:  # fmt: skip
@@ -136,41 +143,58 @@ def _check(
         raise InvalidInputError(f"false_positives must be in [0, 1), got {list(false_positives)}")
 
 
-def _row(moments: GroupMoments, group: str, versus: str, level: float) -> dict[str, Any]:
+def _interval(moments: GroupMoments, group: str, versus: str, level: float) -> Interval:
     names = moments.names
     zero = [0] * len(names)
     result = infer(moments, names, zero, zero, np.ones((2, len(names))), versus, level=level)
-    return next(row for row in result.rows if row["group"] == group)
+    row = next(row for row in result.rows if row["group"] == group)
+    return row["estimate"], row["ci_low"], row["ci_high"]
 
 
-def _entry(
-    assumption: str, size: float, estimate: float, low: float, high: float
+def _row(
+    assumption: str, size: float, found: Interval, down: float = 1.0, up: float = 1.0
 ) -> dict[str, Any]:
-    return {"assumption": assumption, "size": size, "estimate_low": estimate,
-            "estimate_high": estimate, "ci_low": low, "ci_high": high}  # fmt: skip
+    """What a ratio and its interval become if they may be off by factors down to up."""
+    estimate, low, high = found
+    return {"assumption": assumption, "size": size, "estimate_low": estimate * down,
+            "estimate_high": estimate * up, "ci_low": low * down, "ci_high": high * up}  # fmt: skip
 
 
-def _scaled(
-    assumption: str, size: float, base: dict[str, Any], down: float, up: float
-) -> dict[str, Any]:
-    return {"assumption": assumption, "size": size, "estimate_low": base["estimate"] * down,
-            "estimate_high": base["estimate"] * up, "ci_low": base["ci_low"] * down,
-            "ci_high": base["ci_high"] * up}  # fmt: skip
+def tipping_factor(estimate: float, low: float, high: float) -> float:
+    """The alpha at which the interval reaches 1; 1 if it already does.
+
+    Examples
+    --------
+    >>> tipping_factor(2.0, 1.25, 3.2), tipping_factor(1.1, 0.9, 1.4)
+    (0.8, 1.0)
+    """
+    if low <= 1 <= high:
+        return 1.0
+    return float(1 / (low if estimate > 1 else high))
 
 
-def _tipping(base: dict[str, Any]) -> dict[str, Any]:
-    """The factors at which the interval reaches 1; nothing to tip if it already does."""
-    nearest = base["ci_low"] if base["estimate"] > 1 else base["ci_high"]
-    if base["ci_low"] <= 1 <= base["ci_high"]:
-        words = "The interval already includes 1: there is no difference to explain away."
-        return {"robust": True, "alpha": 1.0, "words": words}
-    factor = max(nearest, 1 / nearest)
-    words = (
-        f"The interval reaches 1 if p(y|x) differs between the groups by a factor {1 / nearest:.2f}"
-        f", if diagnosis varies with symptoms by {np.sqrt(factor):.2f} within groups, or by "
-        f"{factor:.2f} in the same way in both."
-    )
-    return {"robust": factor > 1.25, "alpha": 1 / nearest, "words": words}
+def _effect(alpha: float) -> Message:
+    if alpha == 1.0:
+        return Message("The interval already includes 1: there is no difference to explain away.")
+    factor = max(alpha, 1 / alpha)
+    return Message(
+        "The interval reaches 1 if p(y|x) differs between the groups by a factor {alpha}, if "
+        "diagnosis varies with symptoms by {within} within groups, or by {alike} in the same way "
+        "in both.",
+        alpha=Number(alpha, ".2f"), within=Number(np.sqrt(factor), ".2f"),
+        alike=Number(factor, ".2f"),
+    )  # fmt: skip
+
+
+def _run(inputs: CheckInputs) -> list[CheckResult]:
+    """Every group that has an estimate versus the reference."""
+    names = inputs.debiased.moments_.estimated
+    base = inputs.reference if inputs.reference in names else next(iter(names), "")
+    return [
+        check_sensitivity(inputs.debiased, name, base, level=inputs.level)
+        for name in names
+        if name != base
+    ]
 
 
 def _draw(ax: Axes, table: pd.DataFrame) -> None:
@@ -183,3 +207,21 @@ def _draw(ax: Axes, table: pd.DataFrame) -> None:
     ax.axvline(1.0, color="grey", linewidth=1)
     ax.set_xscale("log")
     ax.set_xlabel("relative prevalence")
+
+
+CHECK = Check(
+    kind="sensitivity",
+    title="Sensitivity",
+    explained=(
+        "Shows what the ratio would be if an assumption were wrong to a given degree, and how "
+        "wrong it must be for the interval to reach 1. p(y|x) is the chance of having the "
+        "condition given the symptoms."
+    ),
+    run=_run,
+    needs=("debiased",),
+    table=dict.fromkeys(["assumption", "size"], Column.NAME)
+    | dict.fromkeys(["estimate_low", "estimate_high", "ci_low", "ci_high"], Column.FREE),
+    columns=("assumption", "size", "estimate_low", "estimate_high", "ci_low", "ci_high"),
+    draw=_draw,
+    seconds=70.0,
+)

@@ -15,18 +15,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from operator import attrgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from numpy.typing import NDArray
 from scipy import stats
 from scipy.special import expit
 from sklearn.base import clone
 
 from relprev.arrays import FloatArray
-from relprev.checks.check import CheckResult
+from relprev.checks.check import Check, CheckResult, Verdict
 from relprev.checks.held_out import (
     N_SPLITS,
     HeldOut,
@@ -36,9 +35,12 @@ from relprev.checks.held_out import (
     predicted,
     rotations,
 )
+from relprev.checks.inputs import CheckInputs
 from relprev.cohort import AnyCohort, Cohort
 from relprev.cohort.origin import about, origin_of
 from relprev.cohort.summary import row_weights
+from relprev.disclosure.columns import Column
+from relprev.messages import Message, Number
 from relprev.model import PURPLE
 from relprev.model.likelihood import AnyProblem, Parameters, Problem, problem_of
 from relprev.model.path import RIDGE_FLOOR, grid, ridge
@@ -46,6 +48,9 @@ from relprev.model.quadratic import Penalty
 from relprev.model.ranking import Ranking, ranking
 from relprev.model.solver import solve
 from relprev.partitions import total
+
+if TYPE_CHECKING:  # drawing alone loads matplotlib
+    from matplotlib.axes import Axes
 
 SCORES = {"AUC": attrgetter("auc"), "AUPRC": attrgetter("average_precision")}
 
@@ -62,6 +67,7 @@ def check_unconstrained(
     Parameters
     ----------
     cohort : Cohort or PartitionedCohort
+        Every row is held out once.
     estimator : PURPLE, optional
         Default: ``PURPLE(selection="auc")``, the paper's choice.
     level : float
@@ -82,8 +88,8 @@ def check_unconstrained(
     --------
     >>> from relprev.simulate import gauss_synth
     >>> cohort = gauss_synth((0.5, 0.3), n=(2000, 3000), seed=0).cohort
-    >>> check_unconstrained(cohort, PURPLE(lambdas=[1e-4])).verdict
-    'no concern'
+    >>> print(check_unconstrained(cohort, PURPLE(lambdas=[1e-4])).verdict)
+    no concern
     """
     estimator = PURPLE(selection="auc") if estimator is None else estimator
     rows = []
@@ -105,23 +111,20 @@ def check_unconstrained(
         for metric, part in table.groupby("metric")
     }
     low, middle, high = intervals["AUC"]
-    mean = table.pivot_table(index="metric", values=["constrained", "unconstrained"])
-    one, two = mean["constrained"].to_dict(), mean["unconstrained"].to_dict()
     better = any(interval[0] > 0 for interval in intervals.values())
-    return CheckResult(
-        name="Constrained versus unconstrained model",
-        verdict="concern" if better else "no concern",
-        effect=(
-            f"AUC {one['AUC']:.3f} with shared p(y|x), "
-            f"{two['AUC']:.3f} without: difference {middle:+.3f} "
-            f"({low:+.3f} to {high:+.3f}). AUPRC {one['AUPRC']:.3f} and "
-            f"{two['AUPRC']:.3f}."
-        ),
-        table=table,
-        draw=_draw,
-        statistic=middle,
-        interval=(low, high),
-    )
+    scores = [
+        Number(float(table.loc[table["metric"] == metric, model].mean()), ".3f")
+        for metric in SCORES
+        for model in ("constrained", "unconstrained")
+    ]
+    effect = Message(
+        "AUC {auc} with shared p(y|x), {auc_own} without: difference {middle} ({low} to {high}). "
+        "AUPRC {auprc} and {auprc_own}.",
+        middle=Number(middle, "+.3f"), low=Number(low, "+.3f"), high=Number(high, "+.3f"),
+        **dict(zip(("auc", "auc_own", "auprc", "auprc_own"), scores, strict=True)),
+    )  # fmt: skip
+    verdict = Verdict.CONCERN if better else Verdict.NO_CONCERN
+    return CHECK.result(verdict, effect, table, statistic=middle, interval=(low, high))
 
 
 def _interval(difference: FloatArray, level: float) -> tuple[float, float, float]:
@@ -200,6 +203,10 @@ def _log_likelihood(cohort: Cohort, model: Predict) -> tuple[float, float]:
     return float(weight @ gained), float(weight.sum())
 
 
+def _run(inputs: CheckInputs) -> list[CheckResult]:
+    return [check_unconstrained(inputs.cohort, level=inputs.level, random_state=inputs.seed)]
+
+
 def _draw(ax: Axes, table: pd.DataFrame) -> None:
     names: list[Any] = list(table["metric"].unique())
     for place, metric in enumerate(names):
@@ -208,3 +215,21 @@ def _draw(ax: Axes, table: pd.DataFrame) -> None:
     ax.axhline(0.0, color="grey", linewidth=1)
     ax.set_xticks(range(len(names)), names)
     ax.set_ylabel("unconstrained less constrained, held out")
+
+
+CHECK = Check(
+    kind="unconstrained",
+    title="Constrained versus unconstrained model",
+    explained=(
+        "Asks whether a model that gives every group its own meaning of symptoms predicts held-out "
+        "diagnoses better. If it does, the same symptoms do not mean the same risk in every group."
+    ),
+    run=_run,
+    table=dict.fromkeys(["metric", "split"], Column.NAME)
+    | dict.fromkeys(["constrained", "unconstrained", "difference"], Column.FREE),
+    columns=("metric", "split", "constrained", "unconstrained", "difference"),
+    draw=_draw,
+    references=("unconstrained",),
+    refits=True,
+    seconds=65.0,
+)

@@ -24,6 +24,7 @@ from matplotlib.ticker import (
 )
 
 from relprev.checks.check import CheckResult
+from relprev.checks.registry import CHECKS
 from relprev.errors import InvalidInputError
 from relprev.estimates import RelativePrevalence, versus_words
 
@@ -154,17 +155,6 @@ def _draw_method(
     return np.concatenate([estimate, low, high])
 
 
-def _drawable(check: CheckResult) -> pd.DataFrame:
-    """The rows of a check's table that are drawn, without groups of which nothing is shown."""
-    table = check.table
-    if check.kind == "calibration" and table["recorded"].isna().any():
-        seen = table["recorded"].notna().groupby(table["group"]).transform("any")
-        return table[table["drawn"] & seen]
-    if check.kind == "leakage" and table["predictive_value"].isna().any():
-        return table[table["predictive_value"].notna()]
-    return table
-
-
 @_styled
 def plot_check(check: CheckResult, ax: Axes | None = None) -> Axes:
     """The picture of a check, in the report's style.
@@ -191,12 +181,11 @@ def plot_check(check: CheckResult, ax: Axes | None = None) -> Axes:
     """
     own = ax is None
     ax = _axes(ax, [""], 0.0, 3.4)
-    table = _drawable(check)
-    if table.empty:
+    CHECKS[check.kind].draw(ax, check.table)
+    if not ax.has_data():
         ax.text(0.5, 0.5, NOTHING_DRAWN, ha="center", va="center", transform=ax.transAxes)
         ax.set_axis_off()
         return ax
-    check.draw(ax, table)
     if _names(ax.yaxis):
         _named_rows(ax, own)
     if _names(ax.xaxis):

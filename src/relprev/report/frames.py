@@ -21,8 +21,8 @@ def estimates_frame(report: StudyReport) -> pd.DataFrame:
 def checks_frame(report: StudyReport) -> pd.DataFrame:
     """One row a check."""
     rows = [
-        (found.name, check.name, check.verdict, check.statistic, check.p_value, *check.interval,
-         check.effect)
+        (found.name, check.name, str(check.verdict), check.statistic, check.p_value,
+         *check.interval, str(check.effect))
         for found in report.variables for check in found.checks
     ]  # fmt: skip
     return pd.DataFrame(rows, columns=list(CHECK_COLUMNS))

@@ -21,6 +21,7 @@ import pandas as pd
 from relprev.checks import overlap
 from relprev.checks.check import CheckResult
 from relprev.inference.intervals import FEW_CASES
+from relprev.messages import Message
 from relprev.report.across import Blur, blurred, blurs
 from relprev.report.content import StudyReport, VariableFindings
 from relprev.report.suppression import (
@@ -38,7 +39,7 @@ NOT_COUNTED = {  # numbers of a group's row in a check that do not give its coun
 }  # fmt: skip
 JOINT = {"effective_cases"}  # a group's number depends on the other groups' counts
 SHARES_OF_DIAGNOSED = ("sure_share", "diagnosed_with_exclusive_codes")
-OF_ALL_VISITS = re.compile(r" of the [\d,]+ visits")
+OF_ALL_VISITS = re.compile(r"(?<= out of) [\d,]+ visits")
 NAMED = 5  # features in a sentence
 Level = tuple[str, int, int]
 HIDDEN_WORDS = "the numbers are hidden because they would reveal counts of 1 to 10 people"
@@ -150,7 +151,7 @@ def _hidden_check(
 ) -> CheckResult:
     table = check.table.reset_index(drop=True)
     if "n" in blur.totals:
-        check = replace(check, effect=OF_ALL_VISITS.sub(" of the visits", check.effect))
+        check = replace(check, effect=_said(OF_ALL_VISITS.sub(" the visits", str(check.effect))))
     named: set[str] = set()
     if "fifth" in table and "n_diagnosed" in table:
         table = _hidden_fifths(table)
@@ -162,13 +163,17 @@ def _hidden_check(
     named |= more
     if check.p_value in _lost(check.table, table, "p_value"):
         check = replace(check, p_value=float("nan"))
-    said = [name for name in sorted(named) if _names(check.effect, name)]
+    said = [name for name in sorted(named) if _names(str(check.effect), name)]
     if not said:
         return replace(check, table=table)
-    nan, effect = float("nan"), check.effect
+    nan, effect = float("nan"), str(check.effect)
     if set(COUNTS) & set(table):  # the sentence may speak of people
         effect = _without_numbers(check, said)
-    return replace(check, table=table, effect=effect, statistic=nan, interval=(nan, nan))
+    return replace(check, table=table, effect=_said(effect), statistic=nan, interval=(nan, nan))
+
+
+def _said(text: str) -> Message:
+    return Message("{text}", text=text)
 
 
 def _lost(before: pd.DataFrame, after: pd.DataFrame, column: str) -> set[float]:
@@ -194,7 +199,7 @@ def _without_numbers(check: CheckResult, said: list[str]) -> str:
     if check.kind == "leakage":
         return f"No feature implies the diagnosis; {HIDDEN_WORDS}."
     if check.kind == "calibration":
-        return check.effect  # of slopes and intercepts
+        return str(check.effect)  # of slopes and intercepts
     return f"About {', '.join(said)}: {HIDDEN_WORDS}."
 
 

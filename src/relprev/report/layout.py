@@ -13,10 +13,11 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from relprev.checks.check import CheckResult
+from relprev.checks.registry import CHECKS
 from relprev.display import MISSING, cell
 from relprev.errors import InvalidInputError
 from relprev.estimates import versus_words
-from relprev.report import texts, words
+from relprev.report import words
 from relprev.report.content import StudyReport, VariableFindings
 from relprev.report.figures import off_screen, plot_check, plot_forest, plot_symptoms
 from relprev.report.frames import variable_estimates, with_excluded
@@ -33,16 +34,6 @@ INTERVALS = {
     "diagnosis_ratio": ("diagnosis_ci_low", "diagnosis_ci_high"),
 }
 SHOWN_SYMPTOMS = 15  # in the figure
-CHECK_INTERVALS = ("drift", "debiased", "predictive_value")
-CHECK_COLUMNS = {  # what people read of a check's table; its CSV file holds all
-    "agreement": ("group", "versus", "purple", "debiased", "ratio", "p_value"),
-    "calibration": (
-        "group", "fifth", "n", "n_diagnosed", "predicted", "recorded", "slope", "p_value",
-    ),
-    "constant_ratio": ("group", "versus", "where", "drift"),
-    "leakage": ("feature", "n", "n_diagnosed", "predictive_value", "reach", "suspicious"),
-    "unconstrained": ("metric", "split", "constrained", "unconstrained", "difference"),
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -286,17 +277,16 @@ def _blank(column: pd.Series) -> bool:
 
 
 def _check(report: StudyReport, variable: str, check: CheckResult, name: str) -> CheckPart:
-    main = [column for column in CHECK_INTERVALS if column in check.table]
-    intervals = dict.fromkeys(main[:1], ("ci_low", "ci_high"))
+    about = CHECKS[check.kind]
+    intervals = {about.interval: ("ci_low", "ci_high")} if about.interval else {}
     title = f"{check.name}, by {variable}"
     description = f"{check.effect} The table that follows holds the same numbers."
-    columns = CHECK_COLUMNS.get(check.kind, ())
     return CheckPart(
         check,
         name,
-        texts.EXPLAINED.get(check.kind, ""),
+        about.explained,
         ReportFigure(name, title, description, off_screen(plot_check(check))),
-        ReportTable(name, title, check.table, columns, intervals, report.level),
+        ReportTable(name, title, check.table, about.columns, intervals, report.level),
     )
 
 

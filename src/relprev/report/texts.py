@@ -43,37 +43,6 @@ REFERENCES = {
         "Statistics 1979;6:65-70."
     ),
 }
-EXPLAINED = {
-    "constant_ratio": (
-        "Asks whether the ratio of two groups' diagnosis rates is the same for cases of low and of "
-        "high risk, as the method assumes. A factor of 1 means no change."
-    ),
-    "calibration": (
-        "Compares predicted and recorded shares of diagnosed patients, in fifths of every group by "
-        "predicted risk, among patients the model has not seen. Points on the diagonal are right."
-    ),
-    "unconstrained": (
-        "Asks whether a model that gives every group its own meaning of symptoms predicts held-out "
-        "diagnoses better. If it does, the same symptoms do not mean the same risk in every group."
-    ),
-    "overlap": (
-        "Asks whether the groups share symptoms, so that their diagnosed patients can be compared. "
-        "Mixing is 1 if symptoms say nothing about the group and 0 if they give it away."
-    ),
-    "leakage": (
-        "Looks for features that all but imply the diagnosis and so may record it under another "
-        "name. Such features should be removed."
-    ),
-    "agreement": (
-        "Compares the two estimators. If they differ by more than chance allows, the penalty or "
-        "the assumed shape of the risk moves PURPLE's answer."
-    ),
-    "sensitivity": (
-        "Shows what the ratio would be if an assumption were wrong to a given degree, and how "
-        "wrong it must be for the interval to reach 1. p(y|x) is the chance of having the "
-        "condition given the symptoms."
-    ),
-}
 GLOSSARY = {
     "Relative prevalence (corrected ratio)": (
         "How many times as common the condition is in one group as in another, recorded or not. "

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from relprev.checks.check import CheckResult
+from relprev.checks.registry import CHECKS
 from relprev.display import cell, with_interval
 from relprev.estimates import versus_words
 from relprev.report.content import StudyReport, VariableFindings
@@ -201,16 +202,13 @@ def methods_text(report: StudyReport) -> str:
 
 def references(report: StudyReport) -> list[str]:
     """Works to cite for this run."""
-    kinds = {check.kind for _, check in assumption_checks(report)}
     wanted = ["PURPLE"]
     used = {method_name(name) for found in report.variables for name in found.estimates}
     if "DebiasedPURPLE" in used:
         wanted.append("DebiasedPURPLE")
-    if "unconstrained" in kinds:
-        wanted.append("unconstrained")
-    if kinds & {"agreement", "calibration"}:
-        wanted.append("holm")
-    return [REFERENCES[name] for name in wanted]
+    kinds = {check.kind for _, check in assumption_checks(report)}
+    wanted += [work for kind, check in CHECKS.items() if kind in kinds for work in check.references]
+    return [text for name, text in REFERENCES.items() if name in wanted]
 
 
 def _aim(report: StudyReport) -> str:

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, ClassVar, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, get_args
 
 from pydantic import ConfigDict, Field
 
+from relprev.checks.inputs import MAX_VISITS
+from relprev.checks.registry import CHECKS
 from relprev.cohort.build import ROWS_PER_PART
 from relprev.settings import SETTINGS
 
 Method = Literal["debiased", "purple"]
-CheckName = Literal[
-    "constant_ratio", "calibration", "unconstrained", "overlap", "leakage", "agreement",
-    "sensitivity",
-]  # fmt: skip
+if TYPE_CHECKING:
+    CheckName = str
+else:
+    CheckName = Literal[tuple(CHECKS)]  # so that a study file is checked against the registry
 METHODS: tuple[Method, ...] = get_args(Method)
-CHECKS: tuple[CheckName, ...] = get_args(CheckName)
-
-MAX_CHECK_VISITS = 500_000
 
 
 @dataclass(frozen=True)
@@ -117,11 +116,11 @@ class CheckOptions:
     __pydantic_config__: ClassVar[ConfigDict] = SETTINGS
 
     run: Annotated[tuple[CheckName, ...], Field(description="Checks to make; default all.")] = (
-        CHECKS
+        tuple(CHECKS)
     )
     max_visits: Annotated[
         int, Field(ge=1000, description="Most visits that checks which fit models again use.")
-    ] = MAX_CHECK_VISITS
+    ] = MAX_VISITS
 
 
 @dataclass(frozen=True)

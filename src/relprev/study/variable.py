@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from relprev import checks
-from relprev.arrays import FloatArray, numbered
-from relprev.checks.check import CheckResult, drawing
-from relprev.checks.feature_counts import feature_counts, feature_labels
+from relprev.arrays import FloatArray
+from relprev.checks import CheckResult
+from relprev.checks.feature_counts import feature_counts, feature_labels, patient_counts
+from relprev.checks.inputs import CheckInputs
+from relprev.checks.registry import CHECKS
 from relprev.codes import describe
 from relprev.cohort import AnyCohort, Cohort
 from relprev.cohort.summary import group_totals
@@ -26,15 +25,6 @@ from relprev.study.store import Outcome
 from relprev.study.study import Study
 
 SYMPTOMS_SHOWN = 30
-NEEDS: dict[CheckName, tuple[Method, ...]] = {
-    "constant_ratio": ("debiased",),
-    "calibration": (),
-    "unconstrained": (),
-    "overlap": ("debiased",),
-    "leakage": (),
-    "agreement": ("purple", "debiased"),
-    "sensitivity": ("debiased",),
-}
 
 
 @dataclass(frozen=True)
@@ -126,50 +116,18 @@ class Variable:
                 "visits": visits[top].astype(np.int64),
             }
         )
-        if "clusters" not in self.cohort.fields:
-            return table
-        return table.assign(patients=_patients_with(self.cohort, top))
+        patients = patient_counts(self.cohort, top)
+        return table.assign(patients=patients["patients"]) if patients else table
 
     # -- checks ----------------------------------------------------------------------------
 
     def check(self, name: CheckName) -> Outcome:
         """The results of one check (sensitivity has one for each pair of groups)."""
-        level, seed = self.study.estimate.level, self.study.seed
-        made: dict[CheckName, Callable[[], list[CheckResult]]] = {
-            "constant_ratio": lambda: [checks.check_constant_ratio(self.debiased, level=level)],
-            "calibration": lambda: [
-                self._on_part(checks.check_calibration, level=level, random_state=seed)
-            ],
-            "unconstrained": lambda: [
-                self._on_part(checks.check_unconstrained, level=level, random_state=seed)
-            ],
-            "overlap": lambda: [checks.check_overlap(self.debiased, self.cohort)],
-            "leakage": lambda: [checks.check_leakage(self.cohort, level=level)],
-            "agreement": lambda: [
-                checks.check_agreement(self.purple, self.debiased, self.versus, level=level)
-            ],
-            "sensitivity": lambda: self._sensitivity(level),
-        }
-        return check_outcome(made[name]())
-
-    def _sensitivity(self, level: float) -> list[CheckResult]:
-        """Every group that has an estimate versus the reference."""
-        names = [name for name in self.debiased.moments_.names if name not in self._left_out()]
-        base = self.reference if self.reference in names else next(iter(names), "")
-        return [
-            checks.check_sensitivity(self.debiased, name, base, level=level)
-            for name in names
-            if name != base
-        ]
-
-    def _on_part(self, check: Callable[..., CheckResult], **options: Any) -> CheckResult:
-        """A check on at most so many visits, whole patients drawn at random."""
-        part = sample_patients(self.cohort, self.study.checks.max_visits, self.study.seed)
-        result = check(part, **options)
-        if part.n == self.cohort.n:
-            return result
-        note = f" Made on {part.n:,} of the {self.cohort.n:,} visits, drawn at random."
-        return replace(result, effect=result.effect + note)
+        inputs = CheckInputs(
+            self.cohort, lambda: self.purple, lambda: self.debiased, self.versus, self.reference,
+            self.study.estimate.level, self.study.seed, self.study.checks.max_visits,
+        )  # fmt: skip
+        return check_outcome(CHECKS[name].results(inputs))
 
 
 def with_options(cohort: AnyCohort, inference: InferenceOptions) -> AnyCohort:
@@ -186,65 +144,23 @@ def sampling_words(cohort: AnyCohort) -> str:
     return "repeat visits of patients" if "clusters" in cohort.fields else ""
 
 
-def sample_patients(cohort: AnyCohort, most: int, seed: int) -> Cohort:
-    """About ``most`` visits of patients drawn at random, all of them if there are no more.
-
-    They are in memory, whatever the cohort is.
-    """
-    if cohort.n <= most:
-        return cohort.collected()
-    rng = np.random.default_rng([seed, 3])
-    clusters = cohort.gathered("clusters")
-    if clusters is None:
-        return cohort.take(np.sort(rng.choice(cohort.n, most, replace=False))).collected()
-    patient = numbered(clusters)[1]
-    rank = rng.permutation(int(patient.max()) + 1)
-    visits_up_to = np.cumsum(np.bincount(rank[patient]))
-    return cohort.take(np.flatnonzero(visits_up_to[rank[patient]] <= most)).collected()
-
-
 def check_outcome(results: list[CheckResult]) -> Outcome:
     """Check results as plain values and tables, to be kept."""
-    plain = [item.name for item in fields(CheckResult) if item.name not in ("table", "draw")]
-    return Outcome(
-        {"checks": [{"kind": result.kind} | {name: getattr(result, name) for name in plain}
-                    for result in results]},
-        {f"table{k}": result.table for k, result in enumerate(results)},
-    )  # fmt: skip
+    tables = {f"table{k}": result.table for k, result in enumerate(results)}
+    return Outcome({"checks": [result.plain() for result in results]}, tables)
 
 
 def check_results(outcome: Outcome) -> list[CheckResult]:
     """The check results behind an outcome."""
-    results = []
-    for k, values in enumerate(outcome.values["checks"]):
-        settings: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value
-                    for name, value in values.items() if name != "kind"}  # fmt: skip
-        table = outcome.tables[f"table{k}"]
-        results.append(CheckResult(**settings, table=table, draw=drawing(values["kind"])))
-    return results
+    return [
+        CheckResult.from_plain(plain, outcome.tables[f"table{k}"])
+        for k, plain in enumerate(outcome.values["checks"])
+    ]
 
 
 def _visits_with(cohort: Cohort) -> FloatArray:
     """Visits with each feature."""
     return feature_counts(cohort, np.ones(cohort.n))
-
-
-def _patients_with(cohort: AnyCohort, features: NDArray[np.integer]) -> list[int]:
-    """Patients with each of the features."""
-    parts = cohort.map(_who_has, features)
-    return [len(np.unique(np.concatenate(who))) for who in zip(*parts, strict=True)]
-
-
-def _who_has(cohort: Cohort, features: NDArray[np.integer]) -> list[NDArray[np.integer]]:
-    """Patients of a part with each of the features."""
-    assert cohort.clusters is not None
-    alone = np.zeros(cohort.n_cols)
-    found = []
-    for j in features:
-        alone[j] = 1.0
-        found.append(np.unique(cohort.clusters[cohort.X.matvec(alone) != 0]))
-        alone[j] = 0.0
-    return found
 
 
 def _described(feature: str) -> str:
