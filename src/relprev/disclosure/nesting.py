@@ -46,6 +46,6 @@ def nested_groups(
         alone = ((cross > 0).sum(axis=1) == 1) & (cross[:, 0] == 0)
         found += [
             (one, str(names[one][g]), two, str(names[two][int(cross[g].argmax()) - 1]))
-            for g in np.flatnonzero(alone)
+            for g in np.flatnonzero(alone).tolist()
         ]
     return tuple(found)

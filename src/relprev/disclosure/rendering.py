@@ -85,4 +85,4 @@ def as_message(text: str) -> Message:
     >>> str(as_message("{braces} are kept"))
     '{braces} are kept'
     """
-    return Message(text.replace("{", "{{").replace("}", "}}"))
+    return Message("{text}", text=text)

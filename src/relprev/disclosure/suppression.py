@@ -6,9 +6,9 @@ hidden count x_c he then knows that it lies between
     min x_c  and  max x_c   over   A x = 0,  x_j = v_j where shown,  l <= x <= u where not,
 
 two linear programs. The bounds are those of a reader who knows this method as well: a count that
-is hidden for being small is 1 to the threshold; one that is hidden as cover is not small, and as
-the smallest cell there is was taken for cover, it is at most the smallest that is still shown
-beside it. A count is safe if its range holds `MIN_VALUES` values or more. As long as one is not,
+is hidden for being small is 1 to the threshold; one that is hidden as cover is not small (words on
+few cases may even say that it is more than twice the threshold), and as the smallest cell there is
+was taken for cover, it is at most the smallest that is still shown beside it. A count is safe if its range holds `MIN_VALUES` values or more. As long as one is not,
 the cheapest cell is hidden of those that the programs' dual values name: the shown cells whose
 value moves the bound. A sum of hidden cells that is known and itself small counts as revealed.
 """
@@ -52,9 +52,7 @@ class _Part:
     bounds: dict[Cell, Bounds]
 
 
-def suppressed(
-    known: Mapping[Cell, Known], equations: Sequence[Equation], rule: Rule
-) -> set[Cell]:
+def suppressed(known: Mapping[Cell, Known], equations: Sequence[Equation], rule: Rule) -> set[Cell]:
     """The cells that must not be printed; see `relprev.disclosure.Cells.hidden`."""
     if not rule.hide:
         return set()
@@ -166,7 +164,8 @@ class _Search:
             for other in self.equations[number]
             if not self._unknown(other) and self.known[other].value > 0
         ]  # fmt: skip
-        return min(at.value, 2 * threshold), max(at.value, min(beside, default=math.inf))
+        least = 2 * threshold if at.value > 2 * threshold else min(at.value, threshold + 1)
+        return least, max(at.value, min(beside, default=math.inf))
 
     # -- sums ------------------------------------------------------------------------------
 
@@ -211,7 +210,8 @@ def _program(search: _Search, part: _Part, cell: Cell) -> tuple[float, float, li
     aim: NDArray[np.float64] = np.zeros(len(part.cells))
     aim[column[cell]] = 1.0
     bounds = [part.bounds[other] for other in part.cells]
-    ends, moving = [], {}
+    ends: list[float] = []
+    moving: dict[Cell, bool] = {}
     for sign in (1.0, -1.0):
         found = linprog(sign * aim, A_eq=A.tocsr(), b_eq=b, bounds=bounds, method="highs")
         if not found.success:  # no bound, or one beyond what the solver can hold

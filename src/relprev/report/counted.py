@@ -48,7 +48,10 @@ class VariableCells:
         counts = found.counts.drop_duplicates("group")
         self.counts = counts.set_index(counts["group"].astype(str))
         sums = [str(int(counts[column].sum())) for column in COUNTS]
-        self.totals: dict[str, Cell] = {"n": ("visits", sums[0]), "n_diagnosed": ("diagnosed", *sums)}
+        self.totals: dict[str, Cell] = {
+            "n": ("visits", sums[0]),
+            "n_diagnosed": ("diagnosed", *sums),
+        }
 
     def group(self, column: str, group: str) -> Cell:
         """A count of a group."""
@@ -58,7 +61,9 @@ class VariableCells:
         """The people behind a share of a group's diagnosed."""
         return str(self.position), "share", column, str(group)
 
-    def row(self, kind: str, row: Mapping[Any, Any], columns: Mapping[str, Column]) -> dict[str, Cell]:
+    def row(
+        self, kind: str, row: Mapping[Any, Any], columns: Mapping[str, Column]
+    ) -> dict[str, Cell]:
         """The counts of a table's row, by column."""
         present = [
             name for name, holds in columns.items()
@@ -75,7 +80,7 @@ class VariableCells:
         if "group" in row and not {"fifth"} & set(row):
             group = str(row["group"])
             known = group in self.counts.index and name in self.counts
-            if known and int(self.counts.loc[group, name]) == int(row[name]):
+            if known and self.counts[name][group] == row[name]:
                 return self.group(name, group)
         named = [str(row[key]) for key, holds in columns.items() if holds is Column.NAME]
         return str(self.position), name, *named, kind
@@ -123,7 +128,9 @@ def _groups(cells: Cells, names: VariableCells) -> None:
             for group, n, few in zip(counts.index, counts[column], people, strict=True)
         ]
         cells.sums(names.totals[column], parts)
-    cells.rest(names.totals["n"], [names.totals["n_diagnosed"]], (*names.totals["n_diagnosed"], "un"))
+    cells.rest(
+        names.totals["n"], [names.totals["n_diagnosed"]], (*names.totals["n_diagnosed"], "un")
+    )
     for group, row in counts.iterrows():
         never = row["patients"] - row["patients_diagnosed"] if "patients" in counts else 0
         pair = [names.group(column, str(group)) for column in COUNTS]
@@ -158,9 +165,7 @@ def attrition_levels(frame: pd.DataFrame) -> list[tuple[int, int]]:
 # -- features ------------------------------------------------------------------------------
 
 
-def _features(
-    cells: Cells, names: VariableCells, exclusive: Sequence[Sequence[str]]
-) -> None:
+def _features(cells: Cells, names: VariableCells, exclusive: Sequence[Sequence[str]]) -> None:
     """Counts of features, of those without them, and of what bins leave."""
     known: dict[str, dict[str, Cell]] = {}
     for kind, table, columns in _feature_tables(names.found):

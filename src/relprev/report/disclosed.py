@@ -29,7 +29,7 @@ from relprev.checks.registry import CHECKS
 from relprev.disclosure import Cells, Column, Rule, shown
 from relprev.disclosure.rendering import as_message
 from relprev.estimates import COMPLEMENT
-from relprev.messages import Cell, Message
+from relprev.messages import Cell
 from relprev.report.counted import COUNTS, SYMPTOMS, VariableCells, attrition_levels, study_cells
 from relprev.report.findings import StudyFindings, StudyReport, VariableFindings
 
@@ -126,7 +126,9 @@ class _Variable:
     @property
     def local(self) -> set[Cell]:
         """Hidden cells as messages call them: ("n", group or feature), ("n",) for the total."""
-        named = {(column,) for column, cell in self.names.totals.items() if cell in self.hidden}
+        named: set[Cell] = {
+            (column,) for column, cell in self.names.totals.items() if cell in self.hidden
+        }
         own = str(self.names.position)
         for cell in self.hidden:
             if cell[0] == own:
@@ -154,7 +156,7 @@ class _Variable:
             checks=tuple(self._check(check) for check in found.checks),
             symptoms=self._table("symptoms", found.symptoms, SYMPTOMS),
             left_out=reasons,
-            groups=self._table("", counts, {"group": Column.NAME} | dict.fromkeys(COUNTS, Column.COUNT)),
+            groups=self._table("", counts, ESTIMATES),
         )
 
     # -- estimates and attrition -----------------------------------------------------------
@@ -163,10 +165,11 @@ class _Variable:
         table = frame[[name for name in frame if name in ESTIMATES]].reset_index(drop=True)
         own, against = (self._touched(table[side]) for side in ("group", "versus"))
         totals = any(cell in self.hidden for cell in self.names.totals.values())
+        everyone_else = table["versus"] == COMPLEMENT
         if len(self.names.counts) < 3:  # the complement of a group is the other one
-            against |= (table["versus"] == COMPLEMENT) & bool(self._touched(self.names.counts["group"]).any())
-        where = {name: own | against for name in ("std_error", "p_value")}
-        where |= dict.fromkeys(RATIOS, own | against | ((table["versus"] == COMPLEMENT) & totals))
+            against |= everyone_else & bool(self._touched(self.names.counts["group"]).any())
+        where = dict.fromkeys(("std_error", "p_value"), own | against)
+        where |= dict.fromkeys(RATIOS, own | against | (everyone_else & totals))
         where |= dict.fromkeys(JOINT, self._all_or_none(table))
         for column in COUNTS:
             cell = table["group"].map(lambda group, column=column: self.names.group(column, group))
@@ -188,7 +191,9 @@ class _Variable:
     def _fewest(self, table: pd.DataFrame) -> pd.Series:
         """The smallest count that a row's statistics rest on."""
         diagnosed = self.names.counts["n_diagnosed"]
-        sides = [table[side].astype(str).map(diagnosed) for side in ("group", "versus") if side in table]
+        sides = [
+            table[side].astype(str).map(diagnosed) for side in ("group", "versus") if side in table
+        ]
         return pd.concat(sides, axis=1).min(axis=1)
 
     def _attrition(self) -> pd.DataFrame:
@@ -214,9 +219,7 @@ class _Variable:
         effect = as_message(shown(check.effect, self.rule, self.local, values))
         return replace(check, table=table, effect=effect, interval=(ends[0], ends[1]), **numbers)
 
-    def _table(
-        self, kind: str, table: pd.DataFrame, columns: Mapping[str, Column]
-    ) -> pd.DataFrame:
+    def _table(self, kind: str, table: pd.DataFrame, columns: Mapping[str, Column]) -> pd.DataFrame:
         """A table's declared columns, without what is hidden."""
         table = table[[name for name in table if name in columns]].reset_index(drop=True)
         rows = [self.names.row(kind, row, columns) for row in table.to_dict("records")]
@@ -227,14 +230,15 @@ class _Variable:
         for side in {"group", "versus"} & set(table):
             touched |= self._touched(table[side])
         where: dict[str, pd.Series] = {}
-        for name in table:
-            holds = columns[str(name)]
-            if holds is Column.COUNT:
-                where[name] = pd.Series([row.get(name) in self.hidden for row in rows], dtype=bool)
-                if "feature" in table:
-                    where[name] = here
+        for name in map(str, table):
+            holds = columns[name]
+            if holds is Column.COUNT and "feature" in table:
+                where[name] = here
+            elif holds is Column.COUNT:
+                lost = [name in row and row[name] in self.hidden for row in rows]
+                where[name] = pd.Series(lost, table.index, bool)
             elif holds is Column.SHARE:
-                where[name] = here | self._share_hidden(table, str(name))
+                where[name] = here | self._share_hidden(table, name)
             elif holds is Column.REVEALING:
                 where[name] = self._all_or_none(table) if name in JOINT else touched
         written = self._written(table, where, columns, self._row_counts(table, rows))
@@ -263,7 +267,7 @@ class _Variable:
     ) -> pd.DataFrame:  # fmt: skip
         """The table, hidden values missing, counts rounded if they are to be."""
         out = {}
-        for name in table:
+        for name in map(str, table):
             values = table[name]
             if self.rule.round_to and columns[name] is Column.COUNT:
                 values = _each(values, self.rule.rounded)
