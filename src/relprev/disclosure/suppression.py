@@ -8,7 +8,7 @@ hidden count x_c he then knows that it lies between
 two linear programs. The bounds are those of a reader who knows this method as well: a count that
 is hidden for being small is 1 to the threshold; one that is hidden as cover is not small (words on
 few cases may even say that it is more than twice the threshold), and as the smallest cell there is
-was taken for cover, it is at most the smallest that is still shown beside it. A count is safe if its range holds `MIN_VALUES` values or more. As long as one is not,
+was taken for cover, it is at most the smallest that is still shown in its place. A count is safe if its range holds `MIN_VALUES` values or more. As long as one is not,
 the cheapest cell is hidden of those that the programs' dual values name: the shown cells whose
 value moves the bound. A sum of hidden cells that is known and itself small counts as revealed.
 """
@@ -161,8 +161,9 @@ class _Search:
             return 0.0, math.inf
         beside = [
             self.known[other].value for number in self.places.get(cell, ())
-            for other in self.equations[number]
-            if not self._unknown(other) and self.known[other].value > 0
+            for other, factor in self.equations[number].items()
+            if factor == self.equations[number][cell] and self.known[other].rank == at.rank
+            and not self._unknown(other) and self.known[other].value > 0
         ]  # fmt: skip
         least = 2 * threshold if at.value > 2 * threshold else min(at.value, threshold + 1)
         return least, max(at.value, min(beside, default=math.inf))
