@@ -23,23 +23,18 @@ class Adversary:
     """Equations over named counts, and the range of each."""
 
     def __init__(self, folder: Path, inside, bins) -> None:
-        self.folder, self.number, self.rows, self.bounds = folder, {}, [], {}
+        self.folder, self.number, self.rows = folder, {}, []
         self.estimates = pd.read_csv(folder / "estimates.csv")
         self.variables = list(dict.fromkeys(self.estimates["variable"]))
-        for slug, variable in self._slugs():
-            self._variable(slug, variable, bins)
+        for name in self.variables:
+            self._variable(re.sub(r"[^a-z0-9]+", "-", name.lower()), name, bins)
+        within: dict[tuple[str, str, str], list[str]] = {}
         for variable, group, other, whole in inside:
-            self.parts.setdefault((variable, other, whole), []).append(group)
-        for (variable, other, whole), groups in self.parts.items():
+            within.setdefault((variable, other, whole), []).append(group)
+        for (variable, other, whole), groups in within.items():
             for kind in ("n", "d"):
                 parts = [(variable, kind, group) for group in groups]
                 self._sum((other, kind, whole), [*parts, ("rest", variable, other, kind, whole)])
-
-    parts: dict = {}
-
-    def _slugs(self):
-        self.parts = {}
-        return [(re.sub(r"[^a-z0-9]+", "-", name.lower()), name) for name in self.variables]
 
     # -- knowledge -------------------------------------------------------------------------
 
@@ -97,7 +92,7 @@ class Adversary:
         return None
 
     def _ratios(self, v: str, frame: pd.DataFrame) -> None:
-        """Of recorded rates, linear in diagnosed where visits are known: d (N - n) = r n (D - d)."""
+        """Of recorded rates; where visits are known, d (N - n) = r n (D - d) is linear in d."""
         N = sum(self._value((v, "n", g)) or np.nan for g in set(frame["group"]))
         for row in frame.to_dict("records"):
             n, r = self._value((v, "n", row["group"])), row["observed_ratio"]
@@ -205,8 +200,8 @@ class Adversary:
 
     def texts(self) -> str:
         """Words of all files that people read."""
-        files = [*self.folder.glob("*.txt"), *self.folder.glob("*.json"), *self.folder.rglob("*.html"),
-                 *self.folder.rglob("*.svg"), *self.folder.rglob("*.tex"), *self.folder.glob("*.csv")]  # fmt: skip
+        kinds = ("txt", "json", "html", "svg", "tex", "csv")
+        files = [file for kind in kinds for file in self.folder.rglob(f"*.{kind}")]
         return "\n".join(_words(file.read_text(encoding="utf-8")) for file in files)
 
 

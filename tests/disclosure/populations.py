@@ -222,8 +222,8 @@ def _overlap(table: pd.DataFrame, rng: np.random.Generator) -> CheckResult:
     worst = own.iloc[int(own["mixing"].argmin())]
     effect = Message(
         "Least overlap in {group}: {cases} of {n}, {share} certain", group=worst["group"],
-        cases=Count(round(worst["effective_cases"]), "case"), n=Count(worst["n_diagnosed"], "visit"),
-        share=Number(worst["sure_share"], ".1%"),
+        cases=Count(round(worst["effective_cases"]), "case"),
+        n=Count(worst["n_diagnosed"], "visit"), share=Number(worst["sure_share"], ".1%"),
     )  # fmt: skip
     return CheckResult("overlap", "Overlap", Verdict.NO_CONCERN, effect, own)
 

@@ -10,15 +10,20 @@ from relprev.report import disclosed, write, write_report
 from tests.disclosure.adversary import Adversary
 from tests.disclosure.populations import counts, findings, population
 
-FEWEST = 2.0  # largest less smallest value that must be left for a hidden count
+FEWEST = 4.0  # largest less smallest value that must be left for a hidden count
 
 
 def secrets(at):
-    """Every small count of people that the results could tell, by the adversary's names."""
+    """Every small count that the results could tell, by the adversary's names.
+
+    Of what is counted, few people; of what follows by subtraction, few visits, as nothing in the
+    results says how many people those are of.
+    """
     found = {}
 
     def note(cell, mask):
-        if 1 <= at.people(mask) <= 10:
+        counted = cell[1] in "nd" or (cell[0] == "feature" and cell[2] in "nd")
+        if 1 <= (at.people(mask) if counted else mask.sum()) <= 10:
             found[cell] = int(mask.sum())
 
     for name, label in at.groups.items():
@@ -49,12 +54,12 @@ def fifths(report_findings):
     for variable in report_findings.variables:
         (table,) = (check.table for check in variable.checks if check.kind == "calibration")
         for row in table.to_dict("records"):
-            people = {kind: row.get(column, row[plain]) for kind, column, plain in
-                      (("n", "patients", "n"), ("d", "patients_diagnosed", "n_diagnosed"))}  # fmt: skip
-            for kind, count in people.items():
-                if 1 <= count <= 10:
+            for kind, visits, people in (
+                ("n", "n", "patients"), ("d", "n_diagnosed", "patients_diagnosed")
+            ):  # fmt: skip
+                if 1 <= row.get(people, row[visits]) <= 10:
                     cell = ("fifth", variable.name, kind, row["group"], str(row["fifth"]))
-                    found[cell] = row["n" if kind == "n" else "n_diagnosed"]
+                    found[cell] = row[visits]
     return found
 
 
@@ -76,7 +81,7 @@ def attack(seed, folder):
     assert not thief.order_tells(), f"seed {seed}"
     words = thief.texts()
     for name in at.groups:
-        for group, _, d, _, few in counts(at, name):
+        for group, *_, few in counts(at, name):
             if 1 <= few <= 10:
                 said = re.findall(rf"{group}: ([\w ]*) diagnosed visit", words)
                 assert set(said) <= {"fewer than 11", "a hidden number of"}, f"seed {seed}"

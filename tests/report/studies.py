@@ -13,8 +13,8 @@ from relprev.cohort import Cohort
 from relprev.disclosure import Rule
 from relprev.errors import RelprevWarning
 from relprev.inference import DebiasedPURPLE
-from relprev.model import PURPLE
 from relprev.messages import Message
+from relprev.model import PURPLE
 from relprev.report import StudyFindings, StudyReport, VariableFindings, disclosed
 from relprev.simulate import ed_visits
 

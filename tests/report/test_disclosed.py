@@ -1,12 +1,10 @@
 """No count of 1 to 10 people stands in a report, nor can one be worked out from it."""
 
 import itertools
-import re
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -90,7 +88,7 @@ def test_reference_group_without_a_row_of_its_own_is_covered():
 
 
 def test_effective_cases_are_hidden_in_all_rows_of_all_tables_or_in_none():
-    """A group's informative cases depend on all groups' diagnosed; one table hid them, one did not."""
+    """They depend on all groups' diagnosed, and were hidden in one table but not in another."""
     table = pd.DataFrame({"group": ["a", "b", "c"], "n_diagnosed": [400, 300, 4], "mixing": 0.9,
                           "effective_cases": [90.0, 80.0, 2.5]})  # fmt: skip
     seen = shown(variable(groups=SMALL, checks=[check("overlap", table)]))
@@ -105,9 +103,7 @@ def test_hidden_row_still_says_that_few_cases_inform_it():
     frame = found.estimates["DebiasedPURPLE"].assign(few_cases=True)
     report = study(replace(found, estimates={"x": frame}))
     row = report.variables[0].estimates["x"].to_dict("records")[2]
-    assert sentence(row).endswith(
-        "The recorded ratio is not shown. Few cases inform this."
-    )
+    assert sentence(row).endswith("The recorded ratio is not shown. Few cases inform this.")
     assert sentences.short(row).endswith("recorded not shown; few cases inform this")
 
 
@@ -371,7 +367,9 @@ def test_counts_that_cover_others_are_hidden_in_words_too():
         for cells in ((("n_diagnosed", "b"),), ())
     )
     report = study(variable(groups=SMALL), warnings=said)
-    assert [str(text) for text in report.warnings] == ["b has a hidden number of diagnosed patients"]
+    assert [str(text) for text in report.warnings] == [
+        "b has a hidden number of diagnosed patients"
+    ]
 
 
 # -- rounding ------------------------------------------------------------------------------

@@ -7,8 +7,8 @@ import pytest
 from typer.testing import CliRunner
 
 from relprev.cli import app
-from relprev.estimates import RelativePrevalence
 from relprev.disclosure import Rule
+from relprev.estimates import RelativePrevalence
 from relprev.report import disclosed_estimates, plot_forest, render_text, write_results
 
 
