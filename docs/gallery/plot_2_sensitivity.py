@@ -18,7 +18,7 @@ from relprev.simulate import ed_visits
 visits = ed_visits(60_000, n_codes=100, seed=4)
 fitted = DebiasedPURPLE().fit(visits.cohort)
 result = check_sensitivity(fitted, "Group A", "Group B")
-print(textwrap.fill(result.effect, 80))
+print(textwrap.fill(str(result.effect), 80))
 
 # %%
 # The bands, in the report's style. The grey line is 1, equally common:

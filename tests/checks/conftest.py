@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from relprev import as_cohort
+from relprev import PURPLE, as_cohort
 from relprev.inference import DebiasedPURPLE
 
+ONE = PURPLE(lambdas=[1e-4])
 FAST = {"strengths": (3.0,), "lambdas": 1e-4, "folds": 3}
 
 

@@ -48,7 +48,7 @@ def both(request, tmp_path_factory):
 
 
 def assert_same(one, other):
-    assert one.effect == other.effect
+    assert str(one.effect) == str(other.effect)
     pd.testing.assert_frame_equal(other.table, one.table, rtol=SAME, atol=1e-12, check_dtype=False)
     assert other.verdict == one.verdict
     np.testing.assert_allclose(

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from relprev.checks import check_sensitivity
-from relprev.checks.sensitivity import _tipping, with_false_positives
+from relprev.checks import Verdict, check_sensitivity
+from relprev.checks.sensitivity import FRAGILE, tipping_factor, with_false_positives
 from relprev.errors import InvalidInputError
 from relprev.inference import DebiasedPURPLE
 from tests.checks.conftest import FAST, make_cohort
@@ -45,26 +45,45 @@ def test_no_false_positives_change_nothing(steady):
     assert estimate(with_false_positives(fitted, {})) == pytest.approx(estimate(fitted.moments_))
 
 
-def test_tipping_point_takes_the_interval_to_one():
-    cohort, _ = make_cohort(n=40_000)
+@pytest.mark.parametrize("rates", [(0.3, 0.6), (0.6, 0.3)])
+def test_tipping_point_takes_the_interval_to_one(rates):
+    cohort, _ = make_cohort(n=40_000, rates=rates, shift=0.3)
     fitted = DebiasedPURPLE(**FAST).fit(cohort)
     found = check_sensitivity(fitted, "a", "b")
+    assert "The interval reaches 1" in str(found.effect)
     at_tip = check_sensitivity(fitted, "a", "b", alpha=(found.statistic,)).table
     row = at_tip[at_tip["assumption"] == "p(y|x) differs by alpha"].iloc[0]
-    if found.statistic != 1.0:
-        nearest = min(abs(np.log(row["ci_low"])), abs(np.log(row["ci_high"])))
-        assert nearest == pytest.approx(0, abs=1e-9)
-    else:
-        assert "already includes 1" in found.effect
+    nearest = min(abs(np.log(row["ci_low"])), abs(np.log(row["ci_high"])))
+    assert nearest == pytest.approx(0, abs=1e-9)
+
+
+def test_an_interval_around_one_has_nothing_to_tip():
+    fitted = DebiasedPURPLE(**FAST).fit(make_cohort(n=3000, shift=-0.03)[0])
+    found = check_sensitivity(fitted, "a", "b")
+    assert found.table["ci_low"][0] < 1 < found.table["ci_high"][0]
+    assert found.statistic == 1.0
+    assert found.verdict is Verdict.NO_CONCERN
+    assert "already includes 1" in str(found.effect)
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "robust"),
-    [(1.1, 1.4, False), (1.5, 2.0, True), (0.5, 0.7, True), (0.7, 0.9, False), (0.9, 1.3, True)],
-)
-def test_a_difference_that_a_small_violation_explains_is_fragile(low, high, robust):
-    base = {"estimate": np.sqrt(low * high), "ci_low": low, "ci_high": high}
-    assert _tipping(base)["robust"] == robust
+    ("low", "high", "alpha"),
+    [(1.1, 1.4, 1 / 1.1), (1.5, 2.0, 1 / 1.5), (0.5, 0.7, 1 / 0.7), (0.7, 0.9, 1 / 0.9),
+     (0.9, 1.3, 1.0)],
+)  # fmt: skip
+def test_tipping_factor_is_the_inverse_of_the_nearer_end(low, high, alpha):
+    assert tipping_factor(np.sqrt(low * high), low, high) == pytest.approx(alpha)
+
+
+def test_a_difference_that_a_small_violation_explains_is_of_concern(steady):
+    fragile = check_sensitivity(steady[2], "a", "b")
+    assert 1 / FRAGILE < fragile.statistic < 1
+    assert fragile.verdict is Verdict.CONCERN
+    large = DebiasedPURPLE(**FAST).fit(make_cohort(shift=0.3)[0])
+    for group, versus in (("a", "b"), ("b", "a")):
+        firm = check_sensitivity(large, group, versus)
+        assert max(firm.statistic, 1 / firm.statistic) > FRAGILE
+        assert firm.verdict is Verdict.NO_CONCERN
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ and what computes something names the module that opens with its formula.
 
 import inspect
 import re
+from enum import Enum
 from importlib import import_module
 from pathlib import Path
 
@@ -29,7 +30,7 @@ FAULTS = {
 }  # fmt: skip
 NUMERIC = ("baselines", "checks", "inference", "model", "simulate")  # and what `relprev` takes
 WITHOUT_FORMULA = {"relprev.Cohort", "relprev.Study", "relprev.as_cohort",
-                   "relprev.checks.CheckResult"}  # fmt: skip
+                   "relprev.checks.CheckResult", "relprev.checks.Verdict"}  # fmt: skip
 FORMULAS = (Path(__file__).resolve().parents[2] / "docs" / "formulas.md").read_text()
 METHODS = [
     (f"{path}.{name}", kind, value)
@@ -51,8 +52,8 @@ def validated(path: str) -> list[str]:
 @pytest.mark.parametrize("path", PUBLIC)
 def test_classes_and_functions_are_documented(path):
     value = PUBLIC[path]
-    if inspect.isclass(value) and issubclass(value, Exception):
-        assert value.__doc__  # their constructors take a message and nothing else
+    if inspect.isclass(value) and issubclass(value, Exception | Enum):
+        assert value.__doc__  # their constructors take a message, or are Python's own
     else:
         assert not validated(path)
     assert any(sections(value)["Examples"]), f"{path} has no example"

@@ -9,15 +9,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from relprev.checks.registry import CHECKS
 from relprev.codes import CodeSet
 from relprev.cohort import CohortSpec
 from relprev.cohort.spec import GroupVariable, Include
 from relprev.errors import InvalidInputError, TooFewCasesError
+from relprev.messages import Message
 from relprev.simulate import ed_visits
 from relprev.study import CheckOptions, EstimateOptions, InferenceOptions, SourceOptions, Study
 from relprev.study import run as run_module
-from relprev.study.options import CHECKS
-from relprev.study.variable import Variable, sample_patients
+from relprev.study.variable import Variable
 from tests.study.conftest import csv_files, write_tables
 
 FILES = {
@@ -225,12 +226,10 @@ def test_checks_without_their_methods_are_named_not_dropped():
 
 
 def test_a_check_the_data_are_too_thin_for_is_named_and_the_study_goes_on(monkeypatch):
-    from relprev import checks
+    def thin(inputs):
+        raise TooFewCasesError(Message("every split needs a diagnosed patient"))
 
-    def thin(*args, **options):
-        raise TooFewCasesError("every split needs a diagnosed patient")
-
-    monkeypatch.setattr(checks, "check_calibration", thin)
+    monkeypatch.setitem(CHECKS, "calibration", replace(CHECKS["calibration"], run=thin))
     result = simulated(checks=CheckOptions(run=("calibration", "leakage"))).run(verbose=False)
     assert [check.kind for check in result.report.variables[0].checks] == ["leakage"]
     words = "group: the check calibration could not be made: every split needs"
@@ -323,15 +322,10 @@ def test_survey_designs_and_patients_are_used_unless_turned_off():
     assert len(set(errors)) == 3
 
 
-def test_checks_on_a_sample_take_whole_patients(visits):
-    part = sample_patients(visits.cohort, 5_000, 0)
-    assert 4_500 < part.n <= 5_000
-    inside = np.isin(visits.cohort.clusters, part.clusters)
-    assert int(inside.sum()) == part.n
-    assert sample_patients(visits.cohort, 20_000, 0) is visits.cohort
+def test_checks_that_fit_again_are_made_on_a_sample():
     study = simulated(checks=CheckOptions(run=("calibration",), max_visits=4_000))
     check = study.run(verbose=False).report.variables[0].checks[0]
-    assert "of the 8,000 visits, drawn at random" in check.effect
+    assert re.search(r"a random sample of [34],\d{3} visits out of 8,000 visits", str(check.effect))
 
 
 def test_patients_with_a_symptom_are_counted_once(visits):

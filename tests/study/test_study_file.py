@@ -7,10 +7,10 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from relprev.checks.registry import CHECKS
 from relprev.errors import InvalidInputError
 from relprev.settings import line_of
 from relprev.study import Study, study_schema
-from relprev.study.options import CHECKS
 from relprev.study.source import READERS
 from relprev.study.template import study_template
 from tests.study.conftest import TABLES
@@ -24,7 +24,7 @@ def test_every_source_has_an_example_that_init_writes_and_the_schema_accepts(kin
     assert text == study_template(kind)
     study = Study.from_toml(EXAMPLES / f"{kind}.toml")
     assert study.source.kind == kind
-    assert study.checks.run == CHECKS
+    assert study.checks.run == tuple(CHECKS)
     jsonschema.validate(tomllib.loads(text), study_schema())
 
 

@@ -10,23 +10,17 @@ P-values are adjusted by Holm's steps; a ratio and its inverse count as one.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pandas as pd
 from scipy import stats
 
-from relprev.checks.check import Check, CheckResult, Verdict
-from relprev.checks.inputs import CheckInputs
+from relprev.checks.check import Axes, Check, CheckResult, Verdict
 from relprev.disclosure.columns import Column
 from relprev.estimates import COMPLEMENT, versus_words
 from relprev.inference import DebiasedPURPLE
 from relprev.inference.intervals import holm
 from relprev.messages import Message, Number
 from relprev.model import PURPLE
-
-if TYPE_CHECKING:  # drawing alone loads matplotlib
-    from matplotlib.axes import Axes
 
 KEYS = ["group", "versus"]
 
@@ -73,12 +67,16 @@ def check_agreement(
     z = np.log(table["ratio"]) / table["std_error"]
     p = 2 * stats.t.sf(np.abs(z), table["degrees_of_freedom"])
     known = np.isfinite(p)
-    place = table["place"].to_numpy()[known]
+    place = table.pop("place").to_numpy()[known]
     adjusted = np.full(len(p), np.nan)
-    adjusted[known] = holm(p[known], inferred.correlation[np.ix_(place, place)])
-    table = table.assign(z=z, p_value=adjusted)
+    if known.any():
+        adjusted[known] = holm(p[known], inferred.correlation[np.ix_(place, place)])
+    table = table.drop(columns="degrees_of_freedom").assign(z=z, p_value=adjusted)
+    if not known.any():
+        nothing = Message("There is nothing to compare: no contrast has an estimate by both.")
+        return CHECK.result(Verdict.CANNOT_TELL, nothing, table)
     worst = table.loc[np.abs(z.where(known, 0.0)).idxmax()]
-    smallest = float(np.nanmin(adjusted)) if known.any() else float("nan")
+    smallest = float(np.nanmin(adjusted))
     effect = Message(
         "Furthest apart for {group} versus {versus}: PURPLE {purple}, debiased {debiased} "
         "({low} to {high}).",
@@ -86,18 +84,8 @@ def check_agreement(
         purple=Number(worst["purple"], ".2f"), debiased=Number(worst["debiased"], ".2f"),
         low=Number(worst["ci_low"], ".2f"), high=Number(worst["ci_high"], ".2f"),
     )  # fmt: skip
-    return CHECK.result(
-        Verdict.of_test(smallest, level),
-        effect,
-        table.drop(columns=["degrees_of_freedom", "place"]),
-        statistic=float(worst["z"]),
-        p_value=smallest,
-    )
-
-
-def _run(inputs: CheckInputs) -> list[CheckResult]:
-    purple, debiased = inputs.purple, inputs.debiased
-    return [check_agreement(purple, debiased, inputs.versus, level=inputs.level)]
+    verdict = Verdict.of_test(smallest, level)
+    return CHECK.result(verdict, effect, table, statistic=float(worst["z"]), p_value=smallest)
 
 
 def _draw(ax: Axes, table: pd.DataFrame) -> None:
@@ -120,7 +108,9 @@ CHECK = Check(
         "Compares the two estimators. If they differ by more than chance allows, the penalty or "
         "the assumed shape of the risk moves PURPLE's answer."
     ),
-    run=_run,
+    run=lambda given: [
+        check_agreement(given.purple, given.debiased, given.versus, level=given.level)
+    ],
     needs=("purple", "debiased"),
     table=dict.fromkeys(KEYS, Column.NAME)
     | dict.fromkeys(["purple", "debiased", "ratio", "ci_low", "ci_high"], Column.FREE)

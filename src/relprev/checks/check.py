@@ -18,8 +18,10 @@ from relprev.checks.inputs import CheckInputs, sample_patients
 from relprev.disclosure.columns import Column
 from relprev.messages import Count, Message, joined
 
-if TYPE_CHECKING:  # drawing alone loads matplotlib
-    from matplotlib.axes import Axes
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes as Axes
+else:
+    Axes = Any  # drawing alone loads matplotlib
 
 NAN = float("nan")
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -20,9 +20,8 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from relprev.arrays import FloatArray, group_sums
-from relprev.checks.check import Check, CheckResult, Verdict
+from relprev.checks.check import Axes, Check, CheckResult, Verdict
 from relprev.checks.drift import DriftTest, Functions, as_given, drift_test
-from relprev.checks.inputs import CheckInputs
 from relprev.checks.quantiles import weighted_quantiles
 from relprev.disclosure.columns import Column
 from relprev.errors import InvalidInputError
@@ -30,9 +29,6 @@ from relprev.inference import DebiasedPURPLE
 from relprev.inference.score import ScoreData
 from relprev.messages import Message, Number
 from relprev.partitions import total
-
-if TYPE_CHECKING:  # drawing alone loads matplotlib
-    from matplotlib.axes import Axes
 
 RISK_RANGE = (0.05, 0.95)  # quantiles of the cases' risk between which a drift is quoted
 N_QUANTILES = 5
@@ -204,10 +200,6 @@ def _effect(row: pd.Series, trend: bool) -> Message:
     )  # fmt: skip
 
 
-def _run(inputs: CheckInputs) -> list[CheckResult]:
-    return [check_constant_ratio(inputs.debiased, level=inputs.level)]
-
-
 def _draw(ax: Axes, table: pd.DataFrame) -> None:
     position = np.arange(len(table))[::-1]
     below, above = table["drift"] - table["ci_low"], table["ci_high"] - table["drift"]
@@ -225,7 +217,7 @@ CHECK = Check(
         "Asks whether the ratio of two groups' diagnosis rates is the same for cases of low and of "
         "high risk, as the method assumes. A factor of 1 means no change."
     ),
-    run=_run,
+    run=lambda given: [check_constant_ratio(given.debiased, level=given.level)],
     needs=("debiased",),
     table=dict.fromkeys(["where", "group", "versus"], Column.NAME)
     | dict.fromkeys(["drift", "ci_low", "ci_high"], Column.FREE),

@@ -73,20 +73,10 @@ def drift_test(
 ) -> DriftTest:
     """The test for functions ``phi`` of shape (n, q); see the module's docstring."""
     functions = phi if isinstance(phi, Functions) else Functions(as_given, phi)
-    free, each = data.free, functions.of_parts(data.sizes)
-    U, J, J_k, J_kl = total(data.map(_slopes, functions.compute, theta, each=each))
-    K, q = len(free), len(J_k)
-    inner = np.ix_(free, free)
-    J = J[inner]
-    J_k = J_k[:, free][:, :, free]
-    J_kl = J_kl[:, :, free][..., free].transpose(0, 2, 1, 3).reshape(q * K, q * K)
-    J_l, J_k = np.hstack(list(J_k)), J_k.reshape(q * K, K)
-    H = J_kl - J_k @ np.linalg.solve(J, J_l)
-    P = J_k @ np.linalg.inv(J)
-    T = U[1:, free].ravel() - P @ U[0, free]
+    each = functions.of_parts(data.sizes)
+    T, P, H = _projection(data, functions.compute, theta, each)
     V = design.covariance_in_parts(data, _projected, functions.compute, theta, P, each=each)
-    df = design.degrees_of_freedom
-    count = q * K
+    df, count = design.degrees_of_freedom, len(T)
     if count >= df:
         raise InvalidInputError(
             Message(
@@ -116,6 +106,21 @@ def drift_test(
         p_value=float(stats.f.sf(statistic, count, spare)),
         degrees_of_freedom=spare,
     )
+
+
+def _projection(
+    data: AnyScores, compute: Callable[..., FloatArray], theta: FloatArray, each: Sequence[Any]
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """T, (q (K - 1),); J_k J^{-1}, (q (K - 1), K - 1); and H."""
+    free = data.free
+    U, J, J_k, J_kl = total(data.map(_slopes, compute, theta, each=each))
+    K, q = len(free), len(J_k)
+    J = J[np.ix_(free, free)]
+    J_k = J_k[:, free][:, :, free]
+    J_kl = J_kl[:, :, free][..., free].transpose(0, 2, 1, 3).reshape(q * K, q * K)
+    J_l, J_k = np.hstack(list(J_k)), J_k.reshape(q * K, K)
+    P = J_k @ np.linalg.inv(J)
+    return U[1:, free].ravel() - P @ U[0, free], P, J_kl - J_k @ np.linalg.solve(J, J_l)
 
 
 def as_given(data: ScoreData, phi: FloatArray) -> FloatArray:

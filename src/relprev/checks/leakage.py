@@ -9,24 +9,18 @@ that often when a condition is underreported.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pandas as pd
 from scipy import stats
 
 from relprev.arrays import FloatArray
-from relprev.checks.check import Check, CheckResult, Verdict
+from relprev.checks.check import Axes, Check, CheckResult, Verdict
 from relprev.checks.feature_counts import feature_counts, feature_labels, patient_counts
-from relprev.checks.inputs import CheckInputs
 from relprev.cohort import AnyCohort, Cohort
 from relprev.disclosure.columns import Column
 from relprev.errors import InvalidInputError
 from relprev.messages import Message, Number
 from relprev.partitions import total
-
-if TYPE_CHECKING:  # drawing alone loads matplotlib
-    from matplotlib.axes import Axes
 
 SHOWN = 20
 NAMED = 5  # features in a sentence
@@ -127,10 +121,6 @@ def _found(table: pd.DataFrame, threshold: float) -> tuple[Verdict, Message]:
     )  # fmt: skip
 
 
-def _run(inputs: CheckInputs) -> list[CheckResult]:
-    return [check_leakage(inputs.cohort, level=inputs.level)]
-
-
 def _draw(ax: Axes, table: pd.DataFrame) -> None:
     shown = table[table["predictive_value"].notna()].head(SHOWN).iloc[::-1]
     if shown.empty:
@@ -150,7 +140,7 @@ CHECK = Check(
         "Looks for features that all but imply the diagnosis and so may record it under another "
         "name. Such features should be removed."
     ),
-    run=_run,
+    run=lambda given: [check_leakage(given.cohort, level=given.level)],
     table={"feature": Column.NAME, "suspicious": Column.FREE}
     | dict.fromkeys(["n", "n_diagnosed", "patients", "patients_diagnosed"], Column.COUNT)
     | dict.fromkeys(["predictive_value", "reach"], Column.SHARE)

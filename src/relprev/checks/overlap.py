@@ -11,16 +11,14 @@ divided by what it would be if x said nothing about the group it is the mixing, 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from relprev.arrays import FloatArray, group_counts
-from relprev.checks.check import Check, CheckResult, Verdict
+from relprev.checks.check import Axes, Check, CheckResult, Verdict
 from relprev.checks.feature_counts import feature_counts
-from relprev.checks.inputs import CheckInputs
 from relprev.cohort import AnyCohort, Cohort
 from relprev.disclosure.columns import Column
 from relprev.inference import DebiasedPURPLE
@@ -28,9 +26,6 @@ from relprev.inference.intervals import FEW_CASES
 from relprev.inference.score import ScoreData, tilted_propensity
 from relprev.messages import Count, Message, Number
 from relprev.partitions import total
-
-if TYPE_CHECKING:  # drawing alone loads matplotlib
-    from matplotlib.axes import Axes
 
 CARRIERS = "diagnosed_with_exclusive_codes"  # share of a group's diagnosed
 LITTLE_MIXING = 0.2
@@ -146,10 +141,6 @@ def _carriers(cohort: Cohort, numbers: list[int], alone: NDArray[np.bool_]) -> N
     return np.array(counts)
 
 
-def _run(inputs: CheckInputs) -> list[CheckResult]:
-    return [check_overlap(inputs.debiased, inputs.cohort)]
-
-
 def _draw(ax: Axes, table: pd.DataFrame) -> None:
     ax.barh(table["group"], table["mixing"], color="C0")
     ax.invert_yaxis()  # in the table's order
@@ -165,7 +156,7 @@ CHECK = Check(
         "Asks whether the groups share symptoms, so that their diagnosed patients can be compared. "
         "Mixing is 1 if symptoms say nothing about the group and 0 if they give it away."
     ),
-    run=_run,
+    run=lambda given: [check_overlap(given.debiased, given.cohort)],
     needs=("debiased",),
     table={
         "group": Column.NAME, "n_diagnosed": Column.COUNT, "effective_cases": Column.REVEALING,

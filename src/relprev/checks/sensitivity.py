@@ -17,13 +17,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from relprev.arrays import FloatArray
-from relprev.checks.check import Check, CheckResult, Verdict
+from relprev.checks.check import Axes, Check, CheckResult, Verdict
 from relprev.checks.inputs import CheckInputs
 from relprev.disclosure.columns import Column
 from relprev.errors import InvalidInputError
@@ -32,9 +32,6 @@ from relprev.inference.intervals import infer
 from relprev.inference.moments import GroupMoments, group_moments
 from relprev.inference.score import ScoreData, solve_score
 from relprev.messages import Message, Number
-
-if TYPE_CHECKING:  # drawing alone loads matplotlib
-    from matplotlib.axes import Axes
 
 FRAGILE = 1.25  # a difference that a violation by this factor explains is of concern
 Interval = tuple[float, float, float]  # estimate, low, high

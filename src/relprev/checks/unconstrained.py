@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -25,7 +25,7 @@ from scipy.special import expit
 from sklearn.base import clone
 
 from relprev.arrays import FloatArray
-from relprev.checks.check import Check, CheckResult, Verdict
+from relprev.checks.check import Axes, Check, CheckResult, Verdict
 from relprev.checks.held_out import (
     N_SPLITS,
     HeldOut,
@@ -35,7 +35,6 @@ from relprev.checks.held_out import (
     predicted,
     rotations,
 )
-from relprev.checks.inputs import CheckInputs
 from relprev.cohort import AnyCohort, Cohort
 from relprev.cohort.origin import about, origin_of
 from relprev.cohort.summary import row_weights
@@ -48,9 +47,6 @@ from relprev.model.quadratic import Penalty
 from relprev.model.ranking import Ranking, ranking
 from relprev.model.solver import solve
 from relprev.partitions import total
-
-if TYPE_CHECKING:  # drawing alone loads matplotlib
-    from matplotlib.axes import Axes
 
 SCORES = {"AUC": attrgetter("auc"), "AUPRC": attrgetter("average_precision")}
 
@@ -112,19 +108,23 @@ def check_unconstrained(
     }
     low, middle, high = intervals["AUC"]
     better = any(interval[0] > 0 for interval in intervals.values())
+    verdict = Verdict.CONCERN if better else Verdict.NO_CONCERN
+    effect = _effect(table, low, middle, high)
+    return CHECK.result(verdict, effect, table, statistic=middle, interval=(low, high))
+
+
+def _effect(table: pd.DataFrame, low: float, middle: float, high: float) -> Message:
     scores = [
         Number(float(table.loc[table["metric"] == metric, model].mean()), ".3f")
         for metric in SCORES
         for model in ("constrained", "unconstrained")
     ]
-    effect = Message(
+    return Message(
         "AUC {auc} with shared p(y|x), {auc_own} without: difference {middle} ({low} to {high}). "
         "AUPRC {auprc} and {auprc_own}.",
         middle=Number(middle, "+.3f"), low=Number(low, "+.3f"), high=Number(high, "+.3f"),
         **dict(zip(("auc", "auc_own", "auprc", "auprc_own"), scores, strict=True)),
     )  # fmt: skip
-    verdict = Verdict.CONCERN if better else Verdict.NO_CONCERN
-    return CHECK.result(verdict, effect, table, statistic=middle, interval=(low, high))
 
 
 def _interval(difference: FloatArray, level: float) -> tuple[float, float, float]:
@@ -203,10 +203,6 @@ def _log_likelihood(cohort: Cohort, model: Predict) -> tuple[float, float]:
     return float(weight @ gained), float(weight.sum())
 
 
-def _run(inputs: CheckInputs) -> list[CheckResult]:
-    return [check_unconstrained(inputs.cohort, level=inputs.level, random_state=inputs.seed)]
-
-
 def _draw(ax: Axes, table: pd.DataFrame) -> None:
     names: list[Any] = list(table["metric"].unique())
     for place, metric in enumerate(names):
@@ -224,7 +220,9 @@ CHECK = Check(
         "Asks whether a model that gives every group its own meaning of symptoms predicts held-out "
         "diagnoses better. If it does, the same symptoms do not mean the same risk in every group."
     ),
-    run=_run,
+    run=lambda given: [
+        check_unconstrained(given.cohort, level=given.level, random_state=given.seed)
+    ],
     table=dict.fromkeys(["metric", "split"], Column.NAME)
     | dict.fromkeys(["constrained", "unconstrained", "difference"], Column.FREE),
     columns=("metric", "split", "constrained", "unconstrained", "difference"),

@@ -5,12 +5,14 @@ hidden count x_c he then knows that it lies between
 
     min x_c  and  max x_c   over   A x = 0,  x_j = v_j where shown,  l <= x <= u where not,
 
-two linear programs. The bounds are those of a reader who knows this method as well: a count that
-is hidden for being small is 1 to the threshold; one that is hidden as cover is not small (words on
-few cases may even say that it is more than twice the threshold), and as the smallest cell there is
-was taken for cover, it is at most the smallest that is still shown in its place. A count is safe if its range holds `MIN_VALUES` values or more. As long as one is not,
-the cheapest cell is hidden of those that the programs' dual values name: the shown cells whose
-value moves the bound. A sum of hidden cells that is known and itself small counts as revealed.
+two linear programs. The bounds are those of a reader who knows this method as well. A count that
+is hidden for being small is 1 to the threshold. One that is hidden as cover is not small (words
+on few cases may even say that it is more than twice the threshold), and as the smallest cell there
+is was taken for cover, it is at most the smallest that is still shown in its place.
+
+A count is safe if its range holds `MIN_VALUES` values or more. As long as one is not, the cheapest
+cell is hidden of those that the programs' dual values name: the shown cells whose value moves the
+bound. A sum of hidden cells that is known and itself small counts as revealed.
 """
 
 from __future__ import annotations

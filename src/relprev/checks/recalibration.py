@@ -1,0 +1,126 @@
+"""Slope and intercept of recorded on predicted diagnoses, within every group.
+
+On the held-out rows of group g, logit p(s=1) = a_g + b_g logit p by maximum likelihood, with
+the influence functions' covariance under the sampling design; the tests are Wald's. What
+they mean: `relprev.checks.calibration`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy import stats
+from scipy.special import expit
+
+from relprev.arrays import FloatArray, group_counts, group_sums
+from relprev.checks.check import NAN
+from relprev.checks.fifths import logit, logit_range
+from relprev.checks.held_out import HeldOut, Rows
+from relprev.cohort import AnyCohort
+from relprev.inference.intervals import holm
+from relprev.inference.sampling import SamplingDesign
+from relprev.partitions import total
+
+ROUNDOFF = 1e-14  # relative change of a loss that cannot be told from none
+FLAT = 1e-9  # range of logit p within a split, below which a model says the same of all rows
+
+
+def recalibration(rows: Rows, cohort: AnyCohort) -> tuple[pd.DataFrame, float, float]:
+    """Slope, intercept and test of every group; statistic and p-value of slopes' differences."""
+    design = SamplingDesign.from_cohort(cohort, "adjust")
+    count, diagnosed, weight = total(rows.map(_group_totals, cohort.n_groups))
+    low, high = logit_range(rows, cohort.n_groups)
+    varies = (high - low).max(axis=1) > FLAT
+    able = np.flatnonzero((diagnosed > 0) & (diagnosed < count) & varies)
+    head = pd.DataFrame({"group": cohort.group_names})
+    columns = ["intercept", "slope", "statistic", "p_value"]
+    df = design.degrees_of_freedom
+    if df < 1 or not len(able):
+        return head.assign(**dict.fromkeys(columns, NAN)), NAN, NAN
+    fits = [(k, weight[k], *_logistic(rows, k, weight[k])) for k in able.tolist()]
+    beta = np.array([fit[2] for fit in fits])
+    V = design.covariance_in_parts(rows, _influences, fits)
+    own = [slice(2 * k, 2 * k + 2) for k in range(len(able))]
+    ideal = np.array([0.0, 1.0])
+    found = [_wald(b - ideal, V[part, part], df) for b, part in zip(beta, own, strict=True)]
+    tests = pd.DataFrame(np.column_stack([beta, found]), able, columns)
+    tests["p_value"] = holm(tests["p_value"].to_numpy())  # all of them are known, or none
+    apart = np.eye(len(able))[1:] - np.eye(len(able))[:1]
+    between = _wald(apart @ beta[:, 1], apart @ V[1::2, 1::2] @ apart.T, df)
+    return head.join(tests), *between
+
+
+def _wald(away: FloatArray, V: FloatArray, df: int) -> tuple[float, float]:
+    """F statistic of a vector with mean zero under the hypothesis, and its p-value.
+
+    Both are NaN where there is nothing to compare or too few degrees of freedom.
+    """
+    q = len(away)
+    if q == 0 or df < q:
+        return NAN, NAN
+    statistic = float(away @ np.linalg.solve(V, away)) * (df - q + 1) / (q * df)
+    return statistic, float(stats.f.sf(statistic, q, df - q + 1))
+
+
+def _group_totals(rows: HeldOut, K: int) -> tuple[NDArray[Any], ...]:
+    """By group: rows, diagnosed rows, weight."""
+    hit = rows.s == 1
+    return group_counts(rows.g, K), group_counts(rows.g[hit], K), group_sums(rows.g, rows.weight, K)
+
+
+def _logistic(rows: Rows, group: int, weight: float) -> tuple[FloatArray, FloatArray]:
+    """Coefficients and curvature of one group, by Newton's method with halved steps."""
+
+    def at(beta: FloatArray) -> tuple[Any, ...]:
+        return total(rows.map(_logistic_sums, group, weight, beta))
+
+    beta = np.array([0.0, 1.0])
+    loss, slope, H = at(beta)
+    for _ in range(100):
+        step = np.linalg.solve(H, slope)
+        tried = at(beta + step)
+        while tried[0] > (1 + ROUNDOFF) * loss and np.abs(step).max() > 1e-10:
+            step = step / 2
+            tried = at(beta + step)
+        beta = beta + step
+        loss, slope, H = tried
+        if np.abs(step).max() < 1e-10:
+            break
+    return beta, H
+
+
+def _own(
+    rows: HeldOut, group: int, weight: float
+) -> tuple[NDArray[np.int64], FloatArray, FloatArray, FloatArray]:
+    """The group's rows: positions, (1, logit p), s and weights that sum to one over all parts."""
+    own = np.flatnonzero(rows.g == group)
+    A = np.column_stack([np.ones(len(own)), logit(rows.p[own])])
+    return own, A, rows.s[own].astype(float), rows.weight[own] / weight
+
+
+def _logistic_sums(
+    rows: HeldOut, group: int, weight: float, beta: FloatArray
+) -> tuple[float, FloatArray, FloatArray]:
+    """Loss, minus its gradient, and curvature."""
+    _, A, s, omega = _own(rows, group, weight)
+    z = A @ beta
+    q = expit(z)
+    loss = float(omega @ (np.logaddexp(0.0, z) - s * z))
+    return loss, A.T @ (omega * (s - q)), (A.T * (omega * q * (1 - q))) @ A
+
+
+def _influences(
+    rows: HeldOut, fits: list[tuple[int, float, FloatArray, FloatArray]]
+) -> Iterator[FloatArray]:
+    """omega times the influence functions of all groups' intercepts and slopes."""
+    for group, weight, beta, H in fits:
+        own, A, s, omega = _own(rows, group, weight)
+        residual = omega * (s - expit(A @ beta))
+        for values in np.linalg.solve(H, (A * residual[:, None]).T):
+            column = np.zeros(len(rows.p))
+            column[own] = values
+            yield column

@@ -1,0 +1,44 @@
+"""What checks are given."""
+
+import numpy as np
+import pytest
+
+from relprev.checks.inputs import CheckInputs, sample_patients
+from relprev.simulate import ed_visits
+
+
+@pytest.fixture(scope="module")
+def visits():
+    return ed_visits(20_000, n_codes=50, seed=0).cohort
+
+
+def test_estimators_are_fitted_once_and_only_if_asked_for(visits):
+    fits = []
+
+    def fit():
+        fits.append("purple")
+        return "fitted"
+
+    inputs = CheckInputs(visits, fit, pytest.fail)
+    assert not fits
+    assert (inputs.purple, inputs.purple) == ("fitted", "fitted")
+    assert fits == ["purple"]
+
+
+def test_sample_holds_whole_patients_and_the_seed_decides_which(visits):
+    sample = sample_patients(visits, 5_000, 0)
+    assert 4_000 < sample.n <= 5_000
+    drawn = set(sample.clusters)
+    assert np.isin(visits.clusters, list(drawn)).sum() == sample.n
+    assert drawn == set(sample_patients(visits, 5_000, 0).clusters)
+    assert drawn != set(sample_patients(visits, 5_000, 1).clusters)
+
+
+def test_sample_of_visits_where_patients_are_not_known(visits):
+    assert sample_patients(visits.without("clusters"), 5_000, 0).n == 5_000
+
+
+def test_few_visits_are_all_taken(visits):
+    sample = sample_patients(visits, 20_000, 0)
+    np.testing.assert_array_equal(sample.clusters, visits.clusters)
+    np.testing.assert_array_equal(sample.diagnosed, visits.diagnosed)
