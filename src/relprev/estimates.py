@@ -14,7 +14,8 @@ share of its (estimated) cases that are diagnosed.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -65,7 +66,7 @@ class GroupSummary:
 
 @dataclass(frozen=True)
 class RelativePrevalence:
-    """Relative prevalences, one row a contrast.
+    """Relative prevalences, one row per contrast.
 
     Parameters
     ----------
@@ -102,7 +103,7 @@ class RelativePrevalence:
         return f"<{type(self).__name__} by {self.method}>\n{table}"
 
     def to_frame(self) -> pd.DataFrame:
-        """Table with one row a contrast; NaN where a value is not available.
+        """Table with one row per contrast; NaN where a value is not available.
 
         Returns
         -------
@@ -140,6 +141,120 @@ def readable(frame: pd.DataFrame) -> pd.DataFrame:
 def versus_words(versus: str) -> str:
     """What a group is compared with, in words."""
     return "everyone else" if versus == COMPLEMENT else versus
+
+
+FEW_WORDS = "Few cases inform this"
+WITHHELD = {  # why a row has no estimate or no interval, with the groups that are to blame
+    "few diagnosed": "too few patients are diagnosed in {}",
+    "told apart": "symptoms tell {} almost completely apart",
+    "no logarithm": "it has no finite logarithm",
+    "few replicates": "{} replicates gave an estimate, and a standard error needs 2",
+}
+
+
+def withheld(reasons: Mapping[str, Sequence[str]]) -> str:
+    """Why a row has no estimate or no interval, for its column ``withheld``.
+
+    Parameters
+    ----------
+    reasons : mapping of reason to names
+        Reasons are the keys of `WITHHELD`; names are those of groups.
+
+    Returns
+    -------
+    str
+        JSON, empty without reasons.
+
+    Examples
+    --------
+    >>> withheld({"few diagnosed": ["c"]}), withheld({})
+    ('{"few diagnosed": ["c"]}', '')
+    """
+    return json.dumps(dict(reasons), ensure_ascii=False) if reasons else ""
+
+
+def sentence(row: Mapping[Any, Any], level: float = 0.95, condition: str = "the condition") -> str:
+    """What a row says, in words.
+
+    Parameters
+    ----------
+    row : mapping
+        Of the columns of ``to_frame``; what is missing or hidden is not spoken of.
+    level : float
+        Of the interval.
+    condition : str
+        In words.
+
+    Returns
+    -------
+    str
+        One to four sentences.
+
+    Examples
+    --------
+    >>> row = {"group": "a", "versus": COMPLEMENT, "estimate": 2.0, "ci_low": 1.5, "ci_high": 2.7,
+    ...        "observed_ratio": 1.0, "diagnosis_ratio": 0.5}
+    >>> print(sentence(row, condition="asthma").replace(" (", "\\n(").replace("). ", ").\\n"))
+    Asthma is estimated to be 2.00 times as common in a as among everybody else
+    (95% interval 1.50 to 2.70).
+    Recorded diagnoses alone give 1.00; a case in a is 0.50 times as likely to be diagnosed.
+    >>> sentence({"group": "b", "versus": "c", "estimate": float("nan"),
+    ...           "withheld": withheld({"few diagnosed": ["c"]})})
+    'No estimate for b versus c: too few patients are diagnosed in c.'
+    """
+    estimate, low, high = (
+        float(row.get(name, np.nan)) for name in ("estimate", "ci_low", "ci_high")
+    )
+    why = _why(row)
+    which = f"{row['group']} versus {versus_words(row['versus'])}"
+    if np.isnan(estimate):
+        return f"No estimate for {which}{why}."
+    if why:
+        return f"No interval for {which} (estimate {estimate:.2f}){why}."
+    other = "among everybody else" if row["versus"] == COMPLEMENT else f"in {row['versus']}"
+    interval = "no interval" if np.isnan(low) else f"{level:.0%} interval {low:.2f} to {high:.2f}"
+    said = [
+        f"{condition[:1].upper()}{condition[1:]} is estimated to be {estimate:.2f} times as common "
+        f"in {row['group']} as {other} ({interval}).",
+        _recorded(row),
+    ]
+    if low <= 1 <= high:
+        said.append("The interval includes 1: the data do not show a difference.")
+    if has_few_cases(row):
+        cases = row.get("effective_cases", np.nan)
+        about = (
+            "" if pd.isna(cases) else f": about {cases:.0f}, because few are diagnosed or the "
+            "groups differ in almost all symptoms"
+        )  # fmt: skip
+        said.append(f"{FEW_WORDS}{about}.")
+    return " ".join(said)
+
+
+def has_few_cases(row: Mapping[Any, Any]) -> bool:
+    """Whether the estimator says that few cases inform a row."""
+    few = row.get("few_cases")
+    return few is not None and not pd.isna(few) and bool(few)
+
+
+def _why(row: Mapping[Any, Any]) -> str:
+    text = row.get("withheld")
+    if not isinstance(text, str) or not text:
+        return ""
+    reasons = [
+        WITHHELD[reason].format(name)
+        for reason, names in json.loads(text).items() for name in names or [""]
+    ]  # fmt: skip
+    return f": {'; '.join(reasons)}"
+
+
+def _recorded(row: Mapping[Any, Any]) -> str:
+    ratio, rates = row.get("observed_ratio", np.nan), row.get("diagnosis_ratio", np.nan)
+    if pd.isna(ratio):
+        return "The recorded ratio is not shown."
+    words = f"Recorded diagnoses alone give {ratio:.2f}"
+    if pd.isna(rates):
+        return f"{words}."
+    return f"{words}; a case in {row['group']} is {rates:.2f} times as likely to be diagnosed."
 
 
 def contrasts(names: Sequence[str], versus: str) -> list[tuple[int, int | None]]:

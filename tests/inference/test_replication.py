@@ -238,7 +238,7 @@ def test_too_few_replicates_have_no_standard_error(centred, lost):
     row = found.result().rows[1]
     assert np.isnan([row[key] for key in ("ci_low", "ci_high", "p_value", "std_error")]).all()
     assert row["estimate"] == 1.0
-    assert row["sentence"] == (
+    assert found.result().sentences[1] == (
         f"No interval for b versus c (estimate 1.00): {4 - lost} of 4 replicates gave an estimate, "
         "and a standard error needs 2."
     )

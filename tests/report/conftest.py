@@ -5,12 +5,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from relprev.report import write_report
-from tests.report.studies import findings, simulated, study
+from relprev.messages import Count, Message
+from relprev.report import disclosed, write_report
+from tests.report.studies import findings, found, simulated, study
 
 SCRIPT = "<script>alert(1)</script>"
 QUOTES = "\"quotes\" & 'more' $x_1$ {{ 7 * 7 }}"
 UNICODE = "日本 ‮ Ελλάδα %_#"
+FEW = Message("only {n}", n=Count(3, "visit"))
 LONG = "A very long name of a group that goes on and on until nobody can read it any more at all"
 
 
@@ -18,7 +20,7 @@ LONG = "A very long name of a group that goes on and on until nobody can read it
 def race():
     """Four groups, both methods, all checks."""
     names = ("White", "Black", "Hispanic", "Asian or Pacific Islander")
-    return findings("race", simulated(4, names, 8_000), left_out={"Other": "only 3 visits"})
+    return findings("race", simulated(4, names, 8_000), left_out={"Other": FEW})
 
 
 @pytest.fixture(scope="session")
@@ -50,10 +52,21 @@ def purple_only():
 
 
 @pytest.fixture(scope="session")
-def report(race, awkward, withheld, purple_only):
+def findings_of_four(race, awkward, withheld, purple_only):
+    """Four group variables, nothing hidden."""
+    patients = Count(3, "patient")
+    warnings = (
+        Message("a group has only {n} with a recorded diagnosis", n=patients),
+        Message("{name}", name=SCRIPT), "3 of 40 patients are diagnosed",
+    )  # fmt: skip
+    variables = (race, awkward, withheld, purple_only)
+    return found(*variables, title=f"A study {SCRIPT}", warnings=warnings)
+
+
+@pytest.fixture(scope="session")
+def report(findings_of_four):
     """Four group variables."""
-    warnings = ("a group has only 3 patients with a recorded diagnosis", SCRIPT)
-    return study(race, awkward, withheld, purple_only, title=f"A study {SCRIPT}", warnings=warnings)
+    return disclosed(findings_of_four)
 
 
 @pytest.fixture(scope="session")

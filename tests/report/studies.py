@@ -10,10 +10,12 @@ import pandas as pd
 from relprev import checks
 from relprev.checks.feature_counts import feature_counts
 from relprev.cohort import Cohort
+from relprev.disclosure import Rule
 from relprev.errors import RelprevWarning
 from relprev.inference import DebiasedPURPLE
+from relprev.messages import Message
 from relprev.model import PURPLE
-from relprev.report.content import StudyReport, VariableFindings
+from relprev.report import StudyFindings, StudyReport, VariableFindings, disclosed
 from relprev.simulate import ed_visits
 
 FAST = {"strengths": (3.0,), "lambdas": 1e-4, "folds": 3}
@@ -28,29 +30,29 @@ def simulated(seed: int, names: tuple[str, ...], n: int = 12_000, **more) -> Coh
 
 def findings(
     name: str, cohort: Cohort, versus: str = "complement", with_debiased: bool = True,
-    full: bool = True, left_out: dict[str, str] | None = None,
+    full: bool = True, left_out: dict[str, Message] | None = None,
 ) -> VariableFindings:  # fmt: skip
     """Fit both methods to the cohort and check the assumptions."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RelprevWarning)
         purple = PURPLE(lambdas=1e-4).fit(cohort)
         estimates = {"PURPLE": purple.relative_prevalence(versus).to_frame()}
-        found = [checks.check_leakage(cohort)]
+        made = [checks.check_leakage(cohort)]
         if with_debiased:
             debiased = DebiasedPURPLE(**FAST).fit(cohort)
             result = debiased.relative_prevalence(versus)
             estimates = {"DebiasedPURPLE": result.to_frame(), **estimates}
-            found += [
+            made += [
                 checks.check_constant_ratio(debiased),
                 checks.check_overlap(debiased, cohort),
                 checks.check_agreement(purple, debiased, versus),
             ]
             known = debiased.moments_.names
-            found += [checks.check_sensitivity(debiased, known[0], known[-1])]
+            made += [checks.check_sensitivity(debiased, known[0], known[-1])]
         if full:
             fast = PURPLE(lambdas=1e-4)
-            found += [checks.check_calibration(cohort, fast)]
-            found += [checks.check_unconstrained(cohort, fast)]
+            made += [checks.check_calibration(cohort, fast)]
+            made += [checks.check_unconstrained(cohort, fast)]
     share = cohort.diagnosed == 1
     groups = pd.DataFrame({
         "group": cohort.group_names,
@@ -58,7 +60,7 @@ def findings(
         "n_diagnosed": np.bincount(cohort.groups[share], minlength=cohort.n_groups),
     })  # fmt: skip
     return VariableFindings(
-        name, estimates, attrition(cohort), tuple(found), symptoms(cohort, purple),
+        name, estimates, attrition(cohort), tuple(made), symptoms(cohort, purple),
         left_out or {}, groups,
     )  # fmt: skip
 
@@ -83,7 +85,13 @@ def symptoms(cohort: Cohort, purple: PURPLE, count: int = 12) -> pd.DataFrame:
     })  # fmt: skip
 
 
-def study(*variables: VariableFindings, **more) -> StudyReport:
+def study(*variables: VariableFindings, rule: Rule | None = None, **more) -> StudyReport:
+    """What may be shown of a study."""
+    return disclosed(found(*variables, **more), rule)
+
+
+def found(*variables: VariableFindings, **more) -> StudyFindings:
+    """What a study found."""
     manifest = {
         "relprev": "0.1.0", "seed": 4, "versions": {"relprev": "0.1.0", "numpy": "2.0"},
         "specification": {"condition": "ipv", "include": {"age": [18, None]}},
@@ -97,4 +105,4 @@ def study(*variables: VariableFindings, **more) -> StudyReport:
         "variables": variables,
         "manifest": manifest,
     }
-    return StudyReport(**{**plain, **more})
+    return StudyFindings(**{**plain, **more})

@@ -17,7 +17,9 @@ import pandas as pd
 import pytest
 from matplotlib import pyplot as plt
 
+from relprev.disclosure import NOT_SHOWN, Rule
 from relprev.errors import InvalidInputError
+from relprev.messages import Message
 from relprev.report import (
     figures,
     plot_calibration,
@@ -29,9 +31,8 @@ from relprev.report import (
     render_page,
     write_report,
 )
-from relprev.report.hiding import hide_small_counts
 from tests.report.conftest import LONG, SCRIPT
-from tests.report.studies import study
+from tests.report.studies import found, study
 
 pytestmark = pytest.mark.xdist_group("report")  # one worker makes the reports
 TEXT_FILES = ("*.html", "*.csv", "*.txt", "*.json", "tables/*", "figures/*.svg")
@@ -130,7 +131,7 @@ def test_csv_and_parquet_hold_the_same_estimates_in_full(folder, race):
 def test_checks_file_names_every_check_with_its_verdict(folder, report):
     table = pd.read_csv(folder / "checks.csv")
     assert len(table) == sum(len(found.checks) for found in report.variables)
-    assert set(table["verdict"]) <= {"concern", "no concern"}
+    assert set(table["verdict"]) <= {"concern", "no concern", "cannot tell"}
     assert "concern" in set(table["verdict"])
 
 
@@ -142,6 +143,13 @@ def test_nothing_is_written_if_the_page_cannot_be_made(race, tmp_path):
     broken = replace(race, symptoms=pd.DataFrame({"feature": ["S00"], "weight": ["heavy"]}))
     with pytest.raises(ValueError, match="heavy"):
         write_report(study(broken), tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_findings_that_nobody_has_looked_through_are_refused(bare, tmp_path):
+    for use in (render_page, lambda findings: write_report(findings, tmp_path / "out")):
+        with pytest.raises(InvalidInputError, match="disclosed makes one"):
+            use(found(bare))
     assert not (tmp_path / "out").exists()
 
 
@@ -207,15 +215,16 @@ def test_ids_are_unique(page):
 # -- small counts --------------------------------------------------------------------------
 
 
-def test_hidden_numbers_stand_in_no_file(report, folder):
+def test_hidden_numbers_stand_in_no_file(findings_of_four, report, folder):
     """Neither in full nor as they would be read."""
     secrets, known = set(), set()
-    hidden = hide_small_counts(report)
-    for before, after in zip(report.variables, hidden.variables, strict=True):
+    for before, after in zip(findings_of_four.variables, report.variables, strict=True):
         pairs = [(before.estimates[name], after.estimates[name]) for name in before.estimates]
         pairs += [(one.table, two.table) for one, two in
                   zip(before.checks, after.checks, strict=True)]  # fmt: skip
         for whole, seen in pairs:
+            if "feature" in whole:
+                seen = seen.set_index("feature").loc[whole["feature"]]
             for column in whole.select_dtypes("float"):
                 lost = whole[column].notna() & seen[column].isna().to_numpy()
                 values = [value for value in whole.loc[lost, column] if value not in (0.0, 1.0)]
@@ -240,7 +249,10 @@ def test_small_group_has_no_count_anywhere(folder, awkward):
 def test_page_says_that_counts_are_hidden_only_if_they_are(page, bare):
     assert "Counts of 1 to 10 people" in page.words
     assert "only 3 patients" not in page.words
-    shown = Page(render_page(study(bare, hide_small_counts=False)))
+    assert "a group has only fewer than 11 patients with a recorded diagnosis" in page.words
+    assert "3 of 40 patients" not in page.words
+    assert NOT_SHOWN in page.words
+    shown = Page(render_page(study(bare, rule=Rule(hide=False))))
     assert "Counts of 1 to 10 people" not in shown.words
 
 
@@ -251,26 +263,32 @@ def test_first_screen_asks_answers_and_judges(page, race):
     words = page.words
     assert "How much more common is intimate partner violence in one group" in words
     assert "women aged 18 or more" in words
-    assert re.search(r"is an estimated \d\.\d\d times \(95% CI \d", words)
-    assert "recorded rates alone would say" in words
+    assert re.search(
+        r"Intimate partner violence is estimated to be \d\.\d\d times as common", words
+    )
+    assert re.search(
+        r"\(95% interval \d\.\d\d to \d\.\d\d\)\. Recorded diagnoses alone give", words
+    )
     assert re.search(
         r"Read with care: \d+ of \d+ checks of the assumptions raises? a concern", words
     )
-    assert words.index("an estimated") < words.index("Read with care") < words.index("Right of 1")
+    assert (
+        words.index("estimated to be") < words.index("Read with care") < words.index("Right of 1")
+    )
 
 
 def test_every_estimate_travels_with_its_interval_or_says_that_there_is_none(page):
-    assert "(no interval) as common among" in page.words
+    assert "among everybody else (no interval)" in page.words
     assert "No confidence intervals by marital status" in page.words
 
 
 def test_groups_without_estimate_are_named(page):
-    assert "No estimate by race for Other: fewer than 11 visits." in page.words
+    assert "No estimate by race for Other: only fewer than 11 visits." in page.words
     assert "No estimate by region for east." in page.words
 
 
 def test_group_left_out_is_named_once(withheld):
-    found = replace(withheld, checks=(), left_out={"east": "too few patients are diagnosed"})
+    found = replace(withheld, checks=(), left_out={"east": Message("too few diagnosed")})
     words = Page(render_page(study(found))).words
     assert words.count("No estimate by region for") == 1
 
@@ -417,15 +435,14 @@ def test_named_plots_take_their_own_check_only(race):
         plot_calibration(checks["overlap"])
 
 
-def test_hidden_points_are_not_drawn(report):
+def test_hidden_points_are_not_drawn(race, report):
     """A picture must not show what the table hides."""
-    (check,) = (one for one in hide_small_counts(report).variables[0].checks
-                if one.kind == "calibration")  # fmt: skip
+    (check,) = (one for one in report.variables[0].checks if one.kind == "calibration")
     table = check.table
     assert table["recorded"].isna().any()
     drawn = np.concatenate([line.get_ydata() for line in plot_check(check).get_lines()])
     seen = {round(float(value), 9) for value in drawn if np.isfinite(value)}
-    before = next(one for one in report.variables[0].checks if one.kind == "calibration").table
+    before = next(one for one in race.checks if one.kind == "calibration").table
     lost = before.loc[table["recorded"].isna() & (before["recorded"] > 0), "recorded"]
     assert not seen & {round(value, 9) for value in lost}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,12 +13,12 @@ import typer
 
 from relprev.cli.app import Out, Quiet, app, say_written
 from relprev.cohort import read_table
-from relprev.errors import RelprevError
+from relprev.disclosure import Rule, shown
+from relprev.errors import RelprevError, RelprevWarning
 from relprev.inference import DebiasedPURPLE
+from relprev.messages import message_of
 from relprev.model import PURPLE
-from relprev.report import render_text, suppress, write_results
-from relprev.report.suppression import redact
-from relprev.report.texts import SUPPRESSED
+from relprev.report import disclosed_estimates, render_text, write_results
 from relprev.study.inspect import groups_table
 
 NO_INTERVAL = "PURPLE as published gives no confidence interval; --method debiased does."
@@ -47,7 +47,7 @@ class Selection(StrEnum):
 @app.command()
 def estimate(
     table: Annotated[
-        Path, typer.Argument(help="CSV, Parquet or Feather file with one row a visit.")
+        Path, typer.Argument(help="CSV, Parquet or Feather file with one row per visit.")
     ],
     diagnosed: Annotated[
         str, typer.Option(help="Column: condition recorded? 0/1, true/false or yes/no.")
@@ -83,7 +83,7 @@ def estimate(
     ] = False,
     quiet: Quiet = False,
 ) -> None:
-    """Estimate relative prevalences from a table with one row a visit.
+    """Estimate relative prevalences from a table with one row per visit.
 
     The symptom columns must not contain the codes that define the diagnosis. Example:
 
@@ -100,12 +100,13 @@ def estimate(
         if method is Method.purple
         else DebiasedPURPLE(**shared)
     )
-    with nullcontext() if show_small_cells else _redacted():
+    rule = Rule(hide=not show_small_cells)
+    with _said_by(rule):
         frame = estimator.fit(cohort).relative_prevalence(versus).to_frame()
-    frame = frame if show_small_cells else suppress(frame, groups_table(cohort))
-    typer.echo(render_text(frame, f"Relative prevalence by {group}, {cohort.n:,} visits"))
-    if not show_small_cells:
-        typer.echo(SUPPRESSED)
+    frame = disclosed_estimates(frame, groups_table(cohort), rule)
+    typer.echo(render_text(frame, f"Relative prevalence by {group}"))
+    if rule.words:
+        typer.echo(rule.words)
     typer.echo(NO_INTERVAL if method is Method.purple else INTERVAL)
     typer.echo(ASSUMPTIONS)
     run = {
@@ -114,19 +115,21 @@ def estimate(
         "method": method.value, "selection": selection.value, "seed": seed,
         "lambda": estimator.lambda_, "small_cells_hidden": not show_small_cells,
     }  # fmt: skip
-    if method is Method.purple:
-        run["certificate"] = vars(estimator.certificate_)
+    if method is Method.purple:  # its objective is a sum over all visits, from which counts follow
+        run["converged"] = estimator.certificate_.converged
     say_written(write_results(frame, out, run))
 
 
 @contextmanager
-def _redacted() -> Iterator[None]:
-    """Warnings and errors are said without counts of 1 to 10 people."""
+def _said_by(rule: Rule) -> Iterator[None]:
+    """Warnings and errors are said as far as the rule allows."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
             yield
         except RelprevError as error:
-            raise type(error)(redact(str(error))) from None
-    for words, kind in dict.fromkeys((redact(str(item.message)), item.category) for item in caught):
-        warnings.warn(words, kind, stacklevel=3)
+            message = message_of(error)
+            raise type(error)(str(error) if message is None else shown(message, rule)) from None
+    said = [item.message for item in caught if isinstance(item.message, RelprevWarning)]
+    for text in dict.fromkeys(shown(message_of(one) or str(one), rule) for one in said):
+        warnings.warn(text, RelprevWarning, stacklevel=3)

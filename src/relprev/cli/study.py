@@ -16,17 +16,15 @@ import typer
 
 from relprev.cli.app import MISUSE, Out, Quiet, app, say_warning
 from relprev.codes import code_set_names
+from relprev.disclosure import Rule
 from relprev.display import cell, heading, with_interval
 from relprev.errors import InvalidInputError
 from relprev.estimates import versus_words
 from relprev.files import written_whole
 from relprev.parallel.cluster import connect, dashboard, local_cluster
-from relprev.report import StudyReport, VariableFindings, render_text
-from relprev.report.hiding import all_groups, hide_small_counts
-from relprev.report.suppression import redact
+from relprev.report import StudyFindings, StudyReport, disclosed, render_text
+from relprev.report.sentences import trust
 from relprev.report.tables import print_table
-from relprev.report.texts import SUPPRESSED
-from relprev.report.words import trust
 from relprev.study import Study, StudyResult, study_schema
 from relprev.study.compare import compare_runs, differences
 from relprev.study.demo import VISITS, demo_study
@@ -81,17 +79,17 @@ def check(file: StudyFile) -> None:
     found = sum(1 for count in seen.codes.values() if count)
     typer.echo(f"Source: {seen.source}. Codes of the condition that occur: {found} of "
                f"{len(seen.codes)}.")  # fmt: skip
-    said = redact if study.report.hide_small_counts else str
-    for variable in _hidden(study, seen.variables):
+    rule = Rule(hide=study.report.hide_small_counts)
+    for variable in disclosed(StudyFindings("", "", "", "", seen.variables, {}), rule).variables:
         steps = variable.attrition[["step", "visits", "patients"]]
         typer.echo(f"\n{variable.name}: {seen.words[variable.name]}")
         known = steps["patients"].notna().any()
         typer.echo(_text(steps if known else steps[["step", "visits"]]))
-        typer.echo(_text(all_groups(variable)))
-    if study.report.hide_small_counts:
-        typer.echo(SUPPRESSED)
+        typer.echo(_text(variable.counts))
+    if rule.words:
+        typer.echo(rule.words)
     for note in seen.notes:
-        say_warning(said(note))
+        say_warning(note)
     for problem in seen.problems:
         typer.secho(f"error: {problem}", fg="red", err=True)
     if seen.problems:
@@ -220,14 +218,6 @@ def _cluster(workers: int | None, address: str | None) -> Iterator[Any]:
         yield client
 
 
-def _hidden(study: Study, variables: tuple[VariableFindings, ...]) -> tuple[VariableFindings, ...]:
-    """The variables with small counts hidden, unless the study says otherwise."""
-    report = StudyReport(
-        "", "", "", "", variables, {}, hide_small_counts=study.report.hide_small_counts
-    )
-    return hide_small_counts(report).variables
-
-
 def _on_terminal() -> bool:
     return sys.stdin.isatty()
 
@@ -241,15 +231,15 @@ def _text(frame: pd.DataFrame) -> str:
 
 def _say_result(result: StudyResult) -> None:
     """The headline table of every group variable, doubts, and where the report is."""
-    report = hide_small_counts(result.report)
+    report = result.report
     for variable in report.variables:
         method, table = next(iter(variable.estimates.items()))
         typer.echo(render_text(table, f"Relative prevalence by {variable.name} ({method})"))
     for text in report.warnings:
-        say_warning(text)
+        say_warning(str(text))
     typer.echo(_verdict(report))
-    if report.hide_small_counts:
-        typer.echo(SUPPRESSED)
+    if report.rule.words:
+        typer.echo(report.rule.words)
     if result.folder is not None:
         typer.echo(f"Report: {result.folder / 'report.html'}")
 

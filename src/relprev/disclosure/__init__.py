@@ -1,1 +1,14 @@
-"""What may leave a study: counts of few people, and what would reveal them, are hidden."""
+"""What may leave a study: counts of few people, and what would reveal them, are hidden.
+
+`Rule` says which counts are small. `Cells` holds all counts that a study publishes, with the sums
+they obey, and finds what has to be hidden so that no small count can be worked out. `shown` puts
+a message into words that may be read by anybody; `Column` says what a table's column holds.
+"""
+
+from relprev.disclosure.cells import Cells
+from relprev.disclosure.columns import Column
+from relprev.disclosure.nesting import nested_groups
+from relprev.disclosure.rendering import DIFFERENCING, NOT_SHOWN, shown
+from relprev.disclosure.rule import Rule
+
+__all__ = ["DIFFERENCING", "NOT_SHOWN", "Cells", "Column", "Rule", "nested_groups", "shown"]

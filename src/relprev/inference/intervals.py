@@ -19,14 +19,21 @@ from scipy import stats
 
 from relprev.arrays import FloatArray
 from relprev.errors import InvalidInputError
-from relprev.estimates import COLUMNS, COMPLEMENT, RelativePrevalence, contrasts
+from relprev.estimates import (
+    COLUMNS,
+    COMPLEMENT,
+    RelativePrevalence,
+    contrasts,
+    sentence,
+    withheld,
+)
 from relprev.inference.moments import Contrast, GroupMoments
 
 EXTRA_COLUMNS = (
     "std_error", "p_value", "observed_ci_low", "observed_ci_high", "diagnosis_ci_low",
-    "diagnosis_ci_high", "effective_cases", "degrees_of_freedom", "sentence",
+    "diagnosis_ci_high", "effective_cases", "degrees_of_freedom", "few_cases", "withheld",
 )  # fmt: skip
-FEW_CASES = 20.0  # effective informative cases below which a sentence says so
+FEW_CASES = 20.0  # effective informative cases below which a row is said to rest on few
 N_DRAWS = 100_000
 SAME = 1e-9  # |correlation| this close to 1 is one hypothesis
 Counts = Sequence[int] | NDArray[np.integer[Any]]
@@ -40,7 +47,9 @@ class InferredPrevalence(RelativePrevalence):
     ----------
     rows : tuple of dict
         One for each contrast, with the columns of `to_frame`. ``std_error`` is that of the
-        logarithm of ``estimate``; ``p_value`` tests whether the estimate differs from 1.
+        logarithm of ``estimate``; ``p_value`` tests whether the estimate differs from 1;
+        ``few_cases`` says that few cases inform the row, and ``withheld`` why it has no numbers
+        (`relprev.estimates.withheld`).
     method : str
         Name of the estimator.
     settings : dict
@@ -75,7 +84,7 @@ class InferredPrevalence(RelativePrevalence):
     correlation: FloatArray = field(default_factory=lambda: np.empty((0, 0)), repr=False)
 
     def to_frame(self) -> pd.DataFrame:
-        """Table with one row a contrast; NaN where a value is withheld.
+        """Table with one row per contrast; NaN where a value is withheld.
 
         Returns
         -------
@@ -88,7 +97,7 @@ class InferredPrevalence(RelativePrevalence):
     @property
     def sentences(self) -> list[str]:
         """What every row says, in words."""
-        return [row["sentence"] for row in self.rows]
+        return [sentence(row, self.level) for row in self.rows]
 
     def simultaneous(self, method: str = "max-t", seed: int = 0) -> pd.DataFrame:
         """Intervals and p-values that hold for all rows at once.
@@ -215,13 +224,13 @@ def infer(
         head = {"group": names[g], "versus": COMPLEMENT if h is None else names[h]}
         tail = {"n": int(n[g]), "n_diagnosed": int(n_diagnosed[g])}
         if missing:
-            row = _withheld(head, _recorded_ratio(recorded, g, others), missing, moments.names)
+            row = _withheld(_recorded_ratio(recorded, g, others), missing, moments.names)
             gradients.append(np.full(len(moments.covariance), np.nan))
         else:
             contrast = moments.contrast(
                 position[names[g]], np.array([position[names[k]] for k in others])
             )
-            row = _row(head, contrast, moments, level)
+            row = _row(contrast, moments, level)
             gradients.append(contrast.gradient[0])
         rows.append(head | row | tail)
     slope = np.array(gradients)
@@ -232,9 +241,7 @@ def infer(
     )
 
 
-def _row(
-    head: dict[str, Any], contrast: Contrast, moments: GroupMoments, level: float
-) -> dict[str, Any]:
+def _row(contrast: Contrast, moments: GroupMoments, level: float) -> dict[str, Any]:
     covariance = contrast.gradient @ moments.covariance @ contrast.gradient.T
     error = np.sqrt(np.diag(covariance))
     informed = min(moments.degrees_of_freedom, max(contrast.effective_cases, 1.0))
@@ -250,45 +257,17 @@ def _row(
         "diagnosis_ci_low": float(low[2]), "diagnosis_ci_high": float(high[2]),
         "effective_cases": contrast.effective_cases, "degrees_of_freedom": float(informed),
     }  # fmt: skip
-    row["sentence"] = _sentence(head | row, level)
-    return row
+    return row | {"few_cases": bool(contrast.effective_cases < FEW_CASES), "withheld": ""}
 
 
-def headline(row: dict[str, Any], level: float) -> str:
-    """What a row says, in one sentence."""
-    complement = row["versus"] == COMPLEMENT
-    other = "among everybody else" if complement else f"in {row['versus']}"
-    return (
-        f"The condition is estimated to be {row['estimate']:.2f} times as common in "
-        f"{row['group']} as {other} ({level:.0%} interval {row['ci_low']:.2f} to "
-        f"{row['ci_high']:.2f})."
-    )
-
-
-def _sentence(row: dict[str, Any], level: float) -> str:
-    words = (
-        f"{headline(row, level)} Recorded diagnoses alone give {row['observed_ratio']:.2f}; a case "
-        f"in {row['group']} is {row['diagnosis_ratio']:.2f} times as likely to be diagnosed."
-    )
-    if row["effective_cases"] < FEW_CASES:
-        words += (
-            f" Few cases inform this: about {row['effective_cases']:.0f}, because few are "
-            "diagnosed or the groups differ in almost all symptoms."
-        )
-    return words
-
-
-def _withheld(
-    head: dict[str, Any], ratio: float, missing: list[str], solved: Sequence[str]
-) -> dict[str, Any]:
-    why = [
-        f"symptoms tell {name} almost completely apart" if name in solved
-        else f"too few patients are diagnosed in {name}"
-        for name in missing
-    ]  # fmt: skip
-    words = f"No estimate for {head['group']} versus {head['versus']}: {'; '.join(why)}."
+def _withheld(ratio: float, missing: list[str], solved: Sequence[str]) -> dict[str, Any]:
+    reasons = {
+        "few diagnosed": [name for name in missing if name not in solved],
+        "told apart": [name for name in missing if name in solved],
+    }
     blank = dict.fromkeys([*COLUMNS[2:], *EXTRA_COLUMNS], float("nan"))
-    return blank | {"observed_ratio": ratio, "sentence": words}
+    named = withheld({reason: names for reason, names in reasons.items() if names})
+    return blank | {"observed_ratio": ratio, "few_cases": False, "withheld": named}
 
 
 def _recorded_ratio(recorded: FloatArray, group: int, others: list[int]) -> float:

@@ -24,6 +24,7 @@ from sklearn.base import clone
 from relprev.arrays import FloatArray
 from relprev.cohort import AnyCohort, Cohort
 from relprev.errors import DataWarning, InvalidInputError, TooFewCasesError
+from relprev.estimates import sentence
 from relprev.files import written_whole
 from relprev.parallel.processes import in_processes
 from relprev.progress import progress
@@ -138,7 +139,9 @@ def _one(shared: tuple[Work, pd.DataFrame], number: int) -> pd.DataFrame:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DataWarning)  # thin groups are counted later
             table = estimator.fit(part).relative_prevalence(work.versus).to_frame()
-        why = table.get("sentence", "no finite estimate above 0")
+        why: Any = "no finite estimate above 0"
+        if "withheld" in table:
+            why = [sentence(row) for row in table.to_dict("records")]
         table["failure"] = np.where(np.isnan(logarithms(table["estimate"])), why, "")
     except TooFewCasesError as error:
         table = base.assign(**dict.fromkeys(RATIOS, np.nan), failure=str(error))

@@ -32,8 +32,8 @@ from scipy import stats
 from relprev.arrays import FloatArray
 from relprev.cohort import AnyCohort
 from relprev.errors import InvalidInputError
-from relprev.estimates import COLUMNS, COMPLEMENT
-from relprev.inference.intervals import EXTRA_COLUMNS, InferredPrevalence, headline
+from relprev.estimates import COLUMNS, COMPLEMENT, withheld
+from relprev.inference.intervals import EXTRA_COLUMNS, InferredPrevalence
 from relprev.inference.refits import RATIOS, Work, check_processes, logarithms, refit
 from relprev.inference.sampling import SamplingDesign
 
@@ -144,20 +144,12 @@ class Replication:
             "p_value": 2 * stats.t.sf(abs(np.log(value)) / sigma, df) if sigma > 0 else np.nan,
             "degrees_of_freedom": df if np.isfinite(sigma) else np.nan,
         }  # fmt: skip
-        which = f"{row['group']} versus {row['versus']}"
-        if np.isfinite(sigma):
-            words = headline(full, level)
-        elif np.isnan(value):
-            words = row.get("sentence", f"No estimate for {which}.")
-        elif found > 1:
-            words = f"No interval for {which} (estimate {value:.2f}): it has no finite logarithm."
-        else:
-            words = (
-                f"No interval for {which} (estimate {value:.2f}): {found} of "
-                f"{len(self.coefficients)} replicates gave an estimate, and a standard error "
-                "needs 2."
-            )
-        return full | {"sentence": words}
+        why = row.get("withheld", "")
+        if np.isnan(sigma) and found > 1 and not np.isnan(value):
+            why = withheld({"no logarithm": []})
+        elif np.isnan(sigma) and not np.isnan(value):
+            why = withheld({"few replicates": [f"{found} of {len(self.coefficients)}"]})
+        return full | {"few_cases": bool(row.get("few_cases", False)), "withheld": why}
 
     def _log(self, column: str) -> FloatArray:
         """Replicates of a column as (R, rows of base), logarithms."""

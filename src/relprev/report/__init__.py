@@ -1,6 +1,6 @@
 """What users read: tables, figures, the report and the files they are saved in."""
 
-from relprev.report.content import StudyReport, VariableFindings
+from relprev.report.disclosed import disclosed, disclosed_estimates
 from relprev.report.figures import (
     plot_calibration,
     plot_check,
@@ -9,14 +9,17 @@ from relprev.report.figures import (
     plot_sensitivity,
     plot_symptoms,
 )
-from relprev.report.output import write_report, write_results
+from relprev.report.findings import StudyFindings, StudyReport, VariableFindings
 from relprev.report.page import render_page
-from relprev.report.suppression import suppress
 from relprev.report.tables import render_text
+from relprev.report.write import write_report, write_results
 
 __all__ = [
+    "StudyFindings",
     "StudyReport",
     "VariableFindings",
+    "disclosed",
+    "disclosed_estimates",
     "plot_calibration",
     "plot_check",
     "plot_forest",
@@ -25,7 +28,6 @@ __all__ = [
     "plot_symptoms",
     "render_page",
     "render_text",
-    "suppress",
     "write_report",
     "write_results",
 ]

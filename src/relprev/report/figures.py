@@ -76,13 +76,13 @@ def _styled(plot: Plot) -> Plot:
 def plot_forest(
     estimates: Estimates, truth: pd.Series | None = None, ax: Axes | None = None
 ) -> Axes:
-    r"""Relative prevalences on a log axis, recorded and corrected, one row a contrast.
+    r"""Relative prevalences on a log axis, recorded and corrected, one row per contrast.
 
     Parameters
     ----------
     estimates : RelativePrevalence or DataFrame, or a mapping of method to either
-        An estimator's result, its table (``to_frame``, or after `suppress`), or those of
-        several methods with the same rows, drawn side by side.
+        An estimator's result, its table (``to_frame``, or as `disclosed_estimates` leaves it), or
+        those of several methods with the same rows, drawn side by side.
     truth : Series, optional
         Known values in the table's order, for simulated data.
     ax : matplotlib Axes, optional
@@ -217,7 +217,7 @@ def plot_calibration(check: CheckResult, ax: Axes | None = None) -> Axes:
     >>> from relprev import PURPLE
     >>> from relprev.checks import check_calibration
     >>> from relprev.simulate import gauss_synth
-    >>> cohort = gauss_synth((0.5, 0.3), n=(1000, 2000), seed=0).cohort
+    >>> cohort = gauss_synth((0.5, 0.3), n=(3000, 3000), seed=0).cohort
     >>> plot_calibration(check_calibration(cohort, PURPLE(lambdas=1e-4))).get_xlabel()
     'predicted share diagnosed'
     """

@@ -9,6 +9,8 @@ from __future__ import annotations
 import io
 import re
 import warnings
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 from xml.etree import ElementTree
 
@@ -95,3 +97,27 @@ def _plain_attributes(element: ElementTree.Element, name: str) -> None:
         element.set("href", f"#{name}-{element.attrib.pop(LINK).removeprefix('#')}")
     if "clip-path" in element.attrib:
         element.set("clip-path", element.attrib["clip-path"].replace("url(#", f"url(#{name}-"))
+
+
+@dataclass(frozen=True)
+class ReportFigure:
+    """A figure, and the words for those who do not see it."""
+
+    name: str
+    title: str
+    description: str
+    ax: Axes
+
+    @cached_property
+    def svg(self) -> bytes:
+        """For a file."""
+        return figure_bytes(self.ax, "svg")
+
+    @property
+    def inline(self) -> str:
+        """To stand in a page."""
+        return inline_svg(self.svg, self.name, self.title, self.description)
+
+    def as_bytes(self, kind: str) -> bytes:
+        """As "svg", "png" or "pdf"."""
+        return self.svg if kind == "svg" else figure_bytes(self.ax, kind)

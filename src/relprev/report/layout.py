@@ -5,24 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 
 from relprev.checks.check import CheckResult
 from relprev.checks.registry import CHECKS
 from relprev.display import MISSING, cell
 from relprev.errors import InvalidInputError
 from relprev.estimates import versus_words
-from relprev.report import words
-from relprev.report.content import StudyReport, VariableFindings
 from relprev.report.figures import off_screen, plot_check, plot_forest, plot_symptoms
-from relprev.report.frames import variable_estimates, with_excluded
-from relprev.report.graphics import figure_bytes, inline_svg
-from relprev.report.tables import ReportTable
+from relprev.report.findings import StudyReport, VariableFindings
+from relprev.report.graphics import ReportFigure
+from relprev.report.sentences import Answer, Trust, answer, method_name, methods_text, trust
+from relprev.report.tables import ReportTable, variable_estimates, with_excluded
 
 ESTIMATES = (
     "group", "versus", "method", "estimate", "observed_ratio", "p_value", "n", "n_diagnosed",
@@ -37,30 +34,6 @@ SHOWN_SYMPTOMS = 15  # in the figure
 
 
 @dataclass(frozen=True)
-class ReportFigure:
-    """A figure, and the words for those who do not see it."""
-
-    name: str
-    title: str
-    description: str
-    ax: Axes
-
-    @cached_property
-    def svg(self) -> bytes:
-        """For a file."""
-        return figure_bytes(self.ax, "svg")
-
-    @property
-    def inline(self) -> str:
-        """To stand in a page."""
-        return inline_svg(self.svg, self.name, self.title, self.description)
-
-    def as_bytes(self, kind: str) -> bytes:
-        """As "svg", "png" or "pdf"."""
-        return self.svg if kind == "svg" else figure_bytes(self.ax, kind)
-
-
-@dataclass(frozen=True)
 class CheckPart:
     """A check with its explanation, picture and numbers."""
 
@@ -69,10 +42,6 @@ class CheckPart:
     explained: str
     figure: ReportFigure
     table: ReportTable
-
-    @property
-    def concern(self) -> bool:
-        return self.check.verdict == "concern"
 
     @property
     def p_value(self) -> str:
@@ -98,7 +67,7 @@ class VariablePart:
     name: str
     slug: str
     found: VariableFindings
-    answer: words.Answer
+    answer: Answer
     forest: ReportFigure
     estimates: ReportTable
     decomposition: ReportTable
@@ -139,11 +108,11 @@ class VariablePart:
 
 @dataclass(frozen=True)
 class Layout:
-    """A whole report, small counts already hidden."""
+    """A whole report."""
 
     report: StudyReport
     variables: tuple[VariablePart, ...]
-    trust: words.Trust
+    trust: Trust
     methods: str
 
     @property
@@ -172,7 +141,12 @@ class Layout:
 
 
 def lay_out(report: StudyReport) -> Layout:
-    """Tables, figures and words of a report whose small counts are already hidden."""
+    """Tables, figures and words of a report; findings as they are found are refused."""
+    if not isinstance(report, StudyReport):
+        raise InvalidInputError(
+            f"expected a StudyReport, got {type(report).__name__}; relprev.report.disclosed makes "
+            "one of findings"
+        )
     if not report.variables:
         raise InvalidInputError("the report has no group variable; expected at least one")
     names = [found.name for found in report.variables]
@@ -185,7 +159,7 @@ def lay_out(report: StudyReport) -> Layout:
     parts = tuple(
         _variable(report, found, slug) for found, slug in zip(report.variables, slugs, strict=True)
     )
-    return Layout(report, parts, words.trust(report), words.methods_text(report))
+    return Layout(report, parts, trust(report), methods_text(report))
 
 
 def _variable(report: StudyReport, found: VariableFindings, slug: str) -> VariablePart:
@@ -197,7 +171,7 @@ def _variable(report: StudyReport, found: VariableFindings, slug: str) -> Variab
         name=found.name,
         slug=slug,
         found=found,
-        answer=words.answer(report, found),
+        answer=answer(report, found),
         forest=_forest(found, slug),
         estimates=estimates,
         decomposition=decomposition,
@@ -253,7 +227,7 @@ def _estimate_tables(
 
 
 def _forest(found: VariableFindings, slug: str) -> ReportFigure:
-    estimates = {words.method_name(name): frame for name, frame in found.estimates.items()}
+    estimates = {method_name(name): frame for name, frame in found.estimates.items()}
     return ReportFigure(
         f"forest-{slug}", f"Relative prevalence by {found.name}",
         "Forest plot on a logarithmic axis: corrected ratios with their intervals, and recorded "

@@ -15,10 +15,9 @@ from importlib import resources
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from relprev.report import texts, words
-from relprev.report.content import StudyReport
-from relprev.report.hiding import hide_small_counts
+from relprev.report.findings import StudyReport
 from relprev.report.layout import Layout, lay_out
+from relprev.report.sentences import ASSUMPTIONS, GLOSSARY, question
 from relprev.report.tables import ReportTable
 
 FOLDER = "relprev.report"
@@ -37,12 +36,12 @@ def _file(name: str) -> str:
 
 
 def render_page(report: StudyReport) -> str:
-    """The report as one HTML page, small counts hidden unless the report says otherwise.
+    """The report as one HTML page.
 
     Parameters
     ----------
     report : StudyReport
-        As found, nothing hidden.
+        From `disclosed`: everything in it is shown.
 
     Returns
     -------
@@ -59,7 +58,7 @@ def render_page(report: StudyReport) -> str:
     >>> render_page(small.run(verbose=False).report)[:15]
     '<!doctype html>'
     """
-    return render_layout(lay_out(hide_small_counts(report)))
+    return render_layout(lay_out(report))
 
 
 def render_frame(report: StudyReport) -> str:
@@ -79,10 +78,9 @@ def render_layout(layout: Layout) -> str:
         policy=_policy(css, js),
         css=css,
         js=js,
-        question=words.question(layout.report),
-        assumptions=texts.ASSUMPTIONS,
-        suppressed=texts.SUPPRESSED,
-        glossary=texts.GLOSSARY,
+        question=question(layout.report),
+        assumptions=ASSUMPTIONS,
+        glossary=GLOSSARY,
         has_sensitivity=any(part.sensitivity for part in layout.variables),
         manifest=manifest_text(layout),
     )  # fmt: skip

@@ -14,11 +14,18 @@ from rich.text import Text
 
 from relprev.display import HEADINGS, cell, heading, with_interval
 from relprev.estimates import readable, versus_words
+from relprev.report.findings import StudyReport, VariableFindings
+from relprev.report.sentences import method_name
 
 TEXT_COLUMNS = {HEADINGS["group"], HEADINGS["versus"], "Step"}
 NARROW, WIDE = 80, 140  # characters of a table on the terminal
 NUMBER = "number"
 TEXT = "text"
+FORMULA = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet runs a text that begins so
+CHECKS_FILE = (
+    "variable", "check", "verdict", "statistic", "p_value", "interval_low", "interval_high",
+    "effect",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -101,7 +108,7 @@ class ReportTable:
 
     def to_csv(self) -> bytes:
         """The numbers in full."""
-        return self.frame.to_csv(index=False, lineterminator="\n").encode()
+        return csv_bytes(self.frame)
 
     def to_latex(self) -> bytes:
         """For a paper; needs the booktabs package."""
@@ -137,13 +144,78 @@ def _escaped(text: str) -> str:
     return frame.to_latex().split("\n")[1].removesuffix(r" \\")
 
 
+def csv_bytes(frame: pd.DataFrame) -> bytes:
+    """A frame as CSV; texts that a spreadsheet would run as a formula get an apostrophe.
+
+    Examples
+    --------
+    >>> csv_bytes(pd.DataFrame({"group": ["=1+1", "a"], "ratio": [-1.5, 2.0]}))
+    b"group,ratio\\n'=1+1,-1.5\\na,2.0\\n"
+    """
+    safe = {name: frame[name] if pd.api.types.is_numeric_dtype(frame[name]) else
+            frame[name].map(_no_formula) for name in frame}  # fmt: skip
+    return pd.DataFrame(safe).to_csv(index=False, lineterminator="\n").encode()
+
+
+def _no_formula(value: Any) -> Any:
+    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value
+
+
+# -- files of a whole study ----------------------------------------------------------------
+
+
+def estimates_frame(report: StudyReport) -> pd.DataFrame:
+    """All estimates: variable, method and the columns of the results."""
+    return _by_variable(report, [variable_estimates(found) for found in report.variables])
+
+
+def checks_frame(report: StudyReport) -> pd.DataFrame:
+    """One row per check."""
+    rows = [
+        (found.name, check.name, str(check.verdict), check.statistic, check.p_value,
+         *check.interval, str(check.effect))
+        for found in report.variables for check in found.checks
+    ]  # fmt: skip
+    return pd.DataFrame(rows, columns=list(CHECKS_FILE))
+
+
+def attrition_frame(report: StudyReport) -> pd.DataFrame:
+    """Every step of every variable."""
+    return _by_variable(report, [with_excluded(found.attrition) for found in report.variables])
+
+
+def symptoms_frame(report: StudyReport) -> pd.DataFrame:
+    """The features that carry the estimates of every variable."""
+    return _by_variable(report, [found.symptoms for found in report.variables])
+
+
+def variable_estimates(found: VariableFindings) -> pd.DataFrame:
+    """The estimates of one variable by all methods."""
+    frames = {method_name(name): frame for name, frame in found.estimates.items()}
+    return pd.concat(frames, names=["method"]).reset_index("method").reset_index(drop=True)
+
+
+def with_excluded(attrition: pd.DataFrame) -> pd.DataFrame:
+    """Steps with the visits each excluded, where both levels are shown."""
+    visits = attrition["visits"].astype("Int64")
+    return attrition.assign(excluded_visits=visits.shift() - visits)
+
+
+def _by_variable(report: StudyReport, frames: list[pd.DataFrame]) -> pd.DataFrame:
+    named = {found.name: frame for found, frame in zip(report.variables, frames, strict=True)}
+    return pd.concat(named, names=["variable"]).reset_index("variable").reset_index(drop=True)
+
+
+# -- the terminal --------------------------------------------------------------------------
+
+
 def render_text(frame: pd.DataFrame, title: str) -> str:
     """Plain-text table of the columns a reader needs; hidden or missing values as a dash.
 
     Parameters
     ----------
     frame : DataFrame
-        From ``RelativePrevalence.to_frame``, or after `suppress`.
+        From ``RelativePrevalence.to_frame``, or as `disclosed_estimates` leaves it.
     title : str
         Printed above.
 

@@ -16,6 +16,7 @@ from relprev.errors import InvalidInputError
 from relprev.inference.estimable import MIN_PATIENTS
 from relprev.inference.sampling import SamplingDesign
 from relprev.matrix.coerce import listed
+from relprev.messages import Message
 from relprev.report import VariableFindings
 from relprev.sources.source import Source
 from relprev.study.cohorts import study_cohorts
@@ -71,7 +72,8 @@ def inspect_study(study: Study) -> Inspection:
                 variables.append(
                     VariableFindings(
                         name, {}, item.attrition.to_frame(), (), pd.DataFrame(),
-                        dict(item.left_out), groups_table(item.cohort), columns[name],
+                        dict.fromkeys(item.left_out, Message("too few visits")),
+                        groups_table(item.cohort), columns[name],
                     )
                 )  # fmt: skip
                 words[name] = _words(cohort)

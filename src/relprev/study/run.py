@@ -10,23 +10,32 @@ import logging
 import shutil
 import uuid
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from relprev.checks.registry import CHECKS
-from relprev.cohort import AnyCohort
+from relprev.cohort import AnyCohort, BuiltCohort
+from relprev.disclosure import NOT_SHOWN, Rule, nested_groups, shown
 from relprev.errors import InvalidInputError, RelprevError, RelprevWarning
+from relprev.messages import Message, message_of
 from relprev.parallel.cluster import require_ready
 from relprev.progress import Advance, progress
-from relprev.report import StudyReport, VariableFindings, write_report
-from relprev.report.output import versions
-from relprev.report.suppression import redact
+from relprev.report import (
+    StudyFindings,
+    StudyReport,
+    VariableFindings,
+    disclosed,
+    write_report,
+)
+from relprev.report.write import versions
 from relprev.study.cohorts import is_kept, keep, open_cohort, study_cohorts
 from relprev.study.data import require_columns
 from relprev.study.folder import FINISHED, put_in_place, require_replaceable, working_folder
@@ -74,7 +83,7 @@ def run_study(
     with working_folder(target) as work, _log(work / LOG) as log:
         run = _Run(study, Store(work), log, verbose, client)
         with progress("Study", len(run.steps), verbose, run.steps) as advance:
-            report = run.report(advance)
+            report = disclosed(run.findings(advance), Rule(hide=study.report.hide_small_counts))
             if target is None:
                 return StudyResult(report)
             advance("report")
@@ -103,6 +112,7 @@ class _Run:
         self.study, self.store, self.log = study, store, log
         self.verbose, self.client = verbose, client
         self.outcomes: dict[str, Outcome] = {}
+        self.rule = Rule(hide=study.report.hide_small_counts)
 
     @property
     def steps(self) -> list[float]:
@@ -111,8 +121,8 @@ class _Run:
         variables = of_a_variable * len(self.study.cohort.groups)
         return [SECONDS["cohort"], *variables, SECONDS["report"]]
 
-    def report(self, advance: Advance) -> StudyReport:
-        """All stages, then what the report says."""
+    def findings(self, advance: Advance) -> StudyFindings:
+        """All stages, then what they found."""
         self.log.info("study %s, relprev %s", self.study.name, versions()["relprev"])
         if self.client is not None:
             self.log.info("on a cluster of %d workers", len(self.client.nthreads()))
@@ -135,14 +145,14 @@ class _Run:
         found = self.store.find(kind, key)
         if found is None or not self._has_cohorts(found):
             self.log.info("%s: begun", name)
-            said: list[str] = []
+            said: list[Message | str] = []
             with _recorded(said):
                 made = timed(make)
             said += made.warnings
             found = self.store.keep(kind, key, replace(made, warnings=tuple(said)))
             self.log.info("%s: finished in %.1f s", name, found.seconds)
             for text in found.warnings:
-                self.log.warning("%s: %s", name, redact(text))
+                self.log.warning("%s: %s", name, shown(text, self.rule))
         else:
             self.log.info("%s: kept from an earlier run", name)
         self.outcomes[name] = found
@@ -181,13 +191,19 @@ class _Run:
                 values["sampling"] = sampling_words(with_options(cohort, study.inference))
                 mark, file = keep(cohort, folder, position)
                 values["variables"][name] = {
-                    "digest": mark, "file": file, "left_out": dict(item.left_out),
+                    "digest": mark, "file": file,
+                    "left_out": dict.fromkeys(item.left_out, Message("too few visits").plain()),
                 }  # fmt: skip
                 tables[f"attrition{position}"] = item.attrition.to_frame()
                 tables[f"groups{position}"] = groups_table(cohort)
                 if isinstance(source, SimulatedSource):
                     truth = source.truth(item, Variable(study, name, cohort).versus)
                     tables[f"truth{position}"] = truth.to_frame()[[*KEYS, "estimate"]]
+        values["inside"] = nested_groups(
+            {name: _group_of_visits(item) for name, item in built.items()},
+            {name: item.cohort.group_names for name, item in built.items()},
+        )
+        values["exclusive"] = _exclusive(study, cohort.feature_names or ())
         beside = sibling_note(study.cohort.condition, cohort.feature_names or ())
         return Outcome(values, tables, tuple(beside))
 
@@ -203,7 +219,7 @@ class _Run:
         estimates: dict[str, pd.DataFrame] = {}
         symptoms, left_out = _no_symptoms(), dict(about["left_out"])
         truth = cohort_stage.tables.get(f"truth{position}")
-        failed: list[str] = []
+        failed: list[Message | str] = []
         for method in study.estimate.methods:
             advance(f"{name}: {method}")
             found = self._stage(method, key, partial(variable.estimate, method), name)
@@ -218,7 +234,7 @@ class _Run:
             left_out |= found.values.get("left_out", {})
         if not estimates:
             path = ("groups", position, "column")
-            why = "; ".join(map(redact, failed) if study.report.hide_small_counts else failed)
+            why = "; ".join(shown(text, self.rule) for text in failed)
             raise study.error(path, f"{why}; or take this variable out")
         results = []
         for check in self._checks():
@@ -232,7 +248,8 @@ class _Run:
         described = pd.array([words.get(name, known) for name, known in both], dtype="str")
         symptoms = symptoms.assign(description=described)
         return VariableFindings(
-            name=name, estimates=estimates, symptoms=symptoms, left_out=left_out,
+            name=name, estimates=estimates, symptoms=symptoms,
+            left_out={group: Message.from_plain(why) for group, why in left_out.items()},
             attrition=cohort_stage.tables[f"attrition{position}"], checks=tuple(results),
             groups=cohort_stage.tables[f"groups{position}"],
             column=study.cohort.groups[position].column,
@@ -245,7 +262,7 @@ class _Run:
 
     # -- report ----------------------------------------------------------------------------
 
-    def _content(self, variables: tuple[VariableFindings, ...]) -> StudyReport:
+    def _content(self, variables: tuple[VariableFindings, ...]) -> StudyFindings:
         study, report = self.study, self.study.report
         condition = study.cohort.condition
         words = report.condition or (condition.title or condition.name).lower()
@@ -254,9 +271,10 @@ class _Run:
         skipped = [name for name in study.checks.run if name not in self._checks()]
         said = [text for outcome in self.outcomes.values() for text in outcome.warnings]
         if skipped:
-            needed = ", ".join(name.replace("_", " ") for name in skipped)
-            said.append(f"checks not made, for want of a method they compare: {needed}")
-        return StudyReport(
+            needed = [name.replace("_", " ") for name in skipped]
+            words_of = "checks not made, for want of a method they compare: {checks}"
+            said.append(Message(words_of, checks=needed))
+        return StudyFindings(
             title=report.title or f"Relative prevalence of {words}",
             condition=words,
             population=report.population or f"visits{f' where {rules}' if rules else ''}",
@@ -264,9 +282,10 @@ class _Run:
             variables=variables,
             manifest=self._manifest(),
             warnings=tuple(dict.fromkeys(said)),
-            hide_small_counts=report.hide_small_counts,
             level=study.estimate.level,
             sampling=self.outcomes["cohort"].values["sampling"],
+            inside=tuple(tuple(one) for one in self.outcomes["cohort"].values["inside"]),
+            exclusive=tuple(tuple(one) for one in self.outcomes["cohort"].values["exclusive"]),
         )
 
     def _manifest(self) -> dict[str, Any]:
@@ -305,7 +324,11 @@ class _Lazy:
             with _said_if_done():
                 return variable.estimate(method)
         except InvalidInputError as error:
-            return Outcome(warnings=(f"{self._name}: no {method} estimate: {error}",))
+            why = message_of(error) or Message(NOT_SHOWN)
+            template = "{variable}: no {method} estimate: {why}"
+            return Outcome(
+                warnings=(Message(template, variable=self._name, method=method, why=why),)
+            )
 
     def check(self, name: CheckName) -> Outcome:
         """The check; where the data are too thin for it, a warning that says so."""
@@ -314,8 +337,27 @@ class _Lazy:
             with _said_if_done():
                 return variable.check(name)
         except InvalidInputError as error:
-            words = f"{self._name}: the check {name.replace('_', ' ')} could not be made: {error}"
-            return replace(check_outcome([]), warnings=(words,))
+            said = Message(
+                "{variable}: the check {check} could not be made: {why}", variable=self._name,
+                check=name.replace("_", " "), why=message_of(error) or Message(NOT_SHOWN),
+            )  # fmt: skip
+            return replace(check_outcome([]), warnings=(said,))
+
+
+def _group_of_visits(item: BuiltCohort) -> NDArray[np.int32]:
+    """Group of every visit of the source, -1 where it is not in the cohort."""
+    label = np.full(len(item.visits), -1, dtype=np.int32)
+    groups = item.cohort.gathered("groups")
+    assert groups is not None
+    label[item.visits] = groups
+    return label
+
+
+def _exclusive(study: Study, features: Sequence[str]) -> list[list[str]]:
+    """The features made of one column each, of which a visit has at most one."""
+    starts = [f"{one.column}:[" if one.edges else f"{one.column}="
+              for one in study.cohort.features.extra]  # fmt: skip
+    return [[name for name in features if name.startswith(start)] for start in starts]
 
 
 def _no_symptoms() -> pd.DataFrame:
@@ -333,13 +375,15 @@ def _said_if_done() -> Iterator[None]:
 
 
 @contextmanager
-def _recorded(said: list[str]) -> Iterator[None]:
+def _recorded(said: list[Message | str]) -> Iterator[None]:
     """Collect relprev's warnings instead of showing them; others are none of the user's."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         yield
     said += dict.fromkeys(
-        str(item.message) for item in caught if issubclass(item.category, RelprevWarning)
+        message_of(item.message) or str(item.message)
+        for item in caught
+        if isinstance(item.message, RelprevWarning)
     )
 
 

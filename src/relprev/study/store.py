@@ -28,6 +28,7 @@ import pandas as pd
 from relprev.cohort import Cohort
 from relprev.cohort.cohort import ROW_FIELDS
 from relprev.files import written_whole
+from relprev.messages import Message
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ class Outcome:
     values : mapping
         Plain values, as JSON holds them.
     tables : mapping of name to DataFrame
-    warnings : tuple of str
+    warnings : tuple of Message
         Said while the stage ran.
     seconds : float
         It took.
@@ -47,7 +48,7 @@ class Outcome:
 
     values: Mapping[str, Any] = field(default_factory=dict)
     tables: Mapping[str, pd.DataFrame] = field(default_factory=dict)
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[Message | str, ...] = ()
     seconds: float = 0.0
 
 
@@ -69,7 +70,9 @@ class Store:
                 name: pd.read_parquet(self.path(f"{stage}-{name}-{key}.parquet"))
                 for name in record["tables"]
             }
-            return Outcome(record["values"], tables, tuple(record["warnings"]), record["seconds"])
+            said = [one if isinstance(one, str) else Message.from_plain(one)
+                    for one in record["warnings"]]  # fmt: skip
+            return Outcome(record["values"], tables, tuple(said), record["seconds"])
         except (OSError, ValueError, KeyError, TypeError):
             return None
 
@@ -80,7 +83,8 @@ class Store:
                 table.to_parquet(temporary, index=False)
         record = {
             "values": outcome.values, "tables": list(outcome.tables),
-            "warnings": list(outcome.warnings), "seconds": outcome.seconds,
+            "warnings": [one if isinstance(one, str) else one.plain() for one in outcome.warnings],
+            "seconds": outcome.seconds,
         }  # fmt: skip
         with written_whole(self.path(f"{stage}-{key}.json")) as temporary:
             temporary.write_text(json.dumps(record), encoding="utf-8")

@@ -19,6 +19,7 @@ from relprev.cohort import AnyCohort, Cohort
 from relprev.cohort.summary import group_totals
 from relprev.estimates import COMPLEMENT, PAIRWISE
 from relprev.inference import DebiasedPURPLE
+from relprev.messages import Message
 from relprev.model import PURPLE
 from relprev.study.options import CheckName, InferenceOptions, Method
 from relprev.study.store import Outcome
@@ -88,15 +89,16 @@ class Variable:
         }  # fmt: skip
         return Outcome(values, {"estimates": result.to_frame()})
 
-    def _left_out(self) -> dict[str, str]:
+    def _left_out(self) -> dict[str, dict[str, Any]]:
         """Groups without a debiased estimate, and why."""
         moments = self.debiased.moments_
         reasons = {}
         for name in self.cohort.group_names:
             if name not in moments.names:
-                reasons[name] = "too few patients are diagnosed"
+                reasons[name] = Message("too few patients are diagnosed").plain()
             elif name not in moments.estimated:
-                reasons[name] = "symptoms tell this group almost completely apart"
+                why = Message("symptoms tell this group almost completely apart")
+                reasons[name] = why.plain()
         return reasons
 
     def _symptoms(self) -> pd.DataFrame:

@@ -40,6 +40,7 @@
     });
     table.tBodies[0].append(...rows);
   };
+  const safe = (text) => /^[=+\-@\t\r]/.test(text) && isNaN(text) ? `'${text}` : text;  // no formulas
   const quoted = (text) => /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
   const csv = (table) => {
     const headings = Array.from(table.tHead.rows[0].cells);
@@ -53,7 +54,7 @@
       return "interval" in heading.dataset ? [words, `${words} low`, `${words} high`] : [words];
     });
     const rows = Array.from(table.tBodies[0].rows, (row) => Array.from(row.cells).flatMap(values));
-    return [names, ...rows].map((row) => row.map(quoted).join(",")).join("\n") + "\n";
+    return [names, ...rows].map((row) => row.map(safe).map(quoted).join(",")).join("\n") + "\n";
   };
   const copy = (text) => {
     const area = document.createElement("textarea");

@@ -1,4 +1,4 @@
-"""What a report says of its findings: answers, trust, methods."""
+"""What a report says: answers, trust, methods, and what every report explains."""
 
 from __future__ import annotations
 
@@ -13,12 +13,74 @@ import pandas as pd
 from relprev.checks.check import CheckResult
 from relprev.checks.registry import CHECKS
 from relprev.display import cell, with_interval
-from relprev.estimates import versus_words
-from relprev.report.content import StudyReport, VariableFindings
-from relprev.report.suppression import FEW_WORDS
-from relprev.report.texts import ASSUMPTIONS, METHOD_NAMES, METHODS, REFERENCES, SUPPRESSED
+from relprev.estimates import FEW_WORDS, has_few_cases, sentence, versus_words
+from relprev.report.findings import StudyReport, VariableFindings
 
 SHOWN_ANSWERS = 6
+ASSUMPTIONS = (
+    "Nobody is diagnosed wrongly: whoever has the recorded diagnosis has the condition.",
+    "Within a group, diagnosis is random among cases: it may depend on the group, not on symptoms.",
+    "The same symptoms mean the same risk in every group.",
+)
+METHOD_NAMES = {"debiased": "DebiasedPURPLE", "purple": "PURPLE"}  # names in study files
+METHODS = {
+    "DebiasedPURPLE": (
+        "DebiasedPURPLE estimates the ratio of diagnosis rates from the diagnosed by a doubly "
+        "robust score, with group propensities and risk fitted out of fold, and divides the "
+        "recorded ratio by it; standard errors come from the influence function, in which the part "
+        "of the risk that the model leaves out is counted"
+    ),
+    "PURPLE": (
+        "PURPLE fits p(diagnosed | symptoms, group) = p(condition | symptoms) × diagnosis rate of "
+        "the group by L1-penalised maximum likelihood and compares the groups' mean "
+        "p(condition | symptoms); it gives no interval"
+    ),
+}
+REFERENCES = {
+    "PURPLE": (
+        "Shanmugam D, Hou K, Pierson E. Quantifying disparities in intimate partner violence: a "
+        "machine learning method to correct for underreporting."
+    ),
+    "DebiasedPURPLE": (
+        "Chernozhukov V, Chetverikov D, Demirer M, Duflo E, Hansen C, Newey W, Robins J. "
+        "Double/debiased machine learning for treatment and structural parameters. The "
+        "Econometrics Journal 2018;21:C1-C68."
+    ),
+    "unconstrained": (
+        "Nadeau C, Bengio Y. Inference for the generalization error. Machine Learning "
+        "2003;52:239-281."
+    ),
+    "holm": (
+        "Holm S. A simple sequentially rejective multiple test procedure. Scandinavian Journal of "
+        "Statistics 1979;6:65-70."
+    ),
+}
+GLOSSARY = {
+    "Relative prevalence (corrected ratio)": (
+        "How many times as common the condition is in one group as in another, recorded or not. "
+        "Only ratios can be estimated, never how common the condition is in itself."
+    ),
+    "Recorded ratio": "The same ratio for recorded diagnoses, without any correction.",
+    "Diagnosis-rate ratio": (
+        "How many times as likely a case is to be diagnosed in one group as in another. Recorded "
+        "ratio = diagnosis-rate ratio × corrected ratio."
+    ),
+    "Confidence interval (CI)": (
+        "A range made by a procedure that covers the true ratio in the stated share of studies, if "
+        "the assumptions hold. It says nothing about the assumptions being wrong."
+    ),
+    "Everyone else": "All other groups of the variable together.",
+    "p(y|x)": "The chance of having the condition given the symptoms.",
+    "Informative cases": (
+        "How many diagnosed patients the diagnosis-rate ratio effectively rests on; patients whose "
+        "symptoms occur in one group only tell nothing."
+    ),
+    "Tipping point": "How wrong an assumption must be for the interval to reach 1.",
+    "Concern": (
+        "A check found more than chance or a stated limit allows. No concern does not prove that "
+        "an assumption holds."
+    ),
+}
 
 
 @dataclass(frozen=True)
@@ -57,12 +119,12 @@ class Answer:
 
 def answer(report: StudyReport, found: VariableFindings) -> Answer:
     """What was found for one group variable, by the method to trust."""
-    rows = _main(found).to_dict("records")
+    rows = found.main.to_dict("records")
     first = max(rows, key=_weight)
     others = [row for row in rows if row is not first and not _reverses(row, first)]
     return Answer(
-        sentence(report, first),
-        "" if pd.isna(first["estimate"]) else f"{cell(first['estimate'])} times",
+        sentence(first, report.level, report.condition),
+        "" if pd.isna(first["estimate"]) else f"{first['estimate']:.2f} times",
         tuple(short(row) for row in others[:SHOWN_ANSWERS]),
         len(rows) if len(others) > SHOWN_ANSWERS else 0,
     )
@@ -82,45 +144,12 @@ def _reverses(row: Mapping[Any, Any], other: Mapping[Any, Any]) -> bool:
 
 def short(row: Mapping[Any, Any]) -> str:
     """What one row says, in short."""
-    name = f"{row['group']} versus {versus_words(row['versus'])}"
     if pd.isna(row["estimate"]):
-        return _withheld(row)
+        return sentence(row)
     value = with_interval(row["estimate"], row["ci_low"], row["ci_high"])
     recorded = "not shown" if pd.isna(row["observed_ratio"]) else cell(row["observed_ratio"])
-    few = f"; {_lower(FEW_WORDS)}" if _rests_on_few(row) else ""
-    return f"{name}: {value}; recorded {recorded}{few}"
-
-
-def _rests_on_few(row: Mapping[Any, Any]) -> bool:
-    """Whether the estimator says so."""
-    return FEW_WORDS in str(row.get("sentence"))
-
-
-def _withheld(row: Mapping[Any, Any]) -> str:
-    why = row.get("sentence")
-    other = versus_words(row["versus"])
-    return why if isinstance(why, str) else f"No estimate for {row['group']} versus {other}."
-
-
-def sentence(report: StudyReport, row: Mapping[Any, Any]) -> str:
-    """What one row says."""
-    condition, other = _sentence_case(report.condition), versus_words(row["versus"])
-    if pd.isna(row["estimate"]):
-        return _withheld(row)
-    interval = "no interval" if pd.isna(row["ci_low"]) else (
-        f"{report.level:.0%} CI {cell(row['ci_low'])} to {cell(row['ci_high'])}"
-    )  # fmt: skip
-    words = (
-        f"{condition} is an estimated {cell(row['estimate'])} times ({interval}) as common among "
-        f"{row['group']} as among {other}; "
-    )
-    if pd.isna(row["observed_ratio"]):
-        words += "the recorded ratio is not shown because counts are small."
-    else:
-        words += f"recorded rates alone would say {cell(row['observed_ratio'])}."
-    if not pd.isna(row["ci_low"]) and row["ci_low"] <= 1 <= row["ci_high"]:
-        words += " The interval includes 1: the data do not show a difference."
-    return f"{words} {FEW_WORDS}." if _rests_on_few(row) else words
+    few = f"; {_lower(FEW_WORDS)}" if has_few_cases(row) else ""
+    return f"{row['group']} versus {versus_words(row['versus'])}: {value}; recorded {recorded}{few}"
 
 
 def trust(report: StudyReport) -> Trust:
@@ -130,18 +159,19 @@ def trust(report: StudyReport) -> Trust:
         f"{check.name}, by {name}: {check.effect}"
         for name, check in done if check.verdict == "concern"
     ]  # fmt: skip
+    unsure = sum(check.verdict == "cannot tell" for _, check in done)
+    aside = f"; {unsure} could not be judged" if unsure else ""
     if raised:
         verb = "raises" if len(raised) == 1 else "raise"
-        verdict = "concern"
         heading = (
             f"Read with care: {len(raised)} of {len(done)} checks of the assumptions {verb} a "
-            "concern"
+            f"concern{aside}"
         )
     elif done:
-        verdict = "no concern"
-        heading = f"None of {len(done)} checks of the assumptions raises a concern"
+        heading = f"None of {len(done)} checks of the assumptions raises a concern{aside}"
     else:
-        verdict, heading = "not judged", "No check of the assumptions was made"
+        heading = "No check of the assumptions was made"
+    verdict = "concern" if raised else "no concern" if len(done) > unsure else "not judged"
     return Trust(verdict, heading, (*raised, *_limits(report)))
 
 
@@ -153,11 +183,11 @@ def _limits(report: StudyReport) -> Iterator[str]:
             f"{_count(fragile, 'comparison is', 'comparisons are')} fragile: a small violation of "
             "an assumption could explain the difference (see Sensitivity)."
         )
-    without = [found.name for found in report.variables if _main(found)["ci_low"].isna().all()]
+    without = [found.name for found in report.variables if found.main["ci_low"].isna().all()]
     if without:
         yield f"No confidence intervals by {_listed(without)}: how much chance matters is unknown."
     for found in report.variables:
-        withheld = [g for g in _without_estimate(_main(found)) if g not in found.left_out]
+        withheld = [g for g in _without_estimate(found.main) if g not in found.left_out]
         if withheld:
             yield f"No estimate by {found.name} for {_listed(withheld)}."
         for group, reason in found.left_out.items():
@@ -218,7 +248,7 @@ def _aim(report: StudyReport) -> str:
         if last is None or pd.isna(last["visits"]):
             continue
         people = "" if pd.isna(last["patients"]) else f" by {cell(last['patients'])} patients"
-        groups = len(_group_names(found))
+        groups = len(found.counts)
         sizes.append(f"{cell(last['visits'])} visits{people} in {groups} groups by {found.name}")
     analysed = f" We analysed {'; '.join(sizes)}." if sizes else ""
     return (
@@ -229,14 +259,14 @@ def _aim(report: StudyReport) -> str:
 
 def _estimation(report: StudyReport, used: list[str]) -> str:
     words = " ".join(f"{METHODS.get(name, name)}." for name in map(method_name, used))
-    if any(_main(found)["ci_low"].notna().any() for found in report.variables):
+    if any(found.main["ci_low"].notna().any() for found in report.variables):
         words += f" Intervals are {report.level:.0%} confidence intervals on the log scale."
         if report.sampling:
             words += f" Standard errors allow for {report.sampling}."
     results = [
         f"{row['group']} versus {versus_words(row['versus'])} "
         f"{with_interval(row['estimate'], row['ci_low'], row['ci_high'])}"
-        for found in report.variables for row in _main(found).to_dict("records")
+        for found in report.variables for row in found.main.to_dict("records")
         if not pd.isna(row["estimate"])
     ]  # fmt: skip
     return f"{words} Estimates: {'; '.join(results)}." if results else words
@@ -253,7 +283,7 @@ def _checking(report: StudyReport) -> str:
             "Sensitivity analyses varied the assumptions and give the point at which an interval "
             "reaches 1. "
         )
-    return words + (SUPPRESSED if report.hide_small_counts else "")
+    return words + report.rule.words
 
 
 def _software(report: StudyReport) -> str:
@@ -276,26 +306,12 @@ def wrapped(text: str, width: int = 90) -> str:
     )
 
 
-def _main(found: VariableFindings) -> pd.DataFrame:
-    return next(iter(found.estimates.values()))
-
-
-def _group_names(found: VariableFindings) -> list[str]:
-    if found.groups is not None:
-        return list(found.groups["group"])
-    return list(_main(found)["group"].unique())
-
-
 def _count(number: int, one: str, many: str) -> str:
     return f"{number} {one if number == 1 else many}"
 
 
 def _listed(names: list[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
-
-
-def _sentence_case(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 def _lower(text: str) -> str:

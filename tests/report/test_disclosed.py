@@ -1,32 +1,24 @@
 """No count of 1 to 10 people stands in a report, nor can one be worked out from it."""
 
 import itertools
-import re
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from relprev.checks.check import CheckResult, Verdict
-from relprev.inference.intervals import _sentence, headline
-from relprev.messages import Message
-from relprev.report import words
-from relprev.report.content import VariableFindings
+from relprev.disclosure import NOT_SHOWN, Rule
+from relprev.estimates import sentence
+from relprev.messages import Count, Message, Number
+from relprev.report import VariableFindings, sentences
 from relprev.report.figures import NOTHING_DRAWN, plot_check
-from relprev.report.hiding import hide_small_counts
-from relprev.report.suppression import hidden_cells, redact, suppress
 from tests.report.studies import study
 
 
-def check(kind, table, effect="Nothing."):
-    return CheckResult(kind, kind, Verdict.NO_CONCERN, said(effect), table)
-
-
-def said(text):
-    return Message("{text}", text=text)
+def check(kind, table, effect=None, verdict=Verdict.NO_CONCERN, **more):
+    return CheckResult(kind, kind, verdict, effect or Message("Nothing."), table, **more)
 
 
 def variable(name="race", groups=None, attrition=None, checks=(), symptoms=None, **more):
@@ -38,7 +30,7 @@ def variable(name="race", groups=None, attrition=None, checks=(), symptoms=None,
     frame = counts.assign(
         versus="complement", estimate=1.5, ci_low=1.2, ci_high=1.9, observed_ratio=1.1,
         diagnosis_ratio=0.7, std_error=0.1, p_value=0.02, degrees_of_freedom=30.0,
-        effective_cases=30.0, sentence="Recorded diagnoses alone give 1.10.",
+        effective_cases=30.0, few_cases=False, withheld="",
     )  # fmt: skip
     if attrition is None:
         total = int(counts["n"].sum())
@@ -53,19 +45,17 @@ def variable(name="race", groups=None, attrition=None, checks=(), symptoms=None,
 
 
 def shown(*variables, **more):
-    hidden = hide_small_counts(study(*variables, **more)).variables
+    hidden = study(*variables, **more).variables
     return hidden[0] if len(hidden) == 1 else hidden
 
 
+FIFTHS = {"a": (5000, 656), "b": (3000, 300), "c": (900, 40)}
 SMALL = {"a": (5000, 400), "b": (3000, 300), "c": (900, 4)}
 
 
 def test_small_group_is_hidden_with_all_that_follows_from_its_count():
     frame = shown(variable(groups=SMALL)).estimates["DebiasedPURPLE"].set_index("group")
-    for column in (
-        "n_diagnosed", "observed_ratio", "diagnosis_ratio", "std_error", "p_value",
-        "degrees_of_freedom", "effective_cases", "sentence",
-    ):  # fmt: skip
+    for column in ("n_diagnosed", "observed_ratio", "diagnosis_ratio", "std_error", "p_value"):
         assert frame[column].isna().tolist() == [False, True, True], column
     assert frame[["estimate", "ci_low", "ci_high", "n"]].notna().all(axis=None)
 
@@ -97,48 +87,39 @@ def test_reference_group_without_a_row_of_its_own_is_covered():
     assert frame["observed_ratio"].isna().all()
 
 
+def test_effective_cases_are_hidden_in_all_rows_of_all_tables_or_in_none():
+    """They depend on all groups' diagnosed, and were hidden in one table but not in another."""
+    table = pd.DataFrame({"group": ["a", "b", "c"], "n_diagnosed": [400, 300, 4], "mixing": 0.9,
+                          "effective_cases": [90.0, 80.0, 2.5]})  # fmt: skip
+    seen = shown(variable(groups=SMALL, checks=[check("overlap", table)]))
+    assert seen.checks[0].table["effective_cases"].isna().all()
+    for column in ("effective_cases", "degrees_of_freedom"):
+        assert seen.estimates["DebiasedPURPLE"][column].isna().all()
+        assert shown(variable()).estimates["DebiasedPURPLE"][column].notna().all()
+
+
 def test_hidden_row_still_says_that_few_cases_inform_it():
     found = variable(groups=SMALL)
-    said = (
-        "The condition is estimated to be 1.50 times as common in c (or d) as among everybody "
-        "else (95% interval 1.20 to 1.90)."
-    )
-    more = (
-        " Recorded diagnoses alone give 1.10; a case in c is 0.70 times as likely to be diagnosed."
-    )
-    few = " Few cases inform this: about 3, because few are diagnosed."
-    frame = found.estimates["DebiasedPURPLE"].assign(sentence=said + more + few)
-    report = hide_small_counts(study(replace(found, estimates={"x": frame})))
-    frame = report.variables[0].estimates["x"]
-    assert frame["sentence"].tolist() == [
-        said + more + few, *[said + " Few cases inform this."] * 2
-    ]  # fmt: skip
-    row = frame.to_dict("records")[2]
-    assert words.sentence(report, row).endswith("Few cases inform this.")
-    assert words.short(row).endswith("recorded not shown; few cases inform this")
-
-
-def test_sentence_of_an_estimator_keeps_estimate_and_interval_when_its_counts_are_hidden():
-    row = {"group": "a", "versus": "complement", "estimate": 2.0, "ci_low": 1.0, "ci_high": 12.5,
-           "observed_ratio": 1.25, "diagnosis_ratio": 0.75, "effective_cases": 7.4}  # fmt: skip
-    sentence = _sentence(row, 0.95)
-    frame = pd.DataFrame([row | {"n": 300, "n_diagnosed": 7, "sentence": sentence}])
-    seen = suppress(frame)["sentence"][0]
-    assert seen == f"{headline(row, 0.95)} Few cases inform this."
+    frame = found.estimates["DebiasedPURPLE"].assign(few_cases=True)
+    report = study(replace(found, estimates={"x": frame}))
+    row = report.variables[0].estimates["x"].to_dict("records")[2]
+    assert sentence(row).endswith("The recorded ratio is not shown. Few cases inform this.")
+    assert sentences.short(row).endswith("recorded not shown; few cases inform this")
 
 
 def test_reason_for_a_withheld_estimate_is_kept():
     found = variable(groups=SMALL)
     frame = found.estimates["DebiasedPURPLE"].copy()
     frame.loc[2, ["estimate", "ci_low", "ci_high"]] = np.nan
-    frame.loc[2, "sentence"] = "No estimate for c: too few patients are diagnosed in c."
-    frame = shown(replace(found, estimates={"x": frame})).estimates["x"]
-    assert frame["sentence"][2].startswith("No estimate for c")
-    assert pd.isna(frame["sentence"][1])
+    frame.loc[2, "withheld"] = '{"few diagnosed": ["c"]}'
+    row = shown(replace(found, estimates={"x": frame})).estimates["x"].to_dict("records")[2]
+    assert sentence(row) == (
+        "No estimate for c versus everyone else: too few patients are diagnosed in c."
+    )
 
 
 def test_everything_is_shown_when_asked_for():
-    found = shown(variable(groups=SMALL), hide_small_counts=False)
+    found = shown(variable(groups=SMALL), rule=Rule(hide=False))
     assert found.estimates["DebiasedPURPLE"]["n_diagnosed"].tolist() == [400, 300, 4]
 
 
@@ -184,20 +165,6 @@ def test_no_difference_of_levels_shown_is_small(drops, last):
         assert not any(1 <= gap <= 10 for gap in gaps)
 
 
-# -- cells whose total is known ------------------------------------------------------------
-
-
-@given(st.lists(st.integers(0, 60), min_size=1, max_size=8))
-def test_hidden_cells_cannot_be_worked_out_from_the_total(counts):
-    series = pd.Series(counts)
-    hidden = series[hidden_cells(series)]
-    assert set(series[(series >= 1) & (series <= 10)].index) <= set(hidden.index)
-    positive = series[series > 0]
-    if len(hidden) and len(hidden) < len(positive):  # else all are hidden, the total with them
-        assert len(hidden) >= 2
-        assert hidden.sum() >= 11
-
-
 # -- checks --------------------------------------------------------------------------------
 
 
@@ -207,9 +174,21 @@ def test_fifths_with_few_diagnosed_are_hidden_with_cover():
         "recorded": [0.01, 0.05, 0.1, 0.2, 0.3], "recorded_sd": 0.01, "n": 1000,
         "n_diagnosed": [6, 50, 100, 200, 300], "drawn": True,
     })  # fmt: skip
-    seen = shown(variable(checks=[check("calibration", table)])).checks[0].table
+    seen = shown(variable(groups=FIFTHS, checks=[check("calibration", table)])).checks[0].table
     assert seen["recorded"].isna().tolist() == [True, True, False, False, False]
     assert seen["n_diagnosed"].isna().tolist() == [True, True, False, False, False]
+    assert seen["n"].notna().all()
+
+
+def test_fifths_of_few_patients_are_hidden_however_many_their_visits():
+    table = pd.DataFrame({
+        "group": "a", "fifth": range(1, 6), "predicted": 0.1, "recorded": 0.1, "n": 1000,
+        "n_diagnosed": [60, 136, 140, 160, 160], "patients": 800,
+        "patients_diagnosed": [3, 60, 70, 80, 90], "drawn": True,
+    })  # fmt: skip
+    seen = shown(variable(groups=FIFTHS, checks=[check("calibration", table)])).checks[0].table
+    assert seen["n_diagnosed"].isna().tolist() == [True, True, False, False, False]
+    assert pd.isna(seen["patients_diagnosed"][0])
 
 
 def test_shares_that_stand_for_few_people_are_hidden():
@@ -218,11 +197,11 @@ def test_shares_that_stand_for_few_people_are_hidden():
         "sure_share": [0.01, 0.5], "exclusive_codes": [3, 0],
         "diagnosed_with_exclusive_codes": [0.99, 0.0],
     })  # fmt: skip
-    seen = shown(variable(checks=[check("overlap", table, "Least in a: 99%.")])).checks[0]
+    effect = Message("Least in {group}: {share}.", group="a", share=Number(0.99, ".0%"))
+    seen = shown(variable(checks=[check("overlap", table, effect)])).checks[0]
     assert seen.table["sure_share"].isna().tolist() == [True, False]
     assert seen.table["diagnosed_with_exclusive_codes"].isna().tolist() == [True, False]
-    assert "99%" not in str(seen.effect)
-    assert "a" in str(seen.effect)
+    assert str(seen.effect) == "Least in a: (hidden)."
 
 
 def test_row_of_a_hidden_group_keeps_only_what_does_not_count_people():
@@ -230,53 +209,48 @@ def test_row_of_a_hidden_group_keeps_only_what_does_not_count_people():
         "group": ["a", "c"], "n_diagnosed": [400, 4], "effective_cases": [90.0, 2.5],
         "mixing": 0.9, "sure_share": 0.0, "something_new": [1.0, 2.0],
     })  # fmt: skip
-    seen = shown(variable(groups=SMALL, checks=[check("overlap", table, "c: 4 of 4.")])).checks[0]
+    effect = Message("{group}: {n} of {all}.", group="c", n=Count(4), all=Count(4))
+    seen = shown(variable(groups=SMALL, checks=[check("overlap", table, effect)])).checks[0]
     row = seen.table.set_index("group").loc["c"]
-    assert row[["n_diagnosed", "effective_cases", "something_new"]].isna().all()
+    assert row[["n_diagnosed", "effective_cases"]].isna().all()
     assert row["mixing"] == 0.9
-    assert "4" not in str(seen.effect)
+    assert "something_new" not in seen.table
+    assert str(seen.effect) == "c: fewer than 11 of fewer than 11."
 
 
-def test_sentence_goes_with_a_column_hidden_in_all_rows():
+def test_words_go_with_a_column_hidden_in_all_rows():
     table = pd.DataFrame({
         "group": ["a", "b", "c"], "n_diagnosed": [400, 300, 4], "sure_share": 0.0,
-        "effective_cases": [15.0, 60.0, 2.5], "mixing": [0.1, 0.5, 0.9],
+        "effective_cases": [15.2, 60.0, 2.5], "mixing": [0.1, 0.5, 0.9],
     })  # fmt: skip
-    found = check("overlap", table, "Least overlap in a: 15 effective informative cases of 400.")
-    seen = shown(variable(groups=SMALL, checks=[found])).checks[0]
+    effect = Message("Least in a: {n} of {all}.", n=Count(15, "effective case"),
+                     all=Count(400, "diagnosed visit"))  # fmt: skip
+    seen = shown(variable(groups=SMALL, checks=[check("overlap", table, effect)])).checks[0]
     assert seen.table["effective_cases"].isna().all()
-    assert not re.search(r"15|400", str(seen.effect))
-    assert str(seen.effect).startswith(
-        "Least overlap in a: few informative cases, symptoms that set it apart; the numbers"
+    assert str(seen.effect) == (
+        "Least in a: a hidden number of effective cases of 400 diagnosed visits."
     )
 
 
-def test_leakage_of_few_people_is_still_said():
-    table = pd.DataFrame({
-        "feature": ["S00", "S01"], "n": [50, 60], "n_diagnosed": [45, 20],
-        "predictive_value": [0.9, 0.3], "reach": 0.1, "suspicious": [True, False],
-    })  # fmt: skip
-    found = replace(check("leakage", table, "1 features imply it, first S00."), verdict="concern")
-    seen = shown(variable(checks=[found])).checks[0]
-    assert str(seen.effect).startswith(
-        "Some features all but imply the diagnosis, first S00; the num"
-    )
-
-
-def test_sentence_that_speaks_of_ratios_only_is_kept():
+def test_words_about_ratios_only_are_kept():
     table = pd.DataFrame({
         "group": ["a", "c"], "versus": "complement", "purple": 1.4, "debiased": 1.5, "ci_low": 1.2,
         "ci_high": 1.9, "std_error": 0.1, "z": 0.7, "p_value": 0.5,
     })  # fmt: skip
-    found = replace(
-        check("agreement", table, "Furthest apart for c: 1.40 and 1.50."),
-        statistic=0.7, p_value=0.5,
-    )  # fmt: skip
+    effect = Message("Furthest apart for c: {a} and {b}.", a=Number(1.4, ".2f"), b=Number(1.5))
+    found = check("agreement", table, effect, statistic=0.7, p_value=0.5)
     seen = shown(variable(groups=SMALL, checks=[found])).checks[0]
-    assert seen.effect == found.effect
+    assert str(seen.effect) == "Furthest apart for c: 1.40 and 1.5."
     assert np.isnan(seen.statistic)
     assert np.isnan(seen.p_value)
     assert seen.table.set_index("group").loc["c", ["std_error", "z", "p_value"]].isna().all()
+
+
+def test_check_that_speaks_in_plain_text_is_not_heard():
+    """It fails closed: a count that was not declared cannot be printed."""
+    table = pd.DataFrame({"group": ["a"], "versus": "b", "where": "all", "drift": 1.2})
+    found = check("constant_ratio", table, "3 of 40 patients are diagnosed")
+    assert str(shown(variable(checks=[found])).checks[0].effect) == NOT_SHOWN
 
 
 def test_features_of_few_people_keep_only_their_name():
@@ -285,12 +259,12 @@ def test_features_of_few_people_keep_only_their_name():
         "n_diagnosed": [30, 5, 3, 45], "predictive_value": [0.3, 0.5, 0.06, 0.9],
         "reach": 0.1, "suspicious": [False, False, False, True],
     })  # fmt: skip
-    effect = "the highest predictive value is 90% (S03)"
+    effect = Message("the highest is {share} ({feature})", share=Number(0.9, ".0%"), feature="S03")
     seen = shown(variable(checks=[check("leakage", table, effect)])).checks[0]
     assert seen.table["n"].isna().tolist() == [False, True, True, True]
     assert seen.table["predictive_value"].isna().tolist() == [False, True, True, True]
     assert seen.table["suspicious"].tolist() == [False, False, False, True]
-    assert "90%" not in str(seen.effect)
+    assert str(seen.effect) == "the highest is (hidden) (S03)"
 
 
 def test_features_that_few_lack_are_hidden_too():
@@ -309,10 +283,11 @@ def test_features_that_few_lack_are_hidden_too():
 def test_fifths_of_few_visits_lose_their_size():
     table = pd.DataFrame({
         "group": "a", "fifth": range(1, 6), "predicted": 0.1, "recorded": 0.2,
-        "n": [7, 90, 100, 100, 100], "n_diagnosed": [0, 40, 50, 50, 50], "drawn": False,
+        "n": [7, 90, 100, 101, 102], "n_diagnosed": [0, 40, 50, 50, 50], "drawn": False,
     })  # fmt: skip
-    seen = shown(variable(checks=[check("calibration", table)])).checks[0].table
-    for column in ("n", "recorded", "n_diagnosed"):
+    groups = FIFTHS | {"a": (400, 190)}
+    seen = shown(variable(groups=groups, checks=[check("calibration", table)])).checks[0].table
+    for column in ("n", "recorded"):
         assert seen[column].isna().tolist() == [True, True, False, False, False], column
 
 
@@ -334,9 +309,10 @@ def test_figure_of_hidden_points_says_so_and_names_no_group():
 def test_check_without_counts_is_left_alone():
     table = pd.DataFrame({"group": ["a", "c"], "versus": "b", "where": "all", "drift": 1.2,
                           "ci_low": 1.0, "ci_high": 1.4})  # fmt: skip
-    found = check("constant_ratio", table, "The diagnosis rate of c changes by 1.20.")
+    effect = Message("The diagnosis rate of c changes by {drift}.", drift=Number(1.2, ".2f"))
+    found = check("constant_ratio", table, effect)
     seen = shown(variable(groups=SMALL, checks=[found])).checks[0]
-    assert seen.effect == found.effect
+    assert str(seen.effect) == str(effect)
     pd.testing.assert_frame_equal(seen.table, table)
 
 
@@ -354,43 +330,58 @@ def test_symptoms_of_few_patients_lose_their_numbers():
     assert seen["patients"].isna().tolist() == [False, True]
 
 
+# -- order ---------------------------------------------------------------------------------
+
+
+def test_hidden_features_come_last_by_name_without_weight():
+    """Rows sorted by hidden counts gave 9 of 15 of them away."""
+    table = pd.DataFrame({
+        "feature": ["z", "m", "b", "a"], "n": [60, 500, 20, 400], "n_diagnosed": [9, 60, 3, 20],
+        "predictive_value": [0.15, 0.12, 0.15, 0.05], "ci_low": [0.08, 0.07, 0.05, 0.03],
+        "ci_high": 0.5, "reach": 0.1, "suspicious": False,
+    })  # fmt: skip
+    symptoms = pd.DataFrame({"feature": ["z", "m", "a"], "weight": [3.0, 2.0, 1.0],
+                             "visits": [7, 500, 400]})  # fmt: skip
+    seen = shown(variable(checks=[check("leakage", table)], symptoms=symptoms))
+    assert seen.checks[0].table["feature"].tolist() == ["m", "a", "b", "z"]
+    assert seen.symptoms["feature"].tolist() == ["m", "a", "z"]
+    assert seen.symptoms["weight"].isna().tolist() == [False, False, True]
+
+
 # -- words ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("text", [
-    "a group has only 3 patients with a recorded diagnosis",
-    "fewer than 2 diagnosed patients", "10 visits", "left out: 1 person", "7 women",
-])  # fmt: skip
-def test_small_counts_in_words_are_replaced(text):
-    assert not re.search(r"\b([1-9]|10)\b", redact(text))
+def test_warnings_and_reasons_lose_their_small_counts():
+    found = variable(left_out={"d": Message("only {n}", n=Count(3, "visit"))})
+    said = (Message("only {n}", n=Count(4, "patient")), "3 of 40 patients are diagnosed",
+            "diagnosed patients: 3")  # fmt: skip
+    report = study(found, warnings=said)
+    assert [str(text) for text in report.warnings] == ["only fewer than 11 patients", NOT_SHOWN]
+    assert str(report.variables[0].left_out["d"]) == "only fewer than 11 visits"
 
 
-@pytest.mark.parametrize("text", [
-    "1,003 visits", "11 patients", "fewer than 100 visits", "age 18 or more", "0.5 of all cases",
-    "3 of the checks", "ICD-10 codes", "2.3 cases",
-])  # fmt: skip
-def test_other_numbers_in_words_are_kept(text):
-    assert redact(text) == text
+def test_counts_that_cover_others_are_hidden_in_words_too():
+    """The next smallest group is hidden with the small one: a warning must not print it."""
+    said = tuple(
+        Message("{group} has {n}", group="b", n=Count(300, "diagnosed patient", cells))
+        for cells in ((("n_diagnosed", "b"),), ())
+    )
+    report = study(variable(groups=SMALL), warnings=said)
+    assert [str(text) for text in report.warnings] == [
+        "b has a hidden number of diagnosed patients"
+    ]
 
 
-@pytest.mark.parametrize(("text", "seen"), [
-    ("group 'x' has one patient with a recorded diagnosis, too few to split into 2 parts that "
-     "each hold one",
-     "group 'x' has fewer than 11 patients with a recorded diagnosis, too few to split into 2 "
-     "parts that each hold one"),
-    ("3 folds are used instead of 5: a group has only 3 patients with a recorded diagnosis",
-     "fewer folds are used than 5: a group has fewer than 11 patients with a recorded diagnosis"),
-    ("very few informative cases: White (6.9), Black, non-Hispanic (3.3) (effective cases); merge",
-     "very few informative cases: White, Black, non-Hispanic; merge"),
-    ("fewer than two groups have 2 diagnosed patients or more (too few in b)",
-     "fewer than two groups have 2 diagnosed patients or more (too few in b)"),
-])  # fmt: skip
-def test_what_warnings_say_is_true_without_its_counts(text, seen):
-    assert redact(text) == seen
+# -- rounding ------------------------------------------------------------------------------
 
 
-def test_warnings_and_reasons_are_redacted():
-    found = variable(left_out={"d": "only 3 visits"})
-    report = hide_small_counts(study(found, warnings=("only 4 patients",)))
-    assert report.warnings == ("fewer than 11 patients",)
-    assert report.variables[0].left_out["d"] == "fewer than 11 visits"
+def test_rounded_counts_are_not_given_back_by_statistics():
+    frame = shown(variable(), rule=Rule(threshold=7, round_to=5)).estimates["DebiasedPURPLE"]
+    assert frame["n_diagnosed"].tolist() == [400, 300, 40]
+    found = variable(groups={"a": (5003, 402), "b": (3001, 299), "c": (902, 38)})
+    seen = shown(found, rule=Rule(round_to=5))
+    assert seen.groups["n"].tolist() == [5005, 3000, 900]
+    assert seen.groups["n_diagnosed"].tolist() == [400, 300, 40]
+    assert (seen.attrition["visits"].dropna() % 5 == 0).all()
+    ratio = seen.estimates["DebiasedPURPLE"]["observed_ratio"].tolist()
+    assert ratio == [1.1, 1.1, 1.0]

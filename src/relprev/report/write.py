@@ -13,19 +13,19 @@ from typing import Any
 import pandas as pd
 
 from relprev.files import written_whole
-from relprev.report import words
-from relprev.report.content import StudyReport
 from relprev.report.figures import off_screen, plot_forest
-from relprev.report.frames import (
+from relprev.report.findings import StudyReport
+from relprev.report.graphics import FIGURE_FORMATS, figure_bytes
+from relprev.report.layout import Layout, lay_out
+from relprev.report.page import manifest_text, render_layout, render_table
+from relprev.report.sentences import wrapped
+from relprev.report.tables import (
     attrition_frame,
     checks_frame,
+    csv_bytes,
     estimates_frame,
     symptoms_frame,
 )
-from relprev.report.graphics import FIGURE_FORMATS, figure_bytes
-from relprev.report.hiding import hide_small_counts
-from relprev.report.layout import Layout, lay_out
-from relprev.report.page import manifest_text, render_layout, render_table
 
 RECORDED_PACKAGES = ("relprev", "numpy", "scipy", "numba", "scikit-learn")
 
@@ -38,7 +38,7 @@ def versions() -> dict[str, str]:
 
 
 def write_report(report: StudyReport, folder: str | Path) -> list[Path]:
-    """Write a study's report into a folder, small counts hidden unless it says otherwise.
+    """Write a study's report into a folder.
 
     Everything is made before anything is written, each file is written whole or not at all,
     and the same report gives the same bytes. The manifest is written last.
@@ -46,7 +46,7 @@ def write_report(report: StudyReport, folder: str | Path) -> list[Path]:
     Parameters
     ----------
     report : StudyReport
-        As found, nothing hidden.
+        From `disclosed`: everything in it is written.
     folder : path
         Made if missing.
 
@@ -68,7 +68,7 @@ def write_report(report: StudyReport, folder: str | Path) -> list[Path]:
     >>> [file.name for file in files[:3]], files[-1].name
     (['report.html', 'estimates.csv', 'estimates.parquet'], 'manifest.json')
     """
-    return _write(_files(lay_out(hide_small_counts(report))), folder)
+    return _write(_files(lay_out(report)), folder)
 
 
 def write_results(
@@ -81,7 +81,7 @@ def write_results(
     Parameters
     ----------
     frame : DataFrame
-        Results, already suppressed if they are to be.
+        Results, as `disclosed_estimates` leaves them.
     out : path
         Folder, made if missing.
     run : dict
@@ -106,7 +106,7 @@ def write_results(
     ['estimates.csv', 'forest.svg', 'forest.png', 'forest.pdf', 'run.json']
     """
     ax = off_screen(plot_forest(frame, truth))
-    files = {"estimates.csv": _csv(frame)}
+    files = {"estimates.csv": csv_bytes(frame)}
     files |= {f"forest.{kind}": figure_bytes(ax, kind) for kind in FIGURE_FORMATS}
     files["run.json"] = (json.dumps({**run, "versions": versions()}, indent=2) + "\n").encode()
     return _write(files, out)
@@ -117,12 +117,12 @@ def _files(layout: Layout) -> dict[str, bytes]:
     estimates = estimates_frame(report)
     files = {
         "report.html": render_layout(layout).encode(),
-        "estimates.csv": _csv(estimates),
+        "estimates.csv": csv_bytes(estimates),
         "estimates.parquet": _parquet(estimates),
-        "checks.csv": _csv(checks_frame(report)),
-        "attrition.csv": _csv(attrition_frame(report)),
-        "symptoms.csv": _csv(symptoms_frame(report)),
-        "methods.txt": words.wrapped(layout.methods).encode(),
+        "checks.csv": csv_bytes(checks_frame(report)),
+        "attrition.csv": csv_bytes(attrition_frame(report)),
+        "symptoms.csv": csv_bytes(symptoms_frame(report)),
+        "methods.txt": wrapped(layout.methods).encode(),
     }
     for figure in layout.figures:
         for kind in FIGURE_FORMATS:
@@ -133,10 +133,6 @@ def _files(layout: Layout) -> dict[str, bytes]:
         files[f"tables/{table.name}.csv"] = table.to_csv()
     files["manifest.json"] = manifest_text(layout).encode()
     return files
-
-
-def _csv(frame: pd.DataFrame) -> bytes:
-    return frame.to_csv(index=False, lineterminator="\n").encode()
 
 
 def _parquet(frame: pd.DataFrame) -> bytes:

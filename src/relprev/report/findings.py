@@ -1,7 +1,8 @@
-"""What a study found, before it is laid out as a page, tables and figures.
+"""What a study found.
 
-The study fills these; `relprev.report` hides small counts in them and writes them. Nothing
-in here depends on how the numbers were obtained, so a report can also be made by hand.
+The study fills these. `relprev.report.disclosed` makes a report of them that holds only what may
+be shown; the page and the files are made of the report. Nothing in here depends on how the
+numbers were obtained, so a report can also be made by hand.
 """
 
 from __future__ import annotations
@@ -13,6 +14,9 @@ from typing import Any
 import pandas as pd
 
 from relprev.checks.check import CheckResult
+from relprev.disclosure import Rule
+from relprev.disclosure.nesting import Nesting
+from relprev.messages import Message
 
 
 @dataclass(frozen=True)
@@ -32,20 +36,19 @@ class VariableFindings:
     symptoms : DataFrame
         Features that carry the estimate: feature, description, weight, visits, and patients
         where they are known.
-    left_out : Mapping of group to reason
+    left_out : Mapping of group to Message
         Groups of the data that got no estimate, and why.
     groups : DataFrame, optional
         Columns group, n, n_diagnosed: visits and diagnosed visits of every group of the cohort,
         a reference group that has no row of its own among the estimates too. Without it, what
         would reveal a reference group's small counts cannot be hidden. Where patients are known,
-        columns patients and patients_diagnosed: counts of 1 to 10 of them are hidden too.
+        columns patients and patients_diagnosed: few of them are hidden, however many their visits.
     column : str
-        Of the data, where it is known: two variables of one column are recodes of it, and what
-        they give away together is hidden.
+        Of the data, where it is known: two variables of one column are recodes of it.
 
     Examples
     --------
-    >>> from relprev import PURPLE, checks
+    >>> from relprev import PURPLE
     >>> from relprev.simulate import gauss_synth
     >>> cohort = gauss_synth((0.5, 0.1), seed=1).cohort
     >>> table = PURPLE(lambdas=1e-4).fit(cohort).relative_prevalence("b").to_frame()
@@ -62,7 +65,7 @@ class VariableFindings:
     attrition: pd.DataFrame
     checks: tuple[CheckResult, ...]
     symptoms: pd.DataFrame
-    left_out: Mapping[str, str] = field(default_factory=dict)
+    left_out: Mapping[str, Message] = field(default_factory=dict)
     groups: pd.DataFrame | None = None
     column: str = ""
 
@@ -74,14 +77,20 @@ class VariableFindings:
         frames = [frame[["group", "n", "n_diagnosed"]] for frame in self.estimates.values()]
         return pd.concat(frames, ignore_index=True).drop_duplicates("group", ignore_index=True)
 
+    @property
+    def main(self) -> pd.DataFrame:
+        """The estimates by the method to trust."""
+        return next(iter(self.estimates.values()))
+
 
 @dataclass(frozen=True)
-class StudyReport:
-    """Everything a report says.
+class StudyFindings:
+    """Everything a study found, small counts and all.
 
     Parameters
     ----------
     title : str
+        Of the report.
     condition : str
         In words, such as ``"intimate partner violence"``.
     population : str
@@ -89,17 +98,55 @@ class StudyReport:
     source : str
         In words, such as ``"NEDS 2019"``.
     variables : tuple of VariableFindings
+        The group variables.
     manifest : mapping
         Versions, specification, data fingerprints, seed, timings. Written as it is, so it must
         hold no counts of people.
-    warnings : tuple of str
-        Said while the study ran.
-    hide_small_counts : bool
-        Hide counts of 1 to 10 people and what would reveal them.
+    warnings : tuple of Message
+        Said while the study ran. A plain text is not shown: it may hold counts.
     level : float
         Of the confidence intervals.
     sampling : str
         What the standard errors allow for, in words, such as ``"repeat visits of patients"``.
+    inside : tuple of (variable, group, variable, group), optional
+        Groups that lie within a group of another variable, from
+        `relprev.disclosure.nested_groups`. None: not known; groups of two recodes of one column
+        that differ by few people are then taken for nested.
+    exclusive : tuple of tuple of str
+        Features of which a visit has at most one, such as the bins of one measurement.
+
+    Examples
+    --------
+    >>> from relprev.report import disclosed
+    >>> found = StudyFindings("A study", "endometriosis", "women", "records", (), {})
+    >>> disclosed(found).title
+    'A study'
+    """
+
+    title: str
+    condition: str
+    population: str
+    source: str
+    variables: tuple[VariableFindings, ...]
+    manifest: Mapping[str, Any]
+    warnings: tuple[Message | str, ...] = ()
+    level: float = 0.95
+    sampling: str = ""
+    inside: tuple[Nesting, ...] | None = None
+    exclusive: tuple[tuple[str, ...], ...] = ()
+
+
+@dataclass(frozen=True)
+class StudyReport(StudyFindings):
+    """What may be shown of a study's findings; `relprev.report.disclosed` makes it.
+
+    Hidden numbers are missing from its tables, and its messages hold no counts any more: they
+    are texts. The other parameters are those of `StudyFindings`.
+
+    Parameters
+    ----------
+    rule : Rule
+        By which counts were hidden.
 
     Examples
     --------
@@ -115,16 +162,7 @@ class StudyReport:
     ('Demonstration: a simulated condition', ['group'])
     """
 
-    title: str
-    condition: str
-    population: str
-    source: str
-    variables: tuple[VariableFindings, ...]
-    manifest: Mapping[str, Any]
-    warnings: tuple[str, ...] = ()
-    hide_small_counts: bool = True
-    level: float = 0.95
-    sampling: str = ""
+    rule: Rule = field(default_factory=Rule)
 
     def _repr_html_(self) -> str:
         """The page in a frame of its own, for notebooks."""

@@ -1,0 +1,155 @@
+"""All counts that a study publishes, and the sums that they obey.
+
+A cell is a count: of a group, a level of the attrition, a bin, a feature, or what is left when
+some are subtracted from others. Cells that nobody prints (*derived* ones: the undiagnosed of a
+group, the people whom a step excludes, the rest of a total) can be worked out by whoever knows
+the others, so they are in the system as well. An equation says that one cell is the sum of others.
+`Cells.hidden` finds what must not be printed; see `relprev.disclosure.suppression`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from relprev.disclosure.rule import Rule
+from relprev.disclosure.suppression import Equation, Known, suppressed
+from relprev.messages import Cell
+
+
+@dataclass
+class Cells:
+    """Counts and their equations.
+
+    Examples
+    --------
+    A group of 4 is hidden, and so is the next smallest, as the total is known:
+
+    >>> cells = Cells()
+    >>> for name, n in {"all": 504, "a": 400, "b": 100, "c": 4}.items():
+    ...     _ = cells.add(("n", name), n)
+    >>> cells.sums(("n", "all"), [("n", "a"), ("n", "b"), ("n", "c")])
+    >>> sorted(cells.hidden(Rule()))
+    [('n', 'b'), ('n', 'c')]
+    """
+
+    known: dict[Cell, Known] = field(default_factory=dict)
+    equations: list[Equation] = field(default_factory=list)
+
+    def add(
+        self,
+        cell: Cell,
+        value: int,
+        people: int | None = None,
+        *,
+        derived: bool = False,
+        rank: tuple[int, ...] = (1,),
+    ) -> Cell:
+        """Enter a count; one that is entered already stays.
+
+        Parameters
+        ----------
+        cell : Cell
+            Its name.
+        value : int
+            The count, of people or of visits.
+        people : int, optional
+            How many people the visits are of. Default: as many as visits.
+        derived : bool
+            It is not printed, but may be worked out.
+        rank : tuple of int
+            Cells of low rank are hidden first where others need cover.
+
+        Returns
+        -------
+        Cell
+            Its name.
+        """
+        value = int(value)
+        people = value if people is None else min(int(people), value)
+        old = self.known.get(cell)
+        if old is not None:
+            people, derived, rank = min(people, old.people), derived and old.derived, old.rank
+        self.known[cell] = Known(value, people, derived, rank)
+        return cell
+
+    def sums(self, total: Cell, parts: Iterable[Cell]) -> None:
+        """Say that a total is the sum of parts.
+
+        Parameters
+        ----------
+        total : Cell
+            The sum.
+        parts : iterable of Cell
+            Its parts; all of them are known to the system.
+        """
+        equation: dict[Cell, int] = {total: -1}
+        for part in parts:
+            equation[part] = equation.get(part, 0) + 1
+        self.equations.append({cell: factor for cell, factor in equation.items() if factor})
+
+    def rest(
+        self, total: Cell, parts: Iterable[Cell], name: Cell, people: int | None = None
+    ) -> Cell | None:
+        """Say that parts, and a rest that nobody prints, add up to a total.
+
+        Parameters
+        ----------
+        total : Cell
+            The sum.
+        parts : iterable of Cell
+            Some of its parts.
+        name : Cell
+            Of the rest.
+        people : int, optional
+            In the rest, as in `add`.
+
+        Returns
+        -------
+        Cell or None
+            The rest; None if there is none, or if the parts are more than the total.
+        """
+        parts = list(parts)
+        left = self.known[total].value - sum(self.known[part].value for part in parts)
+        if left < 0:
+            return None
+        if left == 0:
+            self.sums(total, parts)
+            return None
+        self.add(name, left, people, derived=True)
+        self.sums(total, [*parts, name])
+        return name
+
+    def apart(self, one: Cell, two: Cell, rule: Rule, people: int | None = None) -> None:
+        """Count the difference of two cells as people, if it is small.
+
+        Parameters
+        ----------
+        one, two : Cell
+            Two counts of which one may be a part of the other.
+        rule : Rule
+            What is small.
+        people : int, optional
+            In the difference.
+        """
+        smaller, larger = sorted((one, two), key=lambda cell: self.known[cell].value)
+        gap = self.known[larger].value - self.known[smaller].value
+        few = people is not None and rule.is_small(abs(people))
+        if gap and (rule.is_small(gap) or few):
+            least = gap if people is None else abs(people) or gap
+            self.rest(larger, [smaller], ("between", *larger, "and", *smaller), least)
+
+    def hidden(self, rule: Rule) -> set[Cell]:
+        """The cells that must not be printed.
+
+        Parameters
+        ----------
+        rule : Rule
+            What is small.
+
+        Returns
+        -------
+        set of Cell
+            Small counts, and cover for them and for small derived ones.
+        """
+        return suppressed(self.known, self.equations, rule)

@@ -1,0 +1,51 @@
+"""Which groups of one variable lie within a group of another, as counties do in states."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Nesting = tuple[str, str, str, str]  # variable, its group, other variable, its group around it
+Labels = NDArray[np.integer[Any]]
+
+
+def nested_groups(
+    groups: Mapping[str, Labels], names: Mapping[str, Sequence[str]]
+) -> tuple[Nesting, ...]:
+    """All pairs of groups of two variables of which one lies within the other.
+
+    Parameters
+    ----------
+    groups : mapping of variable to integer array of shape (visits,)
+        Number of every visit's group, -1 where the variable leaves the visit out.
+    names : mapping of variable to sequence of str
+        Of its groups.
+
+    Returns
+    -------
+    tuple of (variable, group, other variable, other group)
+        The group of the first variable lies within that of the second; two groups of the same
+        visits are named both ways.
+
+    Examples
+    --------
+    >>> nested_groups({"county": np.array([0, 1, -1, -1]), "state": np.array([0, 0, 0, 1])},
+    ...               {"county": ["Kent", "Bath"], "state": ["N", "S"]})
+    (('county', 'Kent', 'state', 'N'), ('county', 'Bath', 'state', 'N'))
+    """
+    found: list[Nesting] = []
+    for one, two in permutations(groups, 2):
+        size, width = len(names[one]), len(names[two]) + 1
+        here = groups[one] >= 0
+        place = groups[one][here].astype(np.int64) * width + groups[two][here] + 1
+        cross = np.bincount(place, minlength=size * width).reshape(size, width)
+        alone = ((cross > 0).sum(axis=1) == 1) & (cross[:, 0] == 0)
+        found += [
+            (one, str(names[one][g]), two, str(names[two][int(cross[g].argmax()) - 1]))
+            for g in np.flatnonzero(alone).tolist()
+        ]
+    return tuple(found)

@@ -1,0 +1,229 @@
+"""Cover for small counts: what else must be hidden so that none can be worked out.
+
+A reader knows the cells that are shown, v_j, and that all cells obey the equations A v = 0. Of a
+hidden count x_c he then knows that it lies between
+
+    min x_c  and  max x_c   over   A x = 0,  x_j = v_j where shown,  l <= x <= u where not,
+
+two linear programs. The bounds are those of a reader who knows this method as well. A count that
+is hidden for being small is 1 to the threshold. One that is hidden as cover is not small (words
+on few cases may even say that it is more than twice the threshold), and as the smallest cell there
+is was taken for cover, it is at most the smallest that is still shown in its place.
+
+A count is safe if its range holds `MIN_VALUES` values or more. As long as one is not, the cheapest
+cell is hidden of those that the programs' dual values name: the shown cells whose value moves the
+bound. A sum of hidden cells that is known and itself small counts as revealed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.optimize import linprog
+
+from relprev.disclosure.rule import Rule
+from relprev.messages import Cell
+
+MIN_VALUES = 5  # that a hidden count can still have
+SLACK = 1e-6
+Equation = Mapping[Cell, int]  # factors of cells whose sum is zero
+Bounds = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Known:
+    """A count: its value, of how many people, whether anybody prints it, how dear it is."""
+
+    value: int
+    people: int
+    derived: bool
+    rank: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Hidden cells that equations tie together, with bounds, and those equations."""
+
+    cells: list[Cell]
+    equations: list[int]
+    bounds: dict[Cell, Bounds]
+
+
+def suppressed(known: Mapping[Cell, Known], equations: Sequence[Equation], rule: Rule) -> set[Cell]:
+    """The cells that must not be printed; see `relprev.disclosure.Cells.hidden`."""
+    if not rule.hide:
+        return set()
+    return _Search(dict(known), list(equations), rule).run()
+
+
+@dataclass
+class _Search:
+    known: dict[Cell, Known]
+    equations: list[Equation]
+    rule: Rule
+    hidden: set[Cell] = field(default_factory=set)
+    places: dict[Cell, list[int]] = field(default_factory=dict)
+
+    def run(self) -> set[Cell]:
+        for number, equation in enumerate(self.equations):
+            for cell in equation:
+                self.places.setdefault(cell, []).append(number)
+        small = [cell for cell in self.known if self._sensitive(cell)]
+        self.hidden = {cell for cell in small if not self.known[cell].derived}
+        for cell in small:  # more cover for one never uncovers another
+            while (cover := self._missing_cover(cell)) is not None:
+                self.hidden.add(cover)
+        while (cover := self._uncovered_sum()) is not None:
+            self.hidden.add(cover)
+        return self.hidden
+
+    def _sensitive(self, cell: Cell) -> bool:
+        return self.rule.is_small(self.known[cell].people)
+
+    def _unknown(self, cell: Cell) -> bool:
+        return cell in self.hidden or self.known[cell].derived
+
+    # -- what a reader can tell of a cell --------------------------------------------------
+
+    def _missing_cover(self, cell: Cell) -> Cell | None:
+        """What to hide next for a cell's sake; None if it is safe, or nothing can be done."""
+        part = self._part(cell)
+        if not part.equations:
+            return None
+        ends = _one_equation if len(part.equations) == 1 else _program
+        low, high, moving = ends(self, part, cell)
+        values = math.floor(high + SLACK) - math.ceil(low - SLACK) + 1 if high < math.inf else 1e9
+        if values >= min(MIN_VALUES, self.rule.threshold):
+            return None
+        return self._cheapest(moving) or self._cheapest(
+            other for number in part.equations for other in self.equations[number]
+        )
+
+    def _cheapest(self, cells: Iterable[Cell]) -> Cell | None:
+        able = [cell for cell in cells if not self._unknown(cell) and self.known[cell].value > 0]
+        return min(able, key=self._cost, default=None)
+
+    def _cost(self, cell: Cell) -> tuple[tuple[int, ...], int, Cell]:
+        return self.known[cell].rank, self.known[cell].value, cell
+
+    def _part(self, start: Cell) -> _Part:
+        """All hidden cells that are tied to one, directly or through others."""
+        seen, waiting = {start}, [start]
+        used: dict[int, bool] = {}
+        bounds = {start: self._bounds(start)}
+        while waiting:
+            for number in self.places.get(waiting.pop(), ()):
+                if number in used:
+                    continue
+                unknown = [cell for cell in self.equations[number] if self._unknown(cell)]
+                used[number] = True
+                slack = [cell for cell in unknown if cell not in seen and self._is_slack(cell)]
+                if len(unknown) == 2 and slack:
+                    used[number] = False  # a bound says the same
+                    (other,) = (cell for cell in unknown if cell != slack[0])
+                    own = bounds.get(other, self._bounds(other))
+                    bounds[other] = self._tightened(own, other, slack[0], self.equations[number])
+                    unknown = [other]
+                for cell in unknown:
+                    bounds.setdefault(cell, self._bounds(cell))
+                    if cell not in seen:
+                        seen.add(cell)
+                        waiting.append(cell)
+        return _Part(list(seen), [number for number, use in used.items() if use], bounds)
+
+    def _is_slack(self, cell: Cell) -> bool:
+        """Whether all that is known of a cell is one equation, and that it is not negative."""
+        large = self.known[cell].derived and not self._sensitive(cell)
+        return large and len(self.places[cell]) == 1
+
+    def _tightened(self, own: Bounds, cell: Cell, slack: Cell, equation: Equation) -> Bounds:
+        """Bounds of a cell, given that the equation's slack is not negative."""
+        edge = -self._constant(equation) / equation[cell]
+        if equation[cell] * equation[slack] > 0:
+            return own[0], min(own[1], edge)
+        return max(own[0], edge), own[1]
+
+    def _constant(self, equation: Equation) -> float:
+        """What the shown cells add to an equation."""
+        return float(
+            sum(factor * self.known[cell].value
+                for cell, factor in equation.items() if not self._unknown(cell))
+        )  # fmt: skip
+
+    def _bounds(self, cell: Cell) -> Bounds:
+        at, threshold = self.known[cell], self.rule.threshold
+        if self._sensitive(cell):
+            return 1.0, threshold if at.value <= threshold else math.inf
+        if at.derived:
+            return 0.0, math.inf
+        beside = [
+            self.known[other].value for number in self.places.get(cell, ())
+            for other, factor in self.equations[number].items()
+            if factor == self.equations[number][cell] and self.known[other].rank == at.rank
+            and not self._unknown(other) and self.known[other].value > 0
+        ]  # fmt: skip
+        least = 2 * threshold if at.value > 2 * threshold else min(at.value, threshold + 1)
+        return least, max(at.value, min(beside, default=math.inf))
+
+    # -- sums ------------------------------------------------------------------------------
+
+    def _uncovered_sum(self) -> Cell | None:
+        """Cover for an equation whose hidden cells have a known sum that is small."""
+        for equation in self.equations:
+            unknown = [cell for cell in equation if self._unknown(cell)]
+            if len(unknown) < 2 or len({equation[cell] for cell in unknown}) > 1:
+                continue
+            people = sum(self.known[cell].people for cell in unknown)
+            if self.rule.is_small(people):
+                cover = self._cheapest(equation)
+                if cover is not None:
+                    return cover
+        return None
+
+
+def _one_equation(search: _Search, part: _Part, cell: Cell) -> tuple[float, float, list[Cell]]:
+    """The range of a cell that stands in one equation, without a linear program."""
+    equation = search.equations[part.equations[0]]
+    low = high = -search._constant(equation)
+    for other, factor in equation.items():
+        if other != cell and search._unknown(other):
+            ends = sorted(factor * end for end in part.bounds[other])
+            low, high = low - ends[1], high - ends[0]
+    ends = sorted(end / equation[cell] for end in (low, high))
+    own = part.bounds[cell]
+    return max(ends[0], own[0]), min(ends[1], own[1]), list(equation)
+
+
+def _program(search: _Search, part: _Part, cell: Cell) -> tuple[float, float, list[Cell]]:
+    """Smallest and largest value of a cell, and the shown cells that move one of them."""
+    column = {other: k for k, other in enumerate(part.cells)}
+    A = sparse.lil_array((len(part.equations), len(part.cells)))
+    b = np.empty(len(part.equations))
+    for row, number in enumerate(part.equations):
+        equation = search.equations[number]
+        b[row] = -search._constant(equation)
+        for other, factor in equation.items():
+            if other in column:
+                A[row, column[other]] = factor
+    aim: NDArray[np.float64] = np.zeros(len(part.cells))
+    aim[column[cell]] = 1.0
+    bounds = [part.bounds[other] for other in part.cells]
+    ends: list[float] = []
+    moving: dict[Cell, bool] = {}
+    for sign in (1.0, -1.0):
+        found = linprog(sign * aim, A_eq=A.tocsr(), b_eq=b, bounds=bounds, method="highs")
+        if not found.success:  # no bound, or one beyond what the solver can hold
+            ends.append(-sign * math.inf)
+            continue
+        ends.append(float(sign * found.fun))
+        weight: dict[Cell, float] = {}
+        for y, number in zip(found.eqlin.marginals, part.equations, strict=True):
+            for other, factor in search.equations[number].items():
+                weight[other] = weight.get(other, 0.0) + y * factor
+        moving |= {other: True for other, by in weight.items() if abs(by) > SLACK}
+    return ends[0], ends[1], list(moving)

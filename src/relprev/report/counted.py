@@ -1,0 +1,302 @@
+"""The published counts of a study as cells of one linear system.
+
+Visits add up: groups to the variable's total, diagnosed and undiagnosed to all, fifths to their
+group, bins and their rest to the total. Levels of the attrition differ by the people whom steps
+leave out. Two variables of a study have the same visits but for a few, so that their totals, and
+the counts of a feature, may differ by a small count; a group of one may lie within a group of
+another. Counts of equal value that could be of the same visits are one cell: levels, totals and
+features of several variables are shown or hidden together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from typing import Any
+
+import pandas as pd
+
+from relprev.checks.check import CheckResult
+from relprev.checks.registry import CHECKS
+from relprev.disclosure import Cells, Column, Rule
+from relprev.messages import Cell
+from relprev.report.findings import StudyFindings, VariableFindings
+
+COUNTS = ("n", "n_diagnosed")
+PEOPLE = {"n": "patients", "n_diagnosed": "patients_diagnosed"}  # whom the visits are of
+SYMPTOMS = {
+    "feature": Column.NAME, "description": Column.NAME, "weight": Column.SHARE,
+    "visits": Column.COUNT, "patients": Column.COUNT,
+}  # fmt: skip
+CheapFirst = tuple[int, ...]
+SHARE, COUNT, LEVEL, TOTAL = range(4)  # what is hidden first where cover is needed
+
+
+class VariableCells:
+    """Names of the cells of one group variable.
+
+    Parameters
+    ----------
+    position : int
+        Of the variable among the study's.
+    found : VariableFindings
+        Its findings, nothing hidden.
+    """
+
+    def __init__(self, position: int, found: VariableFindings) -> None:
+        self.position, self.found = position, found
+        counts = found.counts.drop_duplicates("group")
+        self.counts = counts.set_index(counts["group"].astype(str))
+        sums = [str(int(counts[column].sum())) for column in COUNTS]
+        self.totals: dict[str, Cell] = {
+            "n": ("visits", sums[0]),
+            "n_diagnosed": ("diagnosed", *sums),
+        }
+
+    def group(self, column: str, group: str) -> Cell:
+        """A count of a group."""
+        return str(self.position), column, str(group)
+
+    def share(self, column: str, group: str) -> Cell:
+        """The people behind a share of a group's diagnosed."""
+        return str(self.position), "share", column, str(group)
+
+    def row(
+        self, kind: str, row: Mapping[Any, Any], columns: Mapping[str, Column]
+    ) -> dict[str, Cell]:
+        """The counts of a table's row, by column."""
+        present = [
+            name for name, holds in columns.items()
+            if holds is Column.COUNT and not pd.isna(row.get(name))
+        ]  # fmt: skip
+        return {name: self._count(kind, row, name, columns) for name in present}
+
+    def _count(
+        self, kind: str, row: Mapping[Any, Any], name: str, columns: Mapping[str, Column]
+    ) -> Cell:
+        if "feature" in row:
+            column = "n" if name == "visits" else name
+            return "feature", column, str(row["feature"]), str(int(row[name]))
+        if "group" in row and not {"fifth"} & set(row):
+            group = str(row["group"])
+            known = group in self.counts.index and name in self.counts
+            if known and self.counts[name][group] == row[name]:
+                return self.group(name, group)
+        named = [str(row[key]) for key, holds in columns.items() if holds is Column.NAME]
+        return str(self.position), name, *named, kind
+
+
+def study_cells(findings: StudyFindings, rule: Rule) -> tuple[Cells, list[VariableCells]]:
+    """All counts of a study, and what they are called in every variable.
+
+    Parameters
+    ----------
+    findings : StudyFindings
+        Nothing hidden.
+    rule : Rule
+        What is small.
+
+    Returns
+    -------
+    Cells, list of VariableCells
+        The system, and its names.
+    """
+    cells = Cells()
+    variables = [VariableCells(k, found) for k, found in enumerate(findings.variables)]
+    for names in variables:
+        _groups(cells, names)
+        _features(cells, names, findings.exclusive)
+        for check in names.found.checks:
+            _check_table(cells, names, check)
+    _levels(cells, variables, rule)
+    _across(cells, variables, rule)
+    if findings.inside is None:
+        _recodes(cells, variables, rule)
+    else:
+        _nested(cells, variables, findings.inside)
+    return cells, variables
+
+
+def _groups(cells: Cells, names: VariableCells) -> None:
+    counts, rank = names.counts, (COUNT, -names.position)
+    for column in COUNTS:
+        total = int(counts[column].sum())
+        cells.add(names.totals[column], total, rank=(TOTAL, -names.position))
+        people = counts.get(PEOPLE[column], counts[column])
+        parts = [
+            cells.add(names.group(column, group), n, few, rank=rank)
+            for group, n, few in zip(counts.index, counts[column], people, strict=True)
+        ]
+        cells.sums(names.totals[column], parts)
+    cells.rest(
+        names.totals["n"], [names.totals["n_diagnosed"]], (*names.totals["n_diagnosed"], "un")
+    )
+    for group, row in counts.iterrows():
+        never = row["patients"] - row["patients_diagnosed"] if "patients" in counts else 0
+        pair = [names.group(column, str(group)) for column in COUNTS]
+        cells.rest(pair[0], [pair[1]], (*pair[1], "un"), int(never) or None)
+
+
+def _levels(cells: Cells, variables: Sequence[VariableCells], rule: Rule) -> None:
+    """Levels of the attrition, all of which may be parts of one another."""
+    levels: dict[tuple[int, int], int] = {}
+    for names in variables:
+        last = len(names.found.attrition) - 1
+        for k, level in enumerate(attrition_levels(names.found.attrition)):
+            levels.setdefault(level, 0)
+            rank = (TOTAL if k == last else LEVEL, -names.position)
+            for kind, count in zip(("visits", "patients"), level, strict=True):
+                if count >= 0:
+                    few = level[1] if level[1] >= 0 else None
+                    cells.add((kind, str(count)), count, few, rank=rank)
+    for one, two in combinations(levels, 2):
+        apart = one[1] - two[1] if min(one[1], two[1]) >= 0 else None
+        cells.apart(("visits", str(one[0])), ("visits", str(two[0])), rule, apart)
+        if apart is not None:
+            cells.apart(("patients", str(one[1])), ("patients", str(two[1])), rule)
+
+
+def attrition_levels(frame: pd.DataFrame) -> list[tuple[int, int]]:
+    """Visits and patients of every level, -1 where they are not known."""
+    counts = frame[["visits", "patients"]].astype("Int64").fillna(-1).astype(int)
+    return list(zip(counts["visits"], counts["patients"], strict=True))
+
+
+# -- features ------------------------------------------------------------------------------
+
+
+def _features(cells: Cells, names: VariableCells, exclusive: Sequence[Sequence[str]]) -> None:
+    """Counts of features, of those without them, and of what bins leave."""
+    known: dict[str, dict[str, Cell]] = {}
+    for kind, table, columns in _feature_tables(names.found):
+        for row in table.to_dict("records"):
+            found = names.row(kind, row, columns)
+            for name, cell in found.items():
+                people = row.get(PEOPLE.get(cell[1], name))
+                few = None if people is None or pd.isna(people) else int(people)
+                cells.add(cell, int(row[name]), few, rank=(COUNT, -names.position))
+            known.setdefault(str(row["feature"]), {}).update(
+                {cell[1]: cell for cell in found.values()}
+            )
+    totals: dict[str, Cell] = dict(names.totals)
+    levels = attrition_levels(names.found.attrition)
+    if levels and levels[-1][1] >= 0:
+        totals["patients"] = ("patients", str(levels[-1][1]))
+        cells.add(totals["patients"], levels[-1][1], rank=(TOTAL, -names.position))
+    nobody = (*totals["n_diagnosed"], "un")
+    for feature, found in known.items():
+        for column, total in totals.items():
+            if column in found:
+                cells.rest(total, [found[column]], ("without", feature, *found[column], *total))
+        if set(COUNTS) <= set(found):
+            other = ("feature", "undiagnosed", *found["n"], *found["n_diagnosed"])
+            if cells.rest(found["n"], [found["n_diagnosed"]], other) and nobody in cells.known:
+                cells.rest(nobody, [other], ("without", *other, *nobody))
+    for together in exclusive:
+        for column in totals:
+            bins = [known[name][column] for name in together if column in known.get(name, ())]
+            if len(bins) > 1 and column != "patients":
+                cells.rest(totals[column], bins, ("other bins", str(names.position), *bins[0]))
+
+
+def _feature_tables(
+    found: VariableFindings,
+) -> list[tuple[str, pd.DataFrame, Mapping[str, Column]]]:
+    tables: list[tuple[str, pd.DataFrame, Mapping[str, Column]]] = [
+        ("symptoms", found.symptoms, SYMPTOMS)
+    ]
+    tables += [(check.kind, check.table, CHECKS[check.kind].table) for check in found.checks]
+    return [one for one in tables if "feature" in one[1]]
+
+
+# -- checks --------------------------------------------------------------------------------
+
+
+def _check_table(cells: Cells, names: VariableCells, check: CheckResult) -> None:
+    """Counts and shares of a check's table that is not about features."""
+    columns, rank = CHECKS[check.kind].table, (COUNT, -names.position)
+    if "feature" in check.table:
+        return
+    parts: dict[tuple[str, str], list[Cell]] = {}
+    for row in check.table.to_dict("records"):
+        found = names.row(check.kind, row, columns)
+        for name, cell in found.items():
+            people = row.get(PEOPLE.get(name, name), row[name])
+            few = int(row[name] if pd.isna(people) else people)
+            cells.add(cell, int(row[name]), few, rank=rank)
+            if "group" in row and name in COUNTS and cell != names.group(name, row["group"]):
+                parts.setdefault((name, str(row["group"])), []).append(cell)
+        if set(COUNTS) <= set(found):
+            cells.rest(found["n"], [found["n_diagnosed"]], (*found["n_diagnosed"], "un"))
+        if "group" in row and "n_diagnosed" in found:
+            _shares(cells, names, row, columns, found["n_diagnosed"])
+    for (name, group), own in parts.items():
+        whole, sum_of_parts = names.group(name, group), sum(cells.known[one].value for one in own)
+        if whole in cells.known and cells.known[whole].value == sum_of_parts:
+            cells.sums(whole, own)
+    sample = [cell for (name, _), own in parts.items() if name == "n" for cell in own]
+    if sample:  # the effect says how many visits were drawn
+        drawn = (str(names.position), check.kind, "sample")
+        cells.add(drawn, sum(cells.known[one].value for one in sample), rank=(TOTAL,))
+        cells.sums(drawn, sample)
+
+
+def _shares(
+    cells: Cells, names: VariableCells, row: Mapping[Any, Any], columns: Mapping[str, Column],
+    whole: Cell,
+) -> None:  # fmt: skip
+    """People behind shares of a group's diagnosed, and the group's others."""
+    if "fifth" in row:
+        return
+    for name, holds in columns.items():
+        if holds is Column.SHARE and not pd.isna(row.get(name)):
+            count = round(row[name] * cells.known[whole].value)
+            part = cells.add(names.share(name, row["group"]), count, rank=(SHARE,))
+            cells.rest(whole, [part], (*part, "others"))
+
+
+# -- several variables ---------------------------------------------------------------------
+
+
+def _across(cells: Cells, variables: Sequence[VariableCells], rule: Rule) -> None:
+    """Totals of diagnosed, and features, that differ by few between variables."""
+    for one, two in combinations(variables, 2):
+        both = [names.counts.get("patients_diagnosed") for names in (one, two)]
+        apart = None if any(x is None for x in both) else int(both[0].sum() - both[1].sum())  # type: ignore[union-attr]
+        cells.apart(one.totals["n_diagnosed"], two.totals["n_diagnosed"], rule, apart)
+    same: dict[tuple[str, ...], list[Cell]] = {}
+    for cell in cells.known:
+        if cell[0] == "feature" and len(cell) == 4:
+            same.setdefault(cell[1:3], []).append(cell)
+    for alike in same.values():
+        for a, b in combinations(alike, 2):
+            cells.apart(a, b, rule)
+
+
+def _recodes(cells: Cells, variables: Sequence[VariableCells], rule: Rule) -> None:
+    """Groups of one column, recoded twice, may be parts of one another."""
+    for one, two in combinations(variables, 2):
+        if not one.found.column or one.found.column != two.found.column:
+            continue
+        for column in COUNTS:
+            for a in one.counts.index:
+                for b in two.counts.index:
+                    cells.apart(one.group(column, a), two.group(column, b), rule)
+
+
+def _nested(
+    cells: Cells, variables: Sequence[VariableCells], inside: Sequence[tuple[str, str, str, str]]
+) -> None:
+    """A group around others is their sum and a rest."""
+    by_name = {names.found.name: names for names in variables}
+    parts: dict[tuple[str, str, str], list[str]] = {}
+    for variable, group, other, whole in inside:
+        if variable in by_name and other in by_name:
+            parts.setdefault((variable, other, whole), []).append(group)
+    for (variable, other, whole), groups in parts.items():
+        within, around = by_name[variable], by_name[other]
+        for column in COUNTS:
+            cells.rest(
+                around.group(column, whole), [within.group(column, group) for group in groups],
+                ("rest of", other, whole, variable, column),
+            )  # fmt: skip

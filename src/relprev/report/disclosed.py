@@ -1,0 +1,300 @@
+"""Findings as they may be shown.
+
+What a study counts is one system of cells (`relprev.report.counted`), of which some must be
+hidden (`relprev.disclosure`). Here the tables lose those cells and what would give them away, and
+messages become texts:
+
+- counts: where their cell is hidden;
+- shares of people: where one of the counts of their row is, or the people they stand for;
+- revealing statistics: in rows of a group, or against a group, with a hidden count. A recorded
+  ratio against everyone else follows from the totals too. Effective cases of one group depend on
+  all groups' diagnosed, so they, and the degrees of freedom, are hidden in all rows or none;
+- order: rows of features with hidden counts come last, by name; they have no weight.
+
+Where counts are rounded, shares and revealing statistics are shown to as many digits as rounded
+counts would tell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from relprev.checks.check import CheckResult
+from relprev.checks.registry import CHECKS
+from relprev.disclosure import Cells, Column, Rule, shown
+from relprev.disclosure.rendering import as_message
+from relprev.estimates import COMPLEMENT
+from relprev.messages import Cell
+from relprev.report.counted import COUNTS, SYMPTOMS, VariableCells, attrition_levels, study_cells
+from relprev.report.findings import StudyFindings, StudyReport, VariableFindings
+
+RATIOS = (
+    "observed_ratio", "observed_ci_low", "observed_ci_high", "diagnosis_ratio",
+    "diagnosis_ci_low", "diagnosis_ci_high",
+)  # fmt: skip
+JOINT = ("effective_cases", "degrees_of_freedom")  # a group's depend on the others' counts
+ESTIMATES = (
+    dict.fromkeys(["group", "versus", "withheld", "few_cases"], Column.NAME)
+    | dict.fromkeys(["estimate", "ci_low", "ci_high", "truth"], Column.FREE)
+    | dict.fromkeys(COUNTS, Column.COUNT)
+    | dict.fromkeys([*RATIOS, *JOINT, "std_error", "p_value"], Column.REVEALING)
+)
+
+
+def disclosed(findings: StudyFindings, rule: Rule | None = None) -> StudyReport:
+    """What may be shown of a study's findings.
+
+    Parameters
+    ----------
+    findings : StudyFindings
+        As found, nothing hidden.
+    rule : Rule, optional
+        What is hidden. Default: counts of 1 to 10 people.
+
+    Returns
+    -------
+    StudyReport
+        Hidden numbers are missing; messages are texts.
+
+    Examples
+    --------
+    >>> from relprev.report import StudyFindings, VariableFindings
+    >>> table = pd.DataFrame({
+    ...     "group": ["a", "b", "c"], "versus": "complement", "estimate": [1.1, 2.0, 0.5],
+    ...     "observed_ratio": [1.0, 2.0, 0.5], "n": [500, 400, 300], "n_diagnosed": [40, 20, 3]})
+    >>> steps = pd.DataFrame({"step": ["all visits"], "visits": [1200], "patients": [1200]})
+    >>> found = VariableFindings("ward", {"PURPLE": table}, steps, (), pd.DataFrame())
+    >>> report = disclosed(StudyFindings("", "", "", "", (found,), {}))
+    >>> report.variables[0].estimates["PURPLE"]["n_diagnosed"].tolist()
+    [40, <NA>, <NA>]
+    """
+    rule = Rule() if rule is None else rule
+    cells, names = study_cells(findings, rule)
+    hidden = cells.hidden(rule)
+    parts = [_Variable(one, cells, hidden, rule) for one in names]
+    local = {cell for part in parts for cell in part.local}
+    values = {cells.known[cell].value for cell in hidden}
+    said = [shown(text, rule, local, values) for text in findings.warnings]
+    plain = {item.name: getattr(findings, item.name) for item in fields(StudyFindings)}
+    return StudyReport(**plain | {
+        "variables": tuple(part.shown() for part in parts),
+        "warnings": tuple(as_message(text) for text in dict.fromkeys(said)), "rule": rule,
+    })  # fmt: skip
+
+
+def disclosed_estimates(frame: pd.DataFrame, groups: pd.DataFrame, rule: Rule) -> pd.DataFrame:
+    """One table of estimates as it may be shown, without the rest of a study.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        From ``RelativePrevalence.to_frame``.
+    groups : DataFrame
+        Columns group, n, n_diagnosed of all groups; patients, patients_diagnosed where known.
+    rule : Rule
+        What is hidden.
+
+    Returns
+    -------
+    DataFrame
+        A copy; hidden values are missing.
+    """
+    steps = pd.DataFrame({"step": [], "visits": [], "patients": []})
+    found = VariableFindings("", {"": frame}, steps, (), pd.DataFrame(), groups=groups)
+    report = disclosed(StudyFindings("", "", "", "", (found,), {}), rule)
+    return report.variables[0].main
+
+
+@dataclass(frozen=True)
+class _Variable:
+    """One group variable, with what is hidden of it."""
+
+    names: VariableCells
+    cells: Cells
+    hidden: set[Cell]
+    rule: Rule
+
+    @property
+    def found(self) -> VariableFindings:
+        return self.names.found
+
+    @property
+    def local(self) -> set[Cell]:
+        """Hidden cells as messages call them: ("n", group or feature), ("n",) for the total."""
+        named: set[Cell] = {
+            (column,) for column, cell in self.names.totals.items() if cell in self.hidden
+        }
+        own = str(self.names.position)
+        for cell in self.hidden:
+            if cell[0] == own:
+                named.add(cell[2:] if cell[1] == "share" else cell[1:3])
+            elif cell[0] == "feature":
+                named.add(cell[1:3])
+        return named
+
+    @property
+    def values(self) -> set[float]:
+        """Values of the hidden cells."""
+        return {self.cells.known[cell].value for cell in self.hidden}
+
+    def shown(self) -> VariableFindings:
+        found, counts = self.found, self.found.counts[["group", *COUNTS]]
+        local, values = self.local, self.values
+        reasons = {
+            group: as_message(shown(why, self.rule, local, values))
+            for group, why in found.left_out.items()
+        }
+        return replace(
+            found,
+            estimates={name: self._estimates(table) for name, table in found.estimates.items()},
+            attrition=self._attrition(),
+            checks=tuple(self._check(check) for check in found.checks),
+            symptoms=self._table("symptoms", found.symptoms, SYMPTOMS),
+            left_out=reasons,
+            groups=self._table("", counts, ESTIMATES),
+        )
+
+    # -- estimates and attrition -----------------------------------------------------------
+
+    def _estimates(self, frame: pd.DataFrame) -> pd.DataFrame:
+        table = frame[[name for name in frame if name in ESTIMATES]].reset_index(drop=True)
+        own, against = (self._touched(table[side]) for side in ("group", "versus"))
+        totals = any(cell in self.hidden for cell in self.names.totals.values())
+        everyone_else = table["versus"] == COMPLEMENT
+        if len(self.names.counts) < 3:  # the complement of a group is the other one
+            against |= everyone_else & bool(self._touched(self.names.counts["group"]).any())
+        where = dict.fromkeys(("std_error", "p_value"), own | against)
+        where |= dict.fromkeys(RATIOS, own | against | (everyone_else & totals))
+        where |= dict.fromkeys(JOINT, self._all_or_none(table))
+        for column in COUNTS:
+            cell = table["group"].map(lambda group, column=column: self.names.group(column, group))
+            where[column] = cell.isin(self.hidden)
+        return self._written(table, where, ESTIMATES, self._fewest(table))
+
+    def _touched(self, groups: pd.Series) -> pd.Series:
+        """Which of the groups have a hidden count."""
+        touched = {
+            group for group in self.names.counts.index for column in COUNTS
+            if self.names.group(column, group) in self.hidden
+        }  # fmt: skip
+        return groups.astype(str).isin(touched)
+
+    def _all_or_none(self, table: pd.DataFrame) -> pd.Series:
+        cells = [self.names.group("n_diagnosed", group) for group in self.names.counts.index]
+        return pd.Series(any(cell in self.hidden for cell in cells), index=table.index)
+
+    def _fewest(self, table: pd.DataFrame) -> pd.Series:
+        """The smallest count that a row's statistics rest on."""
+        diagnosed = self.names.counts["n_diagnosed"]
+        sides = [
+            table[side].astype(str).map(diagnosed) for side in ("group", "versus") if side in table
+        ]
+        return pd.concat(sides, axis=1).min(axis=1)
+
+    def _attrition(self) -> pd.DataFrame:
+        frame = self.found.attrition[["step", "visits", "patients"]].reset_index(drop=True)
+        levels = attrition_levels(frame)
+        where = {
+            kind: pd.Series([(kind, str(level[k])) in self.hidden for level in levels], dtype=bool)
+            for k, kind in enumerate(("visits", "patients"))
+        }
+        columns = {"step": Column.NAME, "visits": Column.COUNT, "patients": Column.COUNT}
+        return self._written(frame, where, columns)
+
+    # -- checks and symptoms ---------------------------------------------------------------
+
+    def _check(self, check: CheckResult) -> CheckResult:
+        table = self._table(check.kind, check.table, CHECKS[check.kind].table)
+        values = self.values | _lost(check.table, table, "feature" in table)
+        known = {"statistic": check.statistic, "p_value": check.p_value}
+        numbers: dict[str, Any] = {
+            name: np.nan if value in values else value for name, value in known.items()
+        }
+        ends = [np.nan if value in values else value for value in check.interval]
+        effect = as_message(shown(check.effect, self.rule, self.local, values))
+        return replace(check, table=table, effect=effect, interval=(ends[0], ends[1]), **numbers)
+
+    def _table(self, kind: str, table: pd.DataFrame, columns: Mapping[str, Column]) -> pd.DataFrame:
+        """A table's declared columns, without what is hidden."""
+        table = table[[name for name in table if name in columns]].reset_index(drop=True)
+        rows = [self.names.row(kind, row, columns) for row in table.to_dict("records")]
+        here = pd.Series(
+            [any(cell in self.hidden for cell in row.values()) for row in rows], table.index, bool
+        )
+        touched = here.copy()
+        for side in {"group", "versus"} & set(table):
+            touched |= self._touched(table[side])
+        where: dict[str, pd.Series] = {}
+        for name in map(str, table):
+            holds = columns[name]
+            if holds is Column.COUNT and "feature" in table:
+                where[name] = here
+            elif holds is Column.COUNT:
+                lost = [name in row and row[name] in self.hidden for row in rows]
+                where[name] = pd.Series(lost, table.index, bool)
+            elif holds is Column.SHARE:
+                where[name] = here | self._share_hidden(table, name)
+            elif holds is Column.REVEALING:
+                where[name] = self._all_or_none(table) if name in JOINT else touched
+        written = self._written(table, where, columns, self._row_counts(table, rows))
+        if "feature" not in table or not here.any():
+            return written
+        last = written[here].sort_values("feature", kind="stable")
+        return pd.concat([written[~here], last], ignore_index=True)
+
+    def _share_hidden(self, table: pd.DataFrame, name: str) -> pd.Series:
+        """Where the people behind a share are hidden, or the total it is a share of."""
+        if "group" in table:
+            cells = table["group"].map(lambda group: self.names.share(name, group))
+            return cells.isin(self.hidden)
+        total = name == "reach" and self.names.totals["n_diagnosed"] in self.hidden
+        return pd.Series(total, index=table.index)
+
+    def _row_counts(self, table: pd.DataFrame, rows: Iterable[Mapping[str, Cell]]) -> pd.Series:
+        own = [min((self.cells.known[cell].value for cell in row.values()), default=np.nan)
+               for row in rows]  # fmt: skip
+        fewest = pd.Series(own, table.index, float)
+        return fewest.fillna(self._fewest(table)) if "group" in table else fewest
+
+    def _written(
+        self, table: pd.DataFrame, where: Mapping[Any, pd.Series], columns: Mapping[str, Column],
+        fewest: pd.Series | None = None,
+    ) -> pd.DataFrame:  # fmt: skip
+        """The table, hidden values missing, counts rounded if they are to be."""
+        out = {}
+        for name in map(str, table):
+            values = table[name]
+            if self.rule.round_to and columns[name] is Column.COUNT:
+                values = _each(values, self.rule.rounded)
+            elif self.rule.round_to and name in where and fewest is not None:
+                pairs = zip(values, fewest, strict=True)
+                values = pd.Series([self.rule.coarse(*pair) for pair in pairs], table.index)
+            whole = pd.api.types.is_integer_dtype(values.dtype) and columns[name] is Column.COUNT
+            values = values.astype("Int64") if whole else values
+            out[name] = values.mask(where[name].to_numpy()) if name in where else values
+        return pd.DataFrame(out)
+
+
+def _each(counts: pd.Series, change: Callable[[float], float]) -> pd.Series:
+    """Counts, changed where they are known; whole numbers stay whole."""
+    changed = counts.map(change, na_action="ignore")
+    return changed.astype(counts.dtype) if len(counts) else counts
+
+
+def _lost(before: pd.DataFrame, after: pd.DataFrame, by_feature: bool) -> set[float]:
+    """Numbers of a table that were hidden, in full and as they might be rounded."""
+    if by_feature:
+        after = after.set_index("feature").loc[before["feature"]]
+    lost: set[float] = set()
+    for name in set(before.select_dtypes("number")):
+        values = before[name].to_numpy(float)
+        gone = np.isfinite(values)
+        if name in after:
+            gone &= after[name].isna().to_numpy()
+        lost |= set(values[gone]) | {float(round(one)) for one in values[gone] if one >= 10}
+    return lost
