@@ -1,4 +1,4 @@
-"""The stored results as Markdown, as README and the documentation show them."""
+"""The stored results as Markdown, for README and the documentation."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ Rows = list[dict[str, Any]]
 
 
 def in_short(folder: Path = RESULTS) -> str:
-    """Accuracy, speed and size in three lines, as README has them."""
+    """Accuracy, speed and size in three lines, as shown in README."""
     means = [row["mean"] for row in rows("accuracy", folder)]
     adam = [row["times_faster"] for row in rows("adam", folder)]
     others = [row["times_faster_than_fastest"] for row in rows("l1_logistic", folder)]
     largest = max(rows("neds", folder), key=lambda row: row["visits"])
     return "\n".join(
         [
-            f"- PURPLE on Gauss-Synth: {min(means):.3f} to {max(means):.3f} of the true ratio on "
-            f"average, in {len(means)} settings.",
+            f"- On Gauss-Synth, PURPLE's mean estimate is {min(means):.3f} to {max(means):.3f} times "
+            f"the true ratio in {len(means)} settings.",
             f"- {min(adam):.0f} to {max(adam):.0f} times as fast as Adam at the same loss, "
             f"{min(others):.1f} to {max(others):.1f} times as fast as the fastest of liblinear, "
             "skglm and glum on sparse codes.",
-            f"- {largest['visits'] / 1e6:.1f} million visits with {largest['codes']:,} codes: six "
-            f"penalties in {largest['path_seconds']:.0f} seconds and "
+            f"- {largest['visits'] / 1e6:.1f} million visits with {largest['codes']:,} codes: a path "
+            f"of six penalties takes {largest['path_seconds']:.0f} seconds and "
             f"{largest['peak_gib']:.1f} GiB on 2 cores.",
         ]
     )
 
 
 def load(name: str, folder: Path = RESULTS) -> dict[str, Any]:
-    """Results of a benchmark; those at reduced size where there are no others."""
+    """Results of a benchmark; the reduced-size ones if there are no others."""
     path = folder / f"{name}.json"
     path = path if path.is_file() else folder / f"{name}-quick.json"
     content: dict[str, Any] = json.loads(path.read_text())
