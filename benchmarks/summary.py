@@ -60,7 +60,7 @@ def accuracy(found: Rows) -> str:
         cells = {row["c_b"]: row for row in found if row["separable"] == separable}
         body.append([label] + [f"{cells[c]['mean']:.3f} ± {cells[c]['sd']:.3f}" for c in rates])
     seeds = found[0]["seeds"]
-    return f"Estimated / true ratio on Gauss-Synth, mean ± SD over {seeds} seeds:\n\n" + table(
+    return f"Estimated ÷ true ratio on Gauss-Synth, mean ± SD over {seeds} seeds:\n\n" + table(
         ["diagnosis rate of group b", *(str(c) for c in rates)], body
     )
 
@@ -93,9 +93,9 @@ def national(found: Rows) -> str:
         ]
         for row in found
     ]  # fmt: skip
-    head = ["visits", "codes recorded", "one pass", "÷ scipy's two products",
-            "path of six penalties", "in passes", "peak memory"]  # fmt: skip
-    return "National size, 19,710 different codes, four groups, weights:\n\n" + table(head, body)
+    head = ["visits", "codes recorded", "one pass", "pass ÷ scipy's two products",
+            "path of six penalties", "path in passes", "peak memory"]  # fmt: skip
+    return "National size, 19,710 distinct codes, four groups, weights:\n\n" + table(head, body)
 
 
 def debiased(found: Rows) -> str:
@@ -107,8 +107,8 @@ def debiased(found: Rows) -> str:
         ]
         for row in found
     ]  # fmt: skip
-    head = ["visits", "diagnosed", "PURPLE's path", "DebiasedPURPLE", "processor time ÷ path's",
-            "peak memory"]  # fmt: skip
+    head = ["visits", "diagnosed", "PURPLE's path", "DebiasedPURPLE",
+            "processor time ÷ path's processor time", "peak memory"]  # fmt: skip
     return "The debiased estimator on the same visits:\n\n" + table(head, body)
 
 
@@ -134,9 +134,9 @@ def raw_files(found: Rows) -> str:
             f"{row['cpu_over_scan']:.1f}", f"{round(row['visits_per_second'], -3):,.0f}",
             f"{row['peak_gib']:.1f} GiB",
         ])  # fmt: skip
-    head = ["visits", "file", "bare DuckDB scan", "reading, once a file", "four cohorts",
-            "both ÷ bare scan", "visits a second by the clock", "peak memory"]  # fmt: skip
-    return "Raw NEDS file to cohorts, in seconds of one core:\n\n" + table(head, body)
+    head = ["visits", "file", "bare DuckDB scan", "reading, once per file", "four cohorts",
+            "both ÷ bare scan", "visits per second by the clock", "peak memory"]  # fmt: skip
+    return "Raw NEDS file to cohorts, in processor seconds:\n\n" + table(head, body)
 
 
 def known_truth(found: Rows, full_size: Rows) -> str:
@@ -152,14 +152,15 @@ def known_truth(found: Rows, full_size: Rows) -> str:
             f"{fmean(standard):+.2f}", f"{fmean(z * z for z in standard) ** 0.5:.2f}",
             f"{100 * median(errors):.1f}%", f"{100 * median(observed):.1f}%",
         ])  # fmt: skip
-    head = ["simulated raw files", "visits each", "files", "95% intervals that hold the truth",
-            "variables whose simultaneous intervals all do", "mean error ÷ standard error",
+    head = ["simulated raw files", "visits per file", "files",
+            "95% intervals that contain the truth",
+            "variables whose simultaneous intervals all do", "mean of error ÷ standard error",
             "its root mean square", "median error", "median error of recorded ratios"]  # fmt: skip
-    return "Raw files to relative prevalences, every group variable:\n\n" + table(head, body)
+    return "Raw files to relative prevalences, all group variables:\n\n" + table(head, body)
 
 
 def _jointly(part: Rows) -> str:
-    """Of how many group variables the simultaneous intervals hold the truth of every group."""
+    """How many group variables have simultaneous intervals that contain every group's truth."""
     held: dict[tuple[int, str], bool] = {}
     for row in part:
         key = row["seed"], row["variable"]
