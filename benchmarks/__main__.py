@@ -41,7 +41,7 @@ def command_line() -> argparse.ArgumentParser:
     )
     parser.add_argument("names", nargs="*", help=", ".join(NAMES))
     parser.add_argument("--quick", action="store_true", help="smaller data, fewer repeats")
-    parser.add_argument("--summary", action="store_true", help="print a summary of the stored results")
+    parser.add_argument("--summary", action="store_true", help="print a summary of stored results")
     parser.add_argument("--page", action="store_true", help="write the documentation's pages")
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder for the results")
     return parser

@@ -46,7 +46,7 @@ ax.legend(frameon=False, ncols=3)
 plt.show()
 
 # %%
-# The recorded ratio is off by the diagnosis-rate ratio. BBE and DEDPUL need regions where everybody
-# has the condition; these data come close to that, so their errors are small. SAR-EM fits each group
-# separately and relies on the height of its curve, which is right here but seldom elsewhere: see
-# :doc:`the paper's experiments </evidence/paper>` for data where it is not.
+# The recorded ratio is off by the diagnosis-rate ratio. BBE and DEDPUL need regions where
+# everybody has the condition; these data come close to that, so their errors are small. SAR-EM
+# fits each group separately and relies on the height of its curve, which is right here but seldom
+# elsewhere: see :doc:`the paper's experiments </evidence/paper>` for data where it is not.
