@@ -38,7 +38,7 @@ def text(folder: Path = RESULTS) -> str:
 
 
 def _place(table: Callable[..., str], names: tuple[str, ...], folder: Path) -> str:
-    """A table, with command, date, machine and versions of every benchmark in it."""
+    """A table, with the command, date, machine and versions of every benchmark in it."""
     found = {name: summary.load(name, folder) for name in names}
     made = [made_by(f"python -m benchmarks {name}", found[name]["machine"]) for name in names]
     shown = table(*(content["rows"] for content in found.values())).replace(" ± ", PLUS_MINUS)

@@ -1,22 +1,22 @@
 """Past memory and past one process: the same visits in memory, out of core and on a cluster.
 
-Every measurement is a process of its own. The visits are those of `benchmarks.neds`, written
-in parts of two million. PURPLE's path of six penalties, then DebiasedPURPLE:
+Every measurement runs in a process of its own. The visits are those of `benchmarks.neds`, written
+in parts of two million. PURPLE's path of six penalties, then DebiasedPURPLE, are timed
 
 - in memory and out of core at 15,357,528 visits, out of core at 100 million;
-- on one and on two Dask workers of one thread each, at 15,357,528 visits. The driver's overhead
-  of a pass is its time by the clock less the kernel time of the slowest worker.
+- on one and on two Dask workers with one thread each, at 15,357,528 visits. The driver's overhead
+  per pass is the pass's time by the clock minus the kernel time of the slowest worker.
 
-Other programs on the machine lengthen times by the clock. ``cpu_seconds`` is the processors'
-own account, of the driver and all workers; ``critical_cpu_seconds`` that of the driver and its
-busiest worker.
+Other programs on the machine lengthen the time by the clock. ``cpu_seconds`` is the processor time
+of the driver and all workers; ``critical_cpu_seconds`` is that of the driver and its busiest
+worker.
 
 Memory: ``anonymous_gib`` is the largest RssAnon (Linux), the memory that only this process can
-free, read twenty times a second; ``peak_gib`` (VmHWM) also counts pages of mapped files, which
+free, sampled twenty times per second; ``peak_gib`` (VmHWM) also counts pages of mapped files, which
 the system drops when it needs the room.
 
-Visits and measurements stay in RELPREV_SCALE_FOLDER if that is set, and a run that was stopped
-goes on there; otherwise they are in a temporary folder.
+If RELPREV_SCALE_FOLDER is set, visits and measurements stay there and an interrupted run picks up
+where it stopped; otherwise they are in a temporary folder.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ Found = dict[str, Any]
 
 
 class Job(NamedTuple):
-    """What to fit, where the visits are, how many they are, and on how many workers."""
+    """What to fit, where the visits are, how many there are, and on how many workers."""
 
     fit: str
     where: str
@@ -72,7 +72,7 @@ class Job(NamedTuple):
 
 
 def run(quick: bool) -> list[Found]:
-    """One row a fit and place; estimates are compared with those in memory."""
+    """One row per fit and place; estimates are compared with those in memory."""
     few, many = (VISITS // 100, MANY // 100) if quick else (VISITS, MANY)
     jobs = [
         Job("path", "in memory", few, 0), Job("path", "out of core", few, 0),
@@ -96,7 +96,7 @@ def run(quick: bool) -> list[Found]:
 
 
 def _kept(folder: Path, job: Job, visits: str) -> tuple[Found, Found]:
-    """Row and estimates of a job, from its file if it is done."""
+    """Row and estimates of a job, from its file if it was done before."""
     path = folder / f"{'-'.join(map(str, job)).replace(' ', '-')}.json"
     if not path.exists():
         with written_whole(path) as temporary:
@@ -106,7 +106,7 @@ def _kept(folder: Path, job: Job, visits: str) -> tuple[Found, Found]:
 
 
 def _compared(row: Found, in_memory: Found, before: list[Found]) -> Found:
-    """Time a visit over that in memory; time with one worker over that with several."""
+    """Time per visit relative to in memory; time with one worker relative to several."""
     names = [
         name for name in ("seconds", "critical_cpu_seconds", "pass_seconds", "pass_cpu_seconds")
         if name in row
@@ -130,7 +130,7 @@ def _folder() -> Iterator[Path]:
 
 
 def _stored(folder: Path, visits: int, quick: bool) -> Path:
-    """The visits in parts, written unless they are there already."""
+    """The visits in parts, written unless they are already there."""
     path = folder / f"visits-{visits}"
     if not path.exists():
         rows = PART_ROWS // 8 if quick else PART_ROWS
@@ -139,13 +139,13 @@ def _stored(folder: Path, visits: int, quick: bool) -> Path:
 
 
 def _alone(function: Callable[..., Any], *arguments: Any) -> Any:
-    """What the function returns in a new process, whose memory is then its own."""
+    """Run the function in a new process, so that its memory is measured separately."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         return pool.submit(function, *arguments).result()
 
 
 def _measure(job: Job, folder: str) -> tuple[Found, Found]:
-    """One row, and the estimates behind it."""
+    """One row and the estimates behind it."""
     fit = _path if job.fit == "path" else _debiased
     with _visits(job, folder) as (cohort, workers), _anonymous() as largest:
         before = np.array([process_time(), *workers(process_time)])
@@ -165,7 +165,7 @@ def _measure(job: Job, folder: str) -> tuple[Found, Found]:
 
 @contextmanager
 def _visits(job: Job, folder: str) -> Iterator[tuple[AnyCohort, Callable[..., list[float]]]]:
-    """The cohort, and a function that calls another on every worker."""
+    """The cohort, and a function that calls a given function on every worker."""
     if job.where == "in memory":
         yield ed_visits(job.visits, **NATIONAL).cohort, lambda function: []
     elif job.where == "out of core":
@@ -200,7 +200,7 @@ def _path(cohort: AnyCohort) -> tuple[Found, Found]:
 
 
 def _debiased(cohort: AnyCohort) -> tuple[Found, Found]:
-    """DebiasedPURPLE as it is by default."""
+    """DebiasedPURPLE with its default settings."""
     took, fitted = seconds(lambda: DebiasedPURPLE(lonely_psu="adjust").fit(cohort))
     table = fitted.relative_prevalence().to_frame()
     row = {
@@ -212,7 +212,7 @@ def _debiased(cohort: AnyCohort) -> tuple[Found, Found]:
 
 
 def _cpu_seconds(function: Callable[[], Any]) -> float:
-    """Processor time of this process, the mean of several runs."""
+    """Processor time of this process, averaged over several runs."""
     start = process_time()
     for _ in range(PASSES):
         function()
@@ -226,7 +226,7 @@ def _some_parameters(problem: AnyProblem) -> Parameters:
 
 
 def _ratios(problem: AnyProblem, at: Parameters) -> np.ndarray:
-    """Mean p(y=1|x) of every group over the first group's."""
+    """Mean p(y=1|x) of every group, divided by the first group's."""
     mean = evaluate(problem, at).condition / problem.group_weight
     return mean / mean[0]
 
@@ -248,7 +248,7 @@ def _ones(part: Problem) -> int:
 
 
 def _driver(problem: AnyProblem) -> Found:
-    """What a pass costs beside the kernels, and the bytes that travel; medians of many passes."""
+    """What a pass costs besides the kernels, and the bytes sent; medians over many passes."""
     at = _some_parameters(problem)
     clocks, kernels, cpu, start = [], [], [], process_time()
     for _ in range(DRIVER_PASSES):
@@ -271,7 +271,7 @@ def _driver(problem: AnyProblem) -> Found:
 
 
 def _timed_pass(part: Problem, at: Parameters) -> tuple[float, float, Any]:
-    """Time of the kernels by the clock and by the processor, and what they return."""
+    """Time of the kernels by the clock and in processor time, and what they return."""
     start, cpu = perf_counter(), process_time()
     result = _pass(part, at)
     return perf_counter() - start, process_time() - cpu, result
@@ -279,7 +279,7 @@ def _timed_pass(part: Problem, at: Parameters) -> tuple[float, float, Any]:
 
 @contextmanager
 def _anonymous() -> Iterator[Callable[[], int]]:
-    """A function that tells the largest anonymous memory of this process so far, in bytes."""
+    """A function that gives the largest anonymous memory of this process so far, in bytes."""
     largest, done = [0], threading.Event()
 
     def watch() -> None:

@@ -1,14 +1,14 @@
 """From a raw NEDS file to the cohorts: 3,300,000 and 33,100,000 simulated visits.
 
-These are timed one after the other in the same process: a bare DuckDB scan that counts the
-values of the columns relprev uses and does nothing with them; the same scan with the codes
-in one spelling, gathered in lists and handed over, which any use of them needs; the digest of
-the file; reading (digest, conversion to the store, checks); building (women of 18 and more,
-the cohorts of all four group variables). Seconds of processor time are given beside the
-clock's: they say the same when the machine has other work to do.
+The following are timed one after another in the same process: a bare DuckDB scan that counts the
+values in the columns relprev uses and does nothing else with them; the same scan with the codes
+normalised, collected in lists and handed over, which any use of them needs; the digest of the
+file; reading (digest, conversion to the store, checks); building (women aged 18 or over, the
+cohorts of all four group variables). Processor seconds are given beside seconds by the clock,
+because they stay the same when the machine has other work to do.
 
 Reading cannot come near a bare scan: it also writes the numbers and lists to the store, where
-every later study finds them. It does so once a file.
+every later study finds them. It does so once per file.
 
 The largest size needs 7 GB of disk in the temporary folder.
 """
@@ -39,7 +39,7 @@ T = TypeVar("T")
 
 
 def run(quick: bool) -> list[dict[str, Any]]:
-    """One row a number of visits, smallest first."""
+    """One row per number of visits, smallest first."""
     rows = []
     for visits in SIZES[:1] if quick else SIZES[1:]:
         with tempfile.TemporaryDirectory(prefix="relprev-") as folder:
