@@ -7,8 +7,9 @@ import zipfile
 import pytest
 
 from relprev.errors import InvalidInputError
-from relprev.sources.formats import first_row, load_table, unpacked
-from relprev.sources.source import connect
+from relprev.sources.database import connect
+from relprev.sources.formats import first_row, load_table
+from relprev.sources.packed import unpacked
 
 
 def pack(path, members, **options):

@@ -12,8 +12,9 @@ import pytest
 from relprev.errors import InvalidInputError
 from relprev.simulate.mimic import write_mimic
 from relprev.simulate.neds import write_neds
-from relprev.sources import READERS, Attrition, Source, Step, read_mimic, read_neds, read_tables
-from relprev.sources.source import code_list, connect, identifier, labels, quoted, reading
+from relprev.sources import SOURCES, Attrition, Source, Step, read_mimic, read_neds, read_tables
+from relprev.sources.database import connect, identifier, quoted, reading
+from relprev.sources.source import code_list, labels
 
 COLUMNS = (
     "0 AS visit, 'a' AS visit_id, 1 AS patient, 30 AS age, 'F' AS sex, 1.0 AS weight, "
@@ -76,7 +77,7 @@ def test_database_errors_lose_the_values_they_quote():
 
 CTRL_C = """
 import os, signal, threading
-from relprev.sources.source import connect, execute, reading
+from relprev.sources.database import connect, execute, reading
 connection = connect()
 threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
 query = "SELECT sum(a.range - b.range) FROM range(9999999) a, range(9999999) b"
@@ -93,8 +94,8 @@ def test_ctrl_c_in_a_query_stays_a_keyboard_interrupt():
 
 
 def test_every_reader_is_documented():
-    for name, reader in READERS.items():
-        assert "Returns" in reader.__doc__, name
+    for name, declared in SOURCES.items():
+        assert "Returns" in declared.read.__doc__, name
 
 
 def test_patients_are_not_counted_where_they_are_not_identified():

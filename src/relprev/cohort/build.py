@@ -29,7 +29,8 @@ from relprev.errors import DataWarning, InvalidInputError, TooFewCasesError
 from relprev.partitions import Scratch
 from relprev.progress import progress
 from relprev.sources.attrition import Attrition, Step
-from relprev.sources.source import Source, memory_limited, reading
+from relprev.sources.database import reading
+from relprev.sources.source import Source, memory_limited
 
 ROWS_PER_PART = 1_000_000
 DATABASE_MEMORY = "2GB"  # while parts are written

@@ -28,7 +28,8 @@ from relprev.cohort.inclusion import BATCH_ROWS, Selected
 from relprev.cohort.spec import CohortSpec, Extra
 from relprev.matrix import BinaryCSR
 from relprev.partitions import Scratch, give_back
-from relprev.sources.source import Source, quoted
+from relprev.sources.database import quoted
+from relprev.sources.source import Source
 
 NUMBER_BITS = 32  # of a code's number, below the row's
 Keys = NDArray[np.int64]

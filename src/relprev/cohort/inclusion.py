@@ -13,7 +13,8 @@ from relprev.cohort.cohort import MAX_GROUPS
 from relprev.cohort.spec import CohortSpec, GroupVariable, Include
 from relprev.errors import InvalidInputError
 from relprev.sources.attrition import Attrition, Step
-from relprev.sources.source import Source, execute, identifier, quoted
+from relprev.sources.database import execute, identifier, quoted
+from relprev.sources.source import Source
 
 MISSING, OTHER = -1, -2  # positions of visits without a value, and with one that is in no group
 MAX_VISITS = 2**31 - 1  # rows are numbered by four bytes

@@ -14,7 +14,7 @@ import duckdb
 import pandas as pd
 
 from relprev.errors import InvalidInputError
-from relprev.sources.source import identifier
+from relprev.sources.database import identifier
 
 STATISTICS_FILES = (".dta", ".sas7bdat", ".xpt")
 ROWS = 200_000
