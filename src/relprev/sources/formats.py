@@ -122,10 +122,11 @@ def csv_relation(
     require_distinct(names, file.name)
     columns = ", ".join(f"{quoted(name)}: '{kinds.get(name, 'VARCHAR')}'" for name in names)
     missing = ", nullstr=['', ' ', '.']" if kinds else ""
+    packing = "gzip" if file.suffix.lower() == ".gz" else "none"
     return (
         f"read_csv({file_literal(file)}, columns={{{columns}}}, header={str(header).lower()}, "
         f"hive_partitioning=false, auto_detect=false, delim='{delimiter}', quote='\"', "
-        f"escape='\"'{missing})"
+        f"escape='\"', compression='{packing}'{missing})"
     )
 
 
