@@ -99,7 +99,7 @@ def first_row(file: Path, delimiter: str = ",") -> list[str]:
 
 
 def _opened(file: Path) -> IO[str]:
-    if file.suffix == ".gz":
+    if file.suffix.lower() == ".gz":
         return gzip.open(file, "rt", encoding="utf-8-sig", errors="replace")
     return file.open(encoding="utf-8-sig", errors="replace")
 
