@@ -21,6 +21,14 @@ def study(tmp_path: Path, text: str) -> Study:
     return Study.from_toml(file)
 
 
+def opened(tmp_path: Path, text: str) -> None:
+    """Everything a run does with the source before it has data."""
+    found = study(tmp_path, text)
+    assert "hunter2" not in repr(found) + json.dumps(found.described())
+    assert "hunter2" not in json.dumps(found.source.described_files())
+    found.open_source()
+
+
 def test_every_source_is_named_in_the_words_of_a_report(tmp_path):
     """WORDS knew "mimic", the source is "mimic-iv": its reports said mimic-iv."""
     written = write_mimic(tmp_path, 200, n_codes=50)
@@ -55,10 +63,7 @@ def test_every_source_is_named_in_the_words_of_a_report(tmp_path):
 )
 def test_no_error_or_repr_carries_an_address(tmp_path, text):
     with pytest.raises(InvalidInputError) as caught:
-        found = study(tmp_path, text)
-        assert "hunter2" not in repr(found) + json.dumps(found.described())
-        assert "hunter2" not in json.dumps(found.source.described_files())
-        found.open_source()
+        opened(tmp_path, text)
     assert "hunter2" not in str(caught.value)
 
 

@@ -177,9 +177,16 @@ class CodeSet:
         CodeSet
             The set.
         """
-        if isinstance(codes, str):
-            raise InvalidInputError("codes must be a list of texts, got one text")
+        if isinstance(codes, str) or not isinstance(codes, Iterable):
+            raise InvalidInputError(
+                f'codes must be a list such as ["ICD10:N80*"], got {type(codes).__name__}'
+            )
         texts = list(codes)
+        if not all(isinstance(text, str) for text in texts):
+            raise InvalidInputError(
+                "codes must be texts with their version in quotation marks, for example "
+                '"ICD9:617", not numbers'
+            )
         patterns = dict.fromkeys(CodePattern.parse(text) for text in texts)
         described = codes if isinstance(codes, Mapping) else dict.fromkeys(texts, "")
         descriptions = {str(CodePattern.parse(text)): words for text, words in described.items()}
@@ -211,7 +218,11 @@ class CodeSet:
         path = Path(path)
         if not path.is_file():
             raise InvalidInputError(f"there is no code set file at {path}")
-        return _from_toml(path.stem, path.read_text(encoding="utf-8"))
+        try:
+            text = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError):
+            raise InvalidInputError(f"{path} cannot be read; expected a TOML file") from None
+        return _from_toml(path.stem, text)
 
     def __contains__(self, code: tuple[str, str]) -> bool:
         return code in self._codes or any(pattern.matches(*code) for pattern in self._broad)
@@ -329,11 +340,16 @@ def _folder() -> resources.abc.Traversable:
 
 def _from_toml(name: str, text: str) -> CodeSet:
     try:
-        content = tomllib.loads(text)
-        codes = content["codes"]
-    except (tomllib.TOMLDecodeError, KeyError) as error:
+        content = tomllib.loads(text.removeprefix("\ufeff"))
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise InvalidInputError(f"code set {name!r} is not valid TOML: {error}") from None
+    codes = content.get("codes")
+    about = {key: content.get(key, "") for key in ("title", "source")}
+    if not isinstance(codes, dict) or not all(
+        isinstance(words, str) for words in (*codes.values(), *about.values())
+    ):
         raise InvalidInputError(
-            f"code set {name!r} is not readable ({error}); expected title, source and a table "
-            '[codes] with lines such as "ICD10:N80*" = "Endometriosis"'
-        ) from error
-    return CodeSet.of(name, codes, title=content.get("title", ""), source=content.get("source", ""))
+            f"code set {name!r}: expected texts for title and source and a table [codes] with "
+            'lines such as "ICD10:N80*" = "Endometriosis"'
+        )
+    return CodeSet.of(name, codes, **about)

@@ -30,6 +30,7 @@ It is a few frozen dataclasses, or a TOML file that says the same:
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from importlib import resources
@@ -39,7 +40,9 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import BeforeValidator, ConfigDict, PlainValidator, ValidationInfo, WithJsonSchema
 
 from relprev.codes import CodeSet, code_set
+from relprev.cohort.cohort import MAX_GROUPS
 from relprev.errors import InvalidInputError
+from relprev.matrix.coerce import listed
 from relprev.settings import SETTINGS, parse_settings, read_settings
 
 ROLL_UPS = ("", "category", "ccsr")
@@ -129,7 +132,7 @@ class Include:
 
 @dataclass(frozen=True)
 class Extra:
-    """Features from a column that is not a code: one 0/1 column a value, or a range.
+    """Features from a column that is not a code: one 0/1 column per value or range.
 
     Parameters
     ----------
@@ -193,6 +196,9 @@ class Features:
             raise InvalidInputError(f"roll_up must be one of {ROLL_UPS}, got {self.roll_up!r}")
         if self.min_count < 0:
             raise InvalidInputError(f"min_count must be 0 or more, got {self.min_count}")
+        columns = [extra.column for extra in self.extra]
+        if len(set(columns)) < len(columns):
+            raise InvalidInputError(f"extra: a column may be there once, got {columns}")
         object.__setattr__(self, "roles", tuple(self.roles))
 
 
@@ -234,10 +240,17 @@ class GroupVariable:
             str(group): tuple(str(value) for value in ([raw] if isinstance(raw, str) else raw))
             for group, raw in self.recode.items()
         }
-        values = [value for raw in recode.values() for value in raw]
-        twice = sorted({value for value in values if values.count(value) > 1})
+        counts = Counter(value for raw in recode.values() for value in raw)
+        twice = sorted(value for value, count in counts.items() if count > 1)
         if twice:
-            raise InvalidInputError(f"groups {self.column!r}: in two groups at once: {twice}")
+            raise InvalidInputError(
+                f"groups {self.column!r}: in two groups at once: {listed([*map(repr, twice)])}"
+            )
+        if len(recode) > MAX_GROUPS:
+            raise InvalidInputError(
+                f"groups {self.column!r}: {len(recode):,} groups, at most {MAX_GROUPS:,} can be "
+                "compared; merge some of them"
+            )
         object.__setattr__(self, "recode", recode)
         object.__setattr__(self, "name", self.name or self.column)
 

@@ -17,6 +17,7 @@ from pydantic import Field
 from relprev.arrays import group_sums
 from relprev.cohort import BuiltCohort
 from relprev.cohort.summary import summarise
+from relprev.errors import InvalidInputError
 from relprev.estimates import RelativePrevalence, relative_prevalence
 from relprev.simulate import Simulation, ed_visits
 from relprev.sources.database import connect
@@ -25,6 +26,7 @@ from relprev.sources.source import Source
 
 VERSION = "SIMULATED"
 CONDITION = "CONDITION"  # the code that records the condition
+MOST_VISITS = 100_000_000  # more would not fit in memory
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -77,6 +79,8 @@ def read_simulated(
     SimulatedSource
         Attribute group (Group A to D). The condition is recorded as ``SIMULATED:CONDITION``.
     """
+    if visits > MOST_VISITS:
+        raise InvalidInputError(f"visits must be at most {MOST_VISITS:,}, got {visits:,}")
     simulation = ed_visits(visits, n_codes=codes, prevalence=prevalence, survey=survey, seed=seed)
     connection = connect()
     for name, table in (("visits", _visits(simulation, seed)), ("codes", _codes(simulation))):
