@@ -97,7 +97,8 @@ def test_a_code_set_file_can_be_read(tmp_path):
     "content",
     [
         "", "codes = 3\n[", '[codes]\n"T20" = ""\n', "[codes]\n", "codes = 3", "codes = [617]",
-        'codes = ["ICD9:617"]', '[codes]\n"ICD9:617" = 3\n', 'title = 3\n[codes]\n"ICD9:617" = ""\n',
+        'codes = ["ICD9:617"]', '[codes]\n"ICD9:617" = 3\n',
+        'title = 3\n[codes]\n"ICD9:617" = ""\n',
     ],
 )  # fmt: skip
 def test_damaged_code_set_files_are_refused(tmp_path, content):

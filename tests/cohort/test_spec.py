@@ -80,7 +80,17 @@ def test_shipped_studies_are_the_papers():
     [
         (lambda: Include("age"), "either minimum/maximum or one_of"),
         (lambda: Include("age", minimum=1, one_of=("2",)), "either minimum/maximum or one_of"),
+        (lambda: Include("age", minimum=float("nan")), "minimum and maximum must be numbers"),
+        (lambda: Include("age", maximum="old"), "minimum and maximum must be numbers"),
         (lambda: Extra("age", (50, 35)), "edges must increase"),
+        (lambda: Extra("age", ("old",)), "edges must be numbers"),
+        (lambda: Extra("age", (float("nan"),)), "edges must be numbers"),
+        (lambda: GroupVariable("r", {"a\x00": ["1"]}), "cannot be printed"),
+        (lambda: GroupVariable("r", name="a\x1b[2J"), "cannot be printed"),
+        (
+            lambda: CohortSpec(code_set("ipv"), (GroupVariable("r"), GroupVariable("R"))),
+            "names must differ",
+        ),
         (lambda: Features(roll_up="chapter"), "roll_up must be one of"),
         (lambda: Features(min_count=-1), "min_count must be 0 or more, got -1"),
         (

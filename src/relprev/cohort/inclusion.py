@@ -199,7 +199,11 @@ def _require_numbers(spec: CohortSpec, source: Source) -> None:
         if not rule.one_of
     ]
     ranges += [
-        (f"features.extra: {extra.column}", extra.column, "it has no edges; leave them out, or")
+        (
+            f"features.extra: {extra.column}",
+            extra.column,
+            "its edges cannot be used; leave them out, or",
+        )
         for extra in spec.features.extra
         if extra.edges
     ]

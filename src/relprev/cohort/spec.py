@@ -30,10 +30,12 @@ It is a few frozen dataclasses, or a TOML file that says the same:
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from importlib import resources
+from numbers import Real
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -50,6 +52,10 @@ ROLL_UPS = ("", "category", "ccsr")
 
 def _as_text(value: Any) -> Any:
     return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
+
+
+def _are_numbers(values: Iterable[Any]) -> bool:
+    return all(isinstance(value, Real) and math.isfinite(value) for value in values)
 
 
 def _condition(value: Any, info: ValidationInfo) -> CodeSet:
@@ -115,7 +121,10 @@ class Include:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "one_of", tuple(str(value) for value in self.one_of))
-        has_range = self.minimum is not None or self.maximum is not None
+        ends = [end for end in (self.minimum, self.maximum) if end is not None]
+        if not _are_numbers(ends):
+            raise InvalidInputError(f"include {self.column!r}: minimum and maximum must be numbers")
+        has_range = bool(ends)
         if has_range == bool(self.one_of):
             raise InvalidInputError(
                 f"include {self.column!r}: give either minimum/maximum or one_of"
@@ -156,6 +165,8 @@ class Extra:
     edges: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
+        if not _are_numbers(self.edges):
+            raise InvalidInputError(f"extra feature {self.column!r}: edges must be numbers")
         edges = tuple(float(edge) for edge in self.edges)
         if list(edges) != sorted(set(edges)):
             raise InvalidInputError(f"extra feature {self.column!r}: edges must increase")
@@ -253,6 +264,12 @@ class GroupVariable:
             )
         object.__setattr__(self, "recode", recode)
         object.__setattr__(self, "name", self.name or self.column)
+        for text in (self.column, self.name, self.missing, *recode):
+            if not text.isprintable():
+                raise InvalidInputError(
+                    f"groups: {text!r} holds a character that cannot be printed; reports name "
+                    "groups, so remove it"
+                )
 
 
 @dataclass(frozen=True)
@@ -296,7 +313,7 @@ class CohortSpec:
         if not self.groups:
             raise InvalidInputError("groups: at least one group variable is needed")
         names = [group.name for group in self.groups]
-        if len(set(names)) < len(names):
+        if len({name.lower() for name in names}) < len(names):
             raise InvalidInputError(f"groups: names must differ, got {names}")
         if self.without_codes not in ("drop", "keep"):
             raise InvalidInputError(

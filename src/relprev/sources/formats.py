@@ -61,6 +61,7 @@ def load_table(
         delimiter = next((d for end, d in DELIMITERS.items() if lower.endswith(end)), None)
         if delimiter is not None:
             names = first_row(file, delimiter)
+            require_distinct(names, path.name, columns)
             relation = csv_relation(file, names, header=True, delimiter=delimiter)
             if missing:
                 texts = ", ".join(map(quoted, missing))
@@ -70,6 +71,8 @@ def load_table(
                 )
         elif lower.endswith((".parquet", ".pq")):
             relation = parquet_relation(file)
+            found = connection.execute(f"SELECT name FROM parquet_schema({file_literal(file)})")
+            require_distinct([name for (name,) in found.fetchall()[1:]], path.name, columns)
         elif lower.endswith(STATISTICS_FILES):
             load_statistics_file(connection, file, "staged", columns and [*columns, *optional])
             relation = "staged"
@@ -119,7 +122,7 @@ def csv_relation(
     """
     if not names:
         raise InvalidInputError(f"{file.name} is empty")
-    require_distinct(names, file.name)
+    names = _distinct(names)
     columns = ", ".join(f"{quoted(name)}: '{kinds.get(name, 'VARCHAR')}'" for name in names)
     missing = ", nullstr=['', ' ', '.']" if kinds else ""
     packing = "gzip" if file.suffix.lower() == ".gz" else "none"
@@ -130,15 +133,27 @@ def csv_relation(
     )
 
 
-def require_distinct(names: Sequence[str], where: str) -> None:
-    """Fail where a table has two columns of one name (DuckDB does not tell a from A)."""
+def require_distinct(names: Sequence[str], where: str, wanted: Sequence[str] | None = None) -> None:
+    """Fail where a wanted column is there twice (DuckDB does not tell a from A)."""
     counts = Counter(name.lower() for name in names)
-    twice = [name for name in dict.fromkeys(names) if counts[name.lower()] > 1]
+    used = names if wanted is None else wanted
+    twice = [name for name in dict.fromkeys(used) if counts[name.lower()] > 1]
     if twice:
         raise InvalidInputError(
             f"{where} has more than one column named {', '.join(map(repr, twice[:5]))} (in upper "
             "or lower case); rename or remove the others"
         )
+
+
+def _distinct(names: Sequence[str]) -> list[str]:
+    """Names for DuckDB: those that are empty or there already get another, which nobody wants."""
+    seen: set[str] = set()
+    found = []
+    for k, name in enumerate(names, start=1):
+        is_new = name != "" and name.lower() not in seen
+        seen.add(name.lower())
+        found.append(name if is_new else f"column {k} of {len(names)}")
+    return found
 
 
 def _picked(

@@ -27,10 +27,11 @@ from relprev.sources.database import (
 from relprev.sources.declared import InputPath, SourceTable
 from relprev.sources.fingerprint import Fingerprint, described_table
 from relprev.sources.formats import load_table, require_distinct, require_file
-from relprev.sources.source import Source
+from relprev.sources.source import VISIT_COLUMNS, Source
 from relprev.sources.statistics_files import make_whole
 
 VERSIONS = ("ICD9", "ICD10", "SNOMED")
+MOST_VERSIONS = 100
 LARGEST_WEIGHT = 1e30  # sums of larger ones may be infinite
 MISSING = ("NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", ".")
 SEX_WORDS = {"F": ("f", "female", "woman"), "M": ("m", "male", "man")}
@@ -96,7 +97,11 @@ def read_tables(
     """
     named = {"patient": patient, "age": age, "sex": sex, "weight": weight, "stratum": stratum,
              "psu": psu, "year": year}  # fmt: skip
-    code_columns = [code] if isinstance(code, str) else list(code)
+    version = str(version)
+    code_columns = _listed(code, "code")
+    attributes = _attributes(_listed(attributes, "attributes"), named)
+    if not code_columns:
+        raise InvalidInputError("code: at least one column is needed")
     own_columns = [] if version_name(version) in VERSIONS else [version]
     connection = connect()
     wanted = [visit_id, *(column for column in named.values() if column), *attributes]
@@ -182,10 +187,14 @@ def _load(
         file = load_table(connection, require_file(table, key), name, columns, missing=missing)
         make_whole(connection, name)
         return file
+    if not hasattr(table, "columns"):
+        raise InvalidInputError(
+            f"{key} must be the path of a file or a data frame, got {type(table).__name__}"
+        )
     lacking = [column for column in columns if column not in table.columns]
     if lacking:
         raise InvalidInputError(f"{key} lacks the columns {', '.join(lacking)}")
-    require_distinct([str(column) for column in table.columns if column in columns], key)
+    require_distinct([str(column) for column in table.columns], key, columns)
     if isinstance(table, pd.DataFrame):
         table = table[columns].copy()  # DuckDB cannot read a view with its rows reversed
     connection.register("frame", table)
@@ -194,6 +203,28 @@ def _load(
     connection.unregister("frame")
     make_whole(connection, name)
     return described_table(connection, name, key)
+
+
+def _listed(names: Any, parameter: str) -> list[str]:
+    """Names of columns, each once."""
+    listed = [names] if isinstance(names, str) else names
+    if not isinstance(listed, list | tuple) or not all(isinstance(name, str) for name in listed):
+        raise InvalidInputError(f"{parameter} must be a column's name or a list of names")
+    return list(dict.fromkeys(listed))
+
+
+def _attributes(attributes: list[str], named: dict[str, str | None]) -> list[str]:
+    """The attributes that do not come under their own name anyhow; none may stand for another."""
+    kept = [column for column in attributes if named.get(column) != column]
+    taken = [column for column in kept if column.lower() in VISIT_COLUMNS]
+    if taken:
+        keys = [column for column in taken if column in named]
+        remedy = f"give {keys[0]} = {keys[0]!r}" if keys else "rename the column"
+        raise InvalidInputError(
+            f"attributes: {', '.join(map(repr, taken))} is a name with a meaning of its own in "
+            f"every source; {remedy}"
+        )
+    return kept
 
 
 def _words(key: str, table: Any) -> str:
@@ -310,9 +341,14 @@ def _name_versions(connection: Connection, version_sql: str, code: str) -> None:
     """Table ``versions``: how every raw version is called here; no code may lack one."""
     found = connection.execute(
         f"SELECT DISTINCT {version_sql} FROM raw_codes "
-        f"WHERE trim({identifier(code)}::VARCHAR) <> '' ORDER BY 1"
+        f"WHERE trim({identifier(code)}::VARCHAR) <> '' ORDER BY 1 LIMIT {MOST_VERSIONS + 1}"
     ).fetchall()
     raw = [value for (value,) in found]
+    if len(raw) > MOST_VERSIONS:
+        raise InvalidInputError(
+            f"version: the column holds more than {MOST_VERSIONS} different values; is it the "
+            "column with the version of the codes?"
+        )
     if None in raw or "" in raw:
         raise InvalidInputError(
             "version is missing for some codes; ICD-9 and ICD-10 share strings, so every code "
