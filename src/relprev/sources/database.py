@@ -167,6 +167,8 @@ def require_unique(connection: Connection, table: str, column: str, words: str =
     total, different, present = connection.execute(
         f"SELECT count(*), count(DISTINCT {column}), count({column}) FROM {table}"
     ).fetchall()[0]
+    if total == 0:
+        raise InvalidInputError(f"{words} has no rows")
     if present < total:
         raise InvalidInputError(f"{column} is missing in {total - present:,} rows of {words}")
     if different < total:

@@ -1,7 +1,7 @@
 """Files in a .zip or .bz2, unpacked to a temporary folder, within limits.
 
 A few kilobytes may unpack to terabytes. What is unpacked is therefore counted as it comes:
-it may be a gigabyte, or a hundred times as large as the packed file (tables shrink to a
+it may be 256 megabytes, or a hundred times as large as the packed file (tables shrink to a
 tenth or so), and must leave some of the disk free.
 """
 
@@ -21,7 +21,7 @@ from typing import IO
 from relprev.errors import InvalidInputError
 
 ENCRYPTED = 0x1  # of a zip member's flags
-ALWAYS_ALLOWED = 2**30  # bytes
+ALWAYS_ALLOWED = 2**28  # bytes
 LARGEST_RATIO = 100
 LEFT_FREE = 2**29  # bytes of the disk
 BLOCK = 2**20
@@ -74,24 +74,19 @@ def _unpack_zip(path: Path, folder: Path) -> Path:
                 f"{path.name} is encrypted; unpack it with its password and give the path of the "
                 "file to read"
             )
+        _require_plausible(members[0].file_size, path)  # as it says itself
         with archive.open(members[0]) as packed:
             return _copy(packed, path, folder / Path(members[0].filename).name)
 
 
 def _copy(packed: IO[bytes], path: Path, target: Path) -> Path:
     """Write what is unpacked, as far as it is plausible and there is room."""
-    plausible = max(ALWAYS_ALLOWED, LARGEST_RATIO * path.stat().st_size)
     room = shutil.disk_usage(target.parent).free - LEFT_FREE
     size = 0
     with target.open("wb") as file:
         while block := packed.read(BLOCK):
             size += len(block)
-            if size > plausible:
-                raise InvalidInputError(
-                    f"{path.name} unpacks to more than {LARGEST_RATIO} times its size, as no table "
-                    "does; if it is what you expect, unpack it and give the path of the file to "
-                    "read"
-                )
+            _require_plausible(size, path)
             if size > room:
                 raise InvalidInputError(
                     f"{path.name} is too large to be unpacked in {tempfile.gettempdir()}; free "
@@ -99,3 +94,11 @@ def _copy(packed: IO[bytes], path: Path, target: Path) -> Path:
                 )
             file.write(block)
     return target
+
+
+def _require_plausible(size: int, path: Path) -> None:
+    if size > max(ALWAYS_ALLOWED, LARGEST_RATIO * path.stat().st_size):
+        raise InvalidInputError(
+            f"{path.name} unpacks to more than {LARGEST_RATIO} times its size, as no table does; "
+            "if it is what you expect, unpack it and give the path of the file to read"
+        )
