@@ -2,8 +2,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import subprocess
-import sys
 
 import duckdb
 import pandas as pd
@@ -13,7 +11,7 @@ from relprev.errors import InvalidInputError
 from relprev.simulate.mimic import write_mimic
 from relprev.simulate.neds import write_neds
 from relprev.sources import SOURCES, Attrition, Source, Step, read_mimic, read_neds, read_tables
-from relprev.sources.database import connect, identifier, quoted, reading
+from relprev.sources.database import connect
 from relprev.sources.source import code_list, labels
 
 COLUMNS = (
@@ -58,39 +56,6 @@ def test_labels_put_words_for_numbers():
     words = labels("x", {"1": "Workers' compensation", "2": "b"})
     found = duckdb.execute(f"SELECT {words} FROM (VALUES (1), (2), (3), (NULL)) t(x)").fetchall()
     assert found == [("Workers' compensation",), ("b",), (None,), (None,)]
-
-
-def test_names_and_texts_are_quoted():
-    assert quoted("O'Neill") == "'O''Neill'"
-    assert identifier('a"b') == '"a""b"'
-
-
-def test_database_errors_lose_the_values_they_quote():
-    with (
-        pytest.raises(InvalidInputError, match="the file cannot be read") as caught,
-        reading("the file"),
-    ):
-        duckdb.execute("SELECT 'secret'::INTEGER")
-    assert "secret" not in str(caught.value)
-    assert caught.value.__suppress_context__
-
-
-CTRL_C = """
-import os, signal, threading
-from relprev.sources.database import connect, execute, reading
-connection = connect()
-threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
-query = "SELECT sum(a.range - b.range) FROM range(9999999) a, range(9999999) b"
-with reading("the file"):
-    execute(connection, query).fetchall()
-"""
-
-
-def test_ctrl_c_in_a_query_stays_a_keyboard_interrupt():
-    done = subprocess.run(
-        [sys.executable, "-c", CTRL_C], capture_output=True, text=True, timeout=60
-    )
-    assert done.stderr.splitlines()[-1].startswith("KeyboardInterrupt")
 
 
 def test_every_reader_is_documented():
