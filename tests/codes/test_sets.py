@@ -3,7 +3,6 @@ from __future__ import annotations
 import pytest
 
 from relprev.codes import (
-    CodePattern,
     CodeSet,
     code_set,
     code_set_names,
@@ -50,20 +49,6 @@ def test_same_string_in_two_versions_is_two_codes():
     assert ("ICD10", "E9673") not in burns
 
 
-def test_prefix_and_expression_patterns():
-    assert CodePattern.parse("icd10:s00.*").matches("ICD10", "S0003XA")
-    expression = CodePattern.parse("ICD10:/S0[01].*A/")
-    assert expression.matches("ICD10", "S0103XA")
-    assert not expression.matches("ICD10", "S0103XD")
-    assert not expression.matches("ICD10", "XS0103XA")
-
-
-@pytest.mark.parametrize("text", ["T74.11", "ICD10:", ":T74", "ICD10:/S0[/"])
-def test_unreadable_patterns_are_refused(text):
-    with pytest.raises(InvalidInputError, match=r"VERSION:code|regular expression"):
-        CodePattern.parse(text)
-
-
 def test_cutting_joins_codes_that_the_data_cannot_tell_apart():
     cut = code_set("ipv").cut_to({"ICD10": 4})
     assert {p.text for p in cut.patterns if p.version == "ICD10"} == {
@@ -74,15 +59,6 @@ def test_cutting_joins_codes_that_the_data_cannot_tell_apart():
     }
     assert ("ICD9", "E9673") in cut
     assert ("ICD9", "E967") not in cut
-
-
-def test_short_prefixes_stay_prefixes_when_cut():
-    assert CodePattern.parse("ICD10:N8*").cut_to(4).matches("ICD10", "N801")
-
-
-def test_expressions_cannot_be_cut():
-    with pytest.raises(InvalidInputError, match="regular expression"):
-        CodePattern.parse("ICD10:/T741.*/").cut_to(4)
 
 
 def test_a_code_set_file_can_be_read(tmp_path):

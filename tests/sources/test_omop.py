@@ -15,7 +15,7 @@ from relprev.cohort.build import build_cohorts
 from relprev.cohort.spec import CohortSpec, GroupVariable
 from relprev.errors import InvalidInputError
 from relprev.sources import read_omop
-from relprev.sources.omop import TABLES
+from relprev.sources.omop_tables import TABLES
 
 QUERIES = ("SELECT * FROM visits ORDER BY visit", "SELECT * FROM codes ORDER BY ALL")
 

@@ -21,9 +21,10 @@ from numpy.typing import NDArray
 
 from relprev.cohort.cohort import Cohort, group_dtype
 from relprev.cohort.features import CodedPart, CodedVisits, coded_visits
-from relprev.cohort.inclusion import MISSING, Selected, select_visits
+from relprev.cohort.inclusion import Selected, select_visits
 from relprev.cohort.part_files import PartsWriter
 from relprev.cohort.partitioned import AnyCohort, PartitionedCohort
+from relprev.cohort.recode import MISSING
 from relprev.cohort.spec import CohortSpec, GroupVariable
 from relprev.errors import DataWarning, InvalidInputError, TooFewCasesError
 from relprev.partitions import Scratch

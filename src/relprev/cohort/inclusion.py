@@ -8,17 +8,15 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from relprev.cohort.cohort import MAX_GROUPS
+from relprev.cohort.recode import group_names, position_sql
 from relprev.cohort.spec import CohortSpec, Extra, GroupVariable, Include
 from relprev.errors import InvalidInputError
 from relprev.sources.attrition import Attrition, Step
 from relprev.sources.database import execute, identifier, quoted
 from relprev.sources.source import Source
 
-MISSING, OTHER = -1, -2  # positions of visits without a value, and with one that is in no group
 MAX_VISITS = 2**31 - 1  # rows are numbered by four bytes
 TABLE = "relprev_selected"
-MOST_CASES = 100  # values that are recoded one by one; more are looked up in a table
 BATCH_ROWS = 1_000_000
 
 
@@ -110,7 +108,7 @@ def select_visits(
     _require_numbers(spec, source)
     attrition = source.attrition.then(*_counts(source, rules))
     where = " AND ".join(f"({sql})" for _, sql in rules) or "true"
-    names = {group.name: _group_names(group, source, where) for group in groups}
+    names = {group.name: group_names(group, source, where) for group in groups}
     columns = ["visit", "patient", "weight", "stratum", "psu", *(["visit_id"] if keep_ids else [])]
     columns += [
         f"{_value(extra)} AS {identifier(f'extra:{k}')}"
@@ -118,7 +116,7 @@ def select_visits(
     ]
     joins = []
     for k, group in enumerate(groups):
-        position, join = _position(group, names[group.name], source, k)
+        position, join = position_sql(group, names[group.name], source, k)
         columns.append(f"{position} AS {identifier('group:' + group.name)}")
         joins.append(join)
     chosen = (
@@ -254,49 +252,3 @@ def _counts(source: Source, rules: list[tuple[str, str]]) -> list[Step]:
                 "against the values in the source"
             )
     return steps
-
-
-def _group_names(group: GroupVariable, source: Source, where: str) -> tuple[str, ...]:
-    if group.recode:
-        names = tuple(group.recode)
-    else:
-        column = identifier(group.column)
-        values = source.query(
-            f"SELECT DISTINCT {column}::VARCHAR AS value FROM visits "
-            f"WHERE {where} AND {column} IS NOT NULL ORDER BY value LIMIT {MAX_GROUPS + 1}"
-        )
-        if len(values) > MAX_GROUPS:
-            raise InvalidInputError(
-                f"groups: {group.column} has more than {MAX_GROUPS} values; give a recode"
-            )
-        names = tuple(value for (value,) in values)
-    if group.missing in names:
-        raise InvalidInputError(f"groups: {group.column} already has a group {group.missing!r}")
-    return (*names, group.missing) if group.missing else names
-
-
-def _position(
-    group: GroupVariable, names: tuple[str, ...], source: Source, number: int
-) -> tuple[str, str]:
-    """SQL for the number of a visit's group, and for the join that it needs, if any."""
-    column = f"{identifier(group.column)}::VARCHAR"
-    recode = group.recode or {name: (name,) for name in names if name != group.missing}
-    missing = len(names) - 1 if group.missing else MISSING
-    if sum(map(len, recode.values())) <= MOST_CASES:
-        cases = " ".join(
-            f"WHEN {column} IN ({', '.join(map(quoted, values))}) THEN {k}"
-            for k, values in enumerate(recode.values())
-            if values
-        )
-        return f"(CASE WHEN {column} IS NULL THEN {missing} {cases} ELSE {OTHER} END)::SMALLINT", ""
-    table = f"relprev_recode_{number}"
-    pairs = [(value, k) for k, values in enumerate(recode.values()) for value in values]
-    raw, position = zip(*pairs, strict=True)
-    source.connection.register("pairs", pa.table({"raw": raw, "position": position}))
-    source.connection.execute(f"CREATE OR REPLACE TEMP TABLE {table} AS FROM pairs")
-    source.connection.unregister("pairs")
-    otherwise = f"CASE WHEN {column} IS NULL THEN {missing} ELSE {OTHER} END"
-    return (
-        f"coalesce({table}.position, {otherwise})::SMALLINT",
-        f" LEFT JOIN {table} ON {table}.raw = {column}",
-    )

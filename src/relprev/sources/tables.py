@@ -27,12 +27,18 @@ from relprev.sources.database import (
 from relprev.sources.declared import InputPath, SourceTable
 from relprev.sources.fingerprint import Fingerprint, described_table
 from relprev.sources.formats import load_table, require_distinct, require_file
-from relprev.sources.source import VISIT_COLUMNS, Source
+from relprev.sources.source import Source
 from relprev.sources.statistics_files import make_whole
+from relprev.sources.table_checks import (
+    column_list,
+    own_attributes,
+    refuse_decimals,
+    refuse_strangers,
+    refuse_weights,
+)
 
 VERSIONS = ("ICD9", "ICD10", "SNOMED")
 MOST_VERSIONS = 100
-LARGEST_WEIGHT = 1e30  # sums of larger ones may be infinite
 MISSING = ("NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", ".")
 SEX_WORDS = {"F": ("f", "female", "woman"), "M": ("m", "male", "man")}
 
@@ -98,8 +104,8 @@ def read_tables(
     named = {"patient": patient, "age": age, "sex": sex, "weight": weight, "stratum": stratum,
              "psu": psu, "year": year}  # fmt: skip
     version = str(version)
-    code_columns = _listed(code, "code")
-    attributes = _attributes(_listed(attributes, "attributes"), named)
+    code_columns = column_list(code, "code")
+    attributes = own_attributes(column_list(attributes, "attributes"), named)
     if not code_columns:
         raise InvalidInputError("code: at least one column is needed")
     own_columns = [] if version_name(version) in VERSIONS else [version]
@@ -111,10 +117,10 @@ def read_tables(
     words = _words("visits", visits)
     require_unique(connection, "raw_visits", identifier(visit_id), words)
     if weight is not None:
-        _refuse_weights(connection, weight, words)
+        refuse_weights(connection, weight, words)
     _make_visits(connection, visit_id, named, attributes)
     if codes is None:
-        _refuse_decimals(connection, "raw_visits", code_columns)
+        refuse_decimals(connection, "raw_visits", code_columns)
         _lengthen(connection, visit_id, code_columns, own_columns)
         code_columns = ["code"]
     else:
@@ -122,8 +128,8 @@ def read_tables(
             raise InvalidInputError("code: with a codes table give one column, not several")
         wanted = [visit_id, *code_columns, *own_columns, *([role] if role else [])]
         data.append(_load(connection, codes, "raw_codes", wanted, missing))
-        _refuse_decimals(connection, "raw_codes", code_columns)
-        _refuse_strangers(connection, visit_id)
+        refuse_decimals(connection, "raw_codes", code_columns)
+        refuse_strangers(connection, visit_id)
     version_sql = f"{identifier(version)}::VARCHAR" if own_columns else quoted(version)
     _name_versions(connection, version_sql, code_columns[0])
     _make_codes(connection, visit_id, code_columns[0], version_sql, role)
@@ -205,28 +211,6 @@ def _load(
     return described_table(connection, name, key)
 
 
-def _listed(names: Any, parameter: str) -> list[str]:
-    """Names of columns, each once."""
-    listed = [names] if isinstance(names, str) else names
-    if not isinstance(listed, list | tuple) or not all(isinstance(name, str) for name in listed):
-        raise InvalidInputError(f"{parameter} must be a column's name or a list of names")
-    return list(dict.fromkeys(listed))
-
-
-def _attributes(attributes: list[str], named: dict[str, str | None]) -> list[str]:
-    """The attributes that do not come under their own name anyhow; none may stand for another."""
-    kept = [column for column in attributes if named.get(column) != column]
-    taken = [column for column in kept if column.lower() in VISIT_COLUMNS]
-    if taken:
-        keys = [column for column in taken if column in named]
-        remedy = f"give {keys[0]} = {keys[0]!r}" if keys else "rename the column"
-        raise InvalidInputError(
-            f"attributes: {', '.join(map(repr, taken))} is a name with a meaning of its own in "
-            f"every source; {remedy}"
-        )
-    return kept
-
-
 def _words(key: str, table: Any) -> str:
     """How a message names a table: by its key and, if it is a file, by the file."""
     return f"{key} ({Path(table).name})" if isinstance(table, str | Path) else key
@@ -276,45 +260,6 @@ def _lengthen(connection: Connection, visit_id: str, columns: list[str], others:
     connection.execute(
         f"CREATE TABLE raw_codes AS SELECT {kept}, unnest([{listed}]) AS code FROM raw_visits"
     )
-
-
-def _refuse_decimals(connection: Connection, table: str, columns: Sequence[str]) -> None:
-    """A code stored as 401.9 may have been 401.90."""
-    kinds = {row[0]: row[1] for row in connection.execute(f"DESCRIBE {table}").fetchall()}
-    decimal = [c for c in columns if kinds[c].startswith(("DOUBLE", "FLOAT", "DECIMAL"))]
-    if decimal:
-        raise InvalidInputError(
-            f"code: {', '.join(decimal)} holds decimal numbers, which lose zeros at both ends of "
-            "a code; store codes as text"
-        )
-
-
-def _refuse_weights(connection: Connection, weight: str, words: str) -> None:
-    """A weight may be missing or zero, but not text, negative or beyond reason."""
-    text = f"trim({identifier(weight)}::VARCHAR)"
-    number = f"try_cast({text} AS DOUBLE)"
-    rows, first = connection.execute(
-        f"SELECT count(*), min(rowid) FROM raw_visits WHERE {text} <> '' "
-        f"AND ({number} IS NULL OR {number} < 0 OR NOT {number} <= {LARGEST_WEIGHT!r})"
-    ).fetchall()[0]
-    if rows:
-        raise InvalidInputError(
-            f"{words}: column {weight!r} (weight) must hold numbers from 0 to {LARGEST_WEIGHT:g}, "
-            f"but {rows:,} row{'s' if rows > 1 else ''} hold{'' if rows > 1 else 's'} something "
-            f"else, first data row {first + 1}; correct them, or leave the cells empty (such "
-            "visits are left out, and counted)"
-        )
-
-
-def _refuse_strangers(connection: Connection, visit_id: str) -> None:
-    strangers = connection.execute(
-        f"SELECT count(*) FROM raw_codes ANTI JOIN raw_visits USING ({identifier(visit_id)})"
-    ).fetchall()[0][0]
-    if strangers:
-        raise InvalidInputError(
-            f"{strangers:,} rows of the codes table belong to no row of the visits table; check "
-            f"that {visit_id} means the same in both"
-        )
 
 
 def _make_codes(
