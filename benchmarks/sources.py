@@ -27,10 +27,11 @@ from benchmarks.measure import peak_gib
 from relprev.cohort import build_cohorts, cohort_spec
 from relprev.simulate.neds import write_neds
 from relprev.sources import Source, read_neds
-from relprev.sources.fingerprint import file_fingerprint
+from relprev.sources.database import connect
+from relprev.sources.fingerprint import file_digest
 from relprev.sources.formats import csv_relation
-from relprev.sources.neds import KINDS, read_layout
-from relprev.sources.source import code_list, connect
+from relprev.sources.neds_store import KINDS, read_layout
+from relprev.sources.source import code_list
 
 CODES = 19_710
 SIZES = (330_000, 3_300_000, 33_100_000)
@@ -54,7 +55,7 @@ def _measure(visits: int, folder: Path) -> dict[str, Any]:
         pool.submit(_write, path, visits).result()
     scan, _ = _timed(lambda: _bare_scan(path))
     values, _ = _timed(lambda: _values(path))
-    digest, _ = _timed(lambda: file_fingerprint(path))
+    digest, _ = _timed(lambda: file_digest(path))
     read, source = _timed(lambda: read_neds(path, cache=folder / "cache"))
     stored, _ = _timed(lambda: _bare_scan_of_store(source))
     build, built = _timed(lambda: build_cohorts(cohort_spec("ipv-neds"), source))

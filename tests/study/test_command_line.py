@@ -12,7 +12,7 @@ from relprev.cli import app
 from relprev.errors import RelprevError
 from relprev.study import Study
 from relprev.study.compare import compare_runs
-from relprev.study.source import READERS
+from relprev.study.source import SOURCES
 from tests.study.conftest import TABLES, write_tables
 
 runner = CliRunner()
@@ -29,7 +29,7 @@ def refused(*arguments):
     return str(result.exception)
 
 
-@pytest.mark.parametrize("kind", READERS)
+@pytest.mark.parametrize("kind", SOURCES)
 def test_init_writes_a_study_that_can_be_read(tmp_path, kind):
     file = tmp_path / "study.toml"
     result = invoke("init", "--source", kind, "--condition", "endometriosis", "--out", file)

@@ -29,7 +29,7 @@ from relprev.study import Study, StudyResult, study_schema
 from relprev.study.compare import compare_runs, differences
 from relprev.study.demo import VISITS, demo_study
 from relprev.study.inspect import inspect_study
-from relprev.study.source import READERS
+from relprev.study.source import SOURCES
 from relprev.study.template import study_template
 
 StudyFile = Annotated[Path, typer.Argument(help="The study file, for example study.toml.")]
@@ -38,7 +38,7 @@ DEFAULT_SOURCE, DEFAULT_CONDITION = "tables", "ipv"
 
 @app.command()
 def init(
-    source: Annotated[str | None, typer.Option(help=f"Kind of data: {', '.join(READERS)}.")] = None,
+    source: Annotated[str | None, typer.Option(help=f"Kind of data: {', '.join(SOURCES)}.")] = None,
     condition: Annotated[
         str | None, typer.Option(help=f"Code set: {', '.join(code_set_names())}, or a .toml file.")
     ] = None,
@@ -54,8 +54,8 @@ def init(
     """
     asks = _on_terminal()
     if source is None and not asks:
-        raise InvalidInputError(f"--source is missing; it is one of {', '.join(READERS)}")
-    source = source or typer.prompt(f"Kind of data ({', '.join(READERS)})", DEFAULT_SOURCE)
+        raise InvalidInputError(f"--source is missing; it is one of {', '.join(SOURCES)}")
+    source = source or typer.prompt(f"Kind of data ({', '.join(SOURCES)})", DEFAULT_SOURCE)
     if condition is None and asks and source != "simulated":
         names = ", ".join(code_set_names())
         condition = typer.prompt(f"Condition ({names}, or a .toml file)", DEFAULT_CONDITION)

@@ -21,15 +21,17 @@ from numpy.typing import NDArray
 
 from relprev.cohort.cohort import Cohort, group_dtype
 from relprev.cohort.features import CodedPart, CodedVisits, coded_visits
-from relprev.cohort.inclusion import MISSING, Selected, select_visits
+from relprev.cohort.inclusion import Selected, select_visits
 from relprev.cohort.part_files import PartsWriter
 from relprev.cohort.partitioned import AnyCohort, PartitionedCohort
+from relprev.cohort.recode import MISSING
 from relprev.cohort.spec import CohortSpec, GroupVariable
 from relprev.errors import DataWarning, InvalidInputError, TooFewCasesError
 from relprev.partitions import Scratch
 from relprev.progress import progress
 from relprev.sources.attrition import Attrition, Step
-from relprev.sources.source import Source, memory_limited, reading
+from relprev.sources.database import reading
+from relprev.sources.source import Source, memory_limited
 
 ROWS_PER_PART = 1_000_000
 DATABASE_MEMORY = "2GB"  # while parts are written

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from relprev.settings import KeyPath, suggestion
-from relprev.sources.source import Source, identifier
+from relprev.sources.database import identifier
+from relprev.sources.source import Source
 from relprev.study.study import Study
 
 SMALLEST_NAMED = 11  # visits a value needs to be named in a message

@@ -290,12 +290,11 @@ class _Run:
 
     def _manifest(self) -> dict[str, Any]:
         cohort = self.outcomes["cohort"].values
-        files = [file for file in self.study.source.files() if file.is_file()]
         return {
             "versions": versions(),
             "study": self.study.described(),
             "data": {
-                "files": [{"name": file.name, "bytes": file.stat().st_size} for file in files],
+                "files": self.study.source.described_files(),
                 "details": cohort["details"],
                 "cohorts": {name: about["digest"] for name, about in cohort["variables"].items()},
             },

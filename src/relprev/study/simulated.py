@@ -8,19 +8,25 @@ study's rules may ask for them. See `relprev.simulate.ed_visits`.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated, Literal
 
 import numpy as np
 import pyarrow as pa
+from pydantic import Field
 
 from relprev.arrays import group_sums
 from relprev.cohort import BuiltCohort
 from relprev.cohort.summary import summarise
+from relprev.errors import InvalidInputError
 from relprev.estimates import RelativePrevalence, relative_prevalence
 from relprev.simulate import Simulation, ed_visits
-from relprev.sources.source import Source, connect
+from relprev.sources.database import connect
+from relprev.sources.declared import SourceTable
+from relprev.sources.source import Source
 
 VERSION = "SIMULATED"
 CONDITION = "CONDITION"  # the code that records the condition
+MOST_VISITS = 100_000_000  # more would not fit in memory
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -73,6 +79,8 @@ def read_simulated(
     SimulatedSource
         Attribute group (Group A to D). The condition is recorded as ``SIMULATED:CONDITION``.
     """
+    if visits > MOST_VISITS:
+        raise InvalidInputError(f"visits must be at most {MOST_VISITS:,}, got {visits:,}")
     simulation = ed_visits(visits, n_codes=codes, prevalence=prevalence, survey=survey, seed=seed)
     connection = connect()
     for name, table in (("visits", _visits(simulation, seed)), ("codes", _codes(simulation))):
@@ -80,6 +88,26 @@ def read_simulated(
         connection.execute(f"CREATE TABLE {name} AS SELECT * FROM frame")
         connection.unregister("frame")
     return SimulatedSource("simulated", connection, simulation=simulation)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SimulatedTable(SourceTable):
+    """Arguments of a simulated source."""
+
+    words = "simulated visits"
+    read = staticmethod(read_simulated)
+    example = ("group", "Group B")
+
+    kind: Literal["simulated"]
+    visits: Annotated[int | None, Field(description="Number of visits.")] = None
+    codes: Annotated[int | None, Field(description="Number of different codes.")] = None
+    prevalence: Annotated[
+        float | None, Field(description="Share of visits with the condition, recorded or not.")
+    ] = None
+    survey: Annotated[
+        bool | None, Field(description="Add weights, strata and primary sampling units.")
+    ] = None
+    seed: Annotated[int | None, Field(description="Seed of the simulation.")] = None
 
 
 def _visits(simulation: Simulation, seed: int) -> pa.Table:
