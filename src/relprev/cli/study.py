@@ -19,7 +19,6 @@ from relprev.codes import code_set_names
 from relprev.display import cell, heading, with_interval
 from relprev.errors import InvalidInputError
 from relprev.estimates import versus_words
-from relprev.files import written_whole
 from relprev.parallel.cluster import connect, dashboard, local_cluster
 from relprev.report import StudyReport, VariableFindings, render_text
 from relprev.report.hiding import all_groups, hide_small_counts
@@ -27,6 +26,7 @@ from relprev.report.suppression import redact
 from relprev.report.tables import print_table
 from relprev.report.texts import SUPPRESSED
 from relprev.report.words import trust
+from relprev.store.files import written_whole
 from relprev.study import Study, StudyResult, study_schema
 from relprev.study.compare import compare_runs, differences
 from relprev.study.demo import VISITS, demo_study

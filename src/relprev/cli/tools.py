@@ -14,9 +14,9 @@ from relprev.codes import code_set, code_set_names
 from relprev.errors import InvalidInputError
 from relprev.experiments import EXPERIMENTS
 from relprev.experiments import run as run_experiment
-from relprev.files import written_whole
 from relprev.simulate.mimic import LAYOUTS, write_mimic
 from relprev.simulate.neds import write_neds
+from relprev.store.files import written_whole
 
 codes_app = typer.Typer(no_args_is_help=True, help="Named sets of diagnosis codes.")
 app.add_typer(codes_app, name="codes")

@@ -24,9 +24,9 @@ from sklearn.base import clone
 from relprev.arrays import FloatArray
 from relprev.cohort import AnyCohort, Cohort
 from relprev.errors import DataWarning, InvalidInputError, TooFewCasesError
-from relprev.files import written_whole
 from relprev.parallel.processes import in_processes
 from relprev.progress import progress
+from relprev.store.files import written_whole
 
 SAVE_EVERY = 10
 MANY_FAILED = 0.05

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 from typing import Any
 
 import duckdb
 
+from relprev.store.digests import file_digest
+
 Fingerprint = dict[str, Any]
-BLOCK = 2**22
 
 
 def file_fingerprint(path: Path) -> Fingerprint:
     """Name, size and digest (24 hexadecimal digits) of a file."""
-    digest = hashlib.blake2b(digest_size=12)
-    with path.open("rb") as file:
-        while block := file.read(BLOCK):
-            digest.update(block)
-    return {"file": path.name, "bytes": path.stat().st_size, "blake2b": digest.hexdigest()}
+    return {"file": path.name, "bytes": path.stat().st_size, "blake2b": file_digest(path)}
 
 
 def table_fingerprint(connection: duckdb.DuckDBPyConnection, table: str, name: str) -> Fingerprint:

@@ -21,7 +21,6 @@ from pathlib import Path
 import duckdb
 
 from relprev.errors import InvalidInputError
-from relprev.files import written_whole
 from relprev.sources.fingerprint import file_fingerprint
 from relprev.sources.formats import csv_relation, first_row, require_file, unpacked
 from relprev.sources.source import (
@@ -36,6 +35,7 @@ from relprev.sources.source import (
     quoted,
     reading,
 )
+from relprev.store.files import written_whole
 
 STORE_FORMAT = 2  # part of the digest: a new format makes a new file
 NUMBERS = {

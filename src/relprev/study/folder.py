@@ -18,7 +18,7 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from relprev.errors import InvalidInputError
-from relprev.files import written_whole
+from relprev.store.files import written_whole
 
 LISTING = ".relprev.json"
 FINISHED = "finished"

@@ -27,7 +27,7 @@ import pandas as pd
 
 from relprev.cohort import Cohort
 from relprev.cohort.cohort import ROW_FIELDS
-from relprev.files import written_whole
+from relprev.store.files import written_whole
 
 
 @dataclass(frozen=True)
