@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import Literal, cast
+from typing import Any, Literal, cast
 
 import pandas as pd
 from matplotlib import pyplot as plt
@@ -88,6 +88,23 @@ class CheckResult:
         self.draw(ax, self.table)
         ax.set_title(f"{self.name}: {self.verdict}")
         return ax
+
+    def plain(self) -> dict[str, Any]:
+        """All but the table, as JSON can hold it; see `from_plain`."""
+        numbers = [self.statistic, self.p_value, *self.interval]
+        return {"kind": self.kind, "name": self.name, "verdict": self.verdict,
+                "effect": self.effect,
+                "numbers": [None if value != value else float(value) for value in numbers]}  # fmt: skip
+
+    @staticmethod
+    def from_plain(plain: Mapping[str, Any], table: pd.DataFrame) -> CheckResult:
+        """The result that `plain` described."""
+        nan = float("nan")
+        statistic, p_value, *ends = (nan if one is None else one for one in plain["numbers"])
+        return CheckResult(
+            plain["name"], plain["verdict"], plain["effect"], table, drawing(plain["kind"]),
+            statistic, p_value, (ends[0], ends[1]),
+        )  # fmt: skip
 
     def __str__(self) -> str:
         p = "" if self.p_value != self.p_value else f" (p = {self.p_value:.2g})"

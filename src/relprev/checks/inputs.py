@@ -1,0 +1,86 @@
+"""What a check is given: a cohort, the estimators fitted to it when asked for, and settings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from relprev.arrays import numbered
+from relprev.cohort import AnyCohort, Cohort
+from relprev.estimates import COMPLEMENT
+from relprev.inference import DebiasedPURPLE
+from relprev.model import PURPLE
+
+MAX_VISITS = 500_000  # that checks which fit models again use by default
+
+
+@dataclass(frozen=True)
+class CheckInputs:
+    """A cohort, its fitted estimators and the settings that checks share.
+
+    Parameters
+    ----------
+    cohort : Cohort or PartitionedCohort
+        The visits.
+    fit_purple, fit_debiased : functions without arguments
+        Fit the estimators to the cohort; called once, by the first check that needs them.
+    versus : str
+        As in ``relative_prevalence``.
+    reference : str
+        The group that others are compared with one by one.
+    level : float
+        Of intervals; tests reject below ``1 - level``.
+    seed : int
+        Of splits and samples.
+    max_visits : int
+        Most visits that checks which fit models again use.
+
+    Examples
+    --------
+    >>> from relprev.checks.registry import CHECKS
+    >>> from relprev.simulate import gauss_synth
+    >>> cohort = gauss_synth((0.5, 0.1), seed=1).cohort
+    >>> inputs = CheckInputs(cohort, lambda: PURPLE(lambdas=1e-4).fit(cohort),
+    ...                      lambda: DebiasedPURPLE(lambdas=1e-4, strengths=[1.0]).fit(cohort))
+    >>> [str(result.verdict) for result in CHECKS["agreement"].results(inputs)]
+    ['no concern']
+    """
+
+    cohort: AnyCohort
+    fit_purple: Callable[[], PURPLE]
+    fit_debiased: Callable[[], DebiasedPURPLE]
+    versus: str = COMPLEMENT
+    reference: str = ""
+    level: float = 0.95
+    seed: int = 0
+    max_visits: int = MAX_VISITS
+
+    @cached_property
+    def purple(self) -> PURPLE:
+        """The published estimator, fitted."""
+        return self.fit_purple()
+
+    @cached_property
+    def debiased(self) -> DebiasedPURPLE:
+        """The debiased estimator, fitted."""
+        return self.fit_debiased()
+
+
+def sample_patients(cohort: AnyCohort, most: int, seed: int) -> Cohort:
+    """About ``most`` visits of patients drawn at random, all of them if there are no more.
+
+    They are in memory, whatever the cohort is.
+    """
+    if cohort.n <= most:
+        return cohort.collected()
+    rng = np.random.default_rng([seed, 3])
+    clusters = cohort.gathered("clusters")
+    if clusters is None:
+        return cohort.take(np.sort(rng.choice(cohort.n, most, replace=False))).collected()
+    patient = numbered(clusters)[1]
+    rank = rng.permutation(int(patient.max()) + 1)
+    visits_up_to = np.cumsum(np.bincount(rank[patient]))
+    return cohort.take(np.flatnonzero(visits_up_to[rank[patient]] <= most)).collected()

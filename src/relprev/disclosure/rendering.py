@@ -1,0 +1,67 @@
+"""Messages in words that may be read by anybody."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from relprev.disclosure.rule import Rule
+from relprev.messages import Cell, Count, Message, Number
+
+NOT_SHOWN = "a warning whose text may hold counts is not shown"
+DIFFERENCING = (
+    "two reports on overlapping people can be subtracted: where their filters differ, the "
+    "difference of two large counts may be a count of few people; before both are published, "
+    "compare them, or round counts in both ([disclosure] round_to)"
+)
+
+
+def shown(
+    message: Message | str,
+    rule: Rule,
+    hidden: Collection[Cell] = (),
+    values: Collection[float] = (),
+) -> str:
+    """A message with the counts that may be shown.
+
+    Parameters
+    ----------
+    message : Message
+        A plain text is not shown, unless the rule shows every count: it may hold counts that
+        nobody declared.
+    rule : Rule
+        Which counts are small.
+    hidden : collection of Cell
+        Names of the counts that are hidden, small ones and their cover.
+    values : collection of float
+        Their values: a count that was declared without its cells and equals one is hidden too.
+
+    Returns
+    -------
+    str
+        Words for the terminal, the log or a report.
+
+    Examples
+    --------
+    >>> few = Message("{group} has {n} of {all}", group="C", n=Count(3, "diagnosed patient"),
+    ...               all=Count(40, "patient", cells=(("n", "C"),)))
+    >>> shown(few, Rule())
+    'C has fewer than 11 diagnosed patients of 40 patients'
+    >>> shown(few, Rule(), {("n", "C")})
+    'C has fewer than 11 diagnosed patients of a hidden number of patients'
+    >>> shown("3 of 40 patients are diagnosed", Rule())
+    'a warning whose text may hold counts is not shown'
+    """
+    if not isinstance(message, Message):
+        return NOT_SHOWN if rule.hide else str(message)
+
+    def one(item: Count | Number) -> str:
+        covered = any(cell in hidden for cell in item.cells)
+        if isinstance(item, Number):
+            return "(hidden)" if covered else str(item)
+        if rule.is_small(item.value):
+            return item.of(f"fewer than {rule.threshold + 1}")
+        if rule.hide and (covered or item.value in values):
+            return item.of("a hidden number of") if item.noun else "(hidden)"
+        return str(Count(rule.rounded(item.value), item.noun))
+
+    return message.render(one)
