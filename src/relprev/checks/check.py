@@ -92,9 +92,9 @@ class CheckResult:
     def plain(self) -> dict[str, Any]:
         """All but the table, as JSON can hold it; see `from_plain`."""
         numbers = [self.statistic, self.p_value, *self.interval]
+        plain = [None if value != value else float(value) for value in numbers]
         return {"kind": self.kind, "name": self.name, "verdict": self.verdict,
-                "effect": self.effect,
-                "numbers": [None if value != value else float(value) for value in numbers]}  # fmt: skip
+                "effect": self.effect, "numbers": plain}  # fmt: skip
 
     @staticmethod
     def from_plain(plain: Mapping[str, Any], table: pd.DataFrame) -> CheckResult:

@@ -14,15 +14,15 @@ import numpy as np
 import pandas as pd
 import typer
 
-from relprev.cli.app import MISUSE, Out, Quiet, app, say_warning
+from relprev.cli.app import MISUSE, Out, Quiet, app, say_error, say_warning
 from relprev.codes import code_set_names
+from relprev.disclosure.rendering import DIFFERENCING, shown
 from relprev.display import cell, heading, with_interval
 from relprev.errors import InvalidInputError
 from relprev.estimates import versus_words
 from relprev.parallel.cluster import connect, dashboard, local_cluster
 from relprev.report import StudyReport, VariableFindings, render_text
 from relprev.report.hiding import all_groups, hide_small_counts
-from relprev.report.suppression import redact
 from relprev.report.tables import print_table
 from relprev.report.texts import SUPPRESSED
 from relprev.report.words import trust
@@ -81,19 +81,19 @@ def check(file: StudyFile) -> None:
     found = sum(1 for count in seen.codes.values() if count)
     typer.echo(f"Source: {seen.source}. Codes of the condition that occur: {found} of "
                f"{len(seen.codes)}.")  # fmt: skip
-    said = redact if study.report.hide_small_counts else str
+    rule = study.disclosure
     for variable in _hidden(study, seen.variables):
         steps = variable.attrition[["step", "visits", "patients"]]
         typer.echo(f"\n{variable.name}: {seen.words[variable.name]}")
         known = steps["patients"].notna().any()
         typer.echo(_text(steps if known else steps[["step", "visits"]]))
         typer.echo(_text(all_groups(variable)))
-    if study.report.hide_small_counts:
-        typer.echo(SUPPRESSED)
+    if rule.words:
+        typer.echo(rule.words)
     for note in seen.notes:
-        say_warning(said(note))
+        say_warning(shown(note, rule))
     for problem in seen.problems:
-        typer.secho(f"error: {problem}", fg="red", err=True)
+        say_error(shown(problem, rule))
     if seen.problems:
         raise typer.Exit(MISUSE)
     typer.echo(f"Ready: relprev run {file} --out results/")
@@ -159,7 +159,8 @@ def compare(
 ) -> None:
     """Put the estimates of two runs side by side.
 
-    Says so if their conditions, sources or rules differ.
+    Says so if their conditions, sources or rules differ, and warns that counts of few people
+    may follow from two reports that are published together.
 
     Example: relprev compare results-2018 results-2019 --out comparison.csv
     """
@@ -172,7 +173,7 @@ def compare(
         })  # fmt: skip
         typer.echo(f"{variable}, {method}: corrected ratios")
         typer.echo(_text(shown))
-    for text in differences(a, b):
+    for text in [*differences(a, b), DIFFERENCING]:
         say_warning(text)
     if out is not None:
         with written_whole(out) as temporary:
@@ -222,9 +223,7 @@ def _cluster(workers: int | None, address: str | None) -> Iterator[Any]:
 
 def _hidden(study: Study, variables: tuple[VariableFindings, ...]) -> tuple[VariableFindings, ...]:
     """The variables with small counts hidden, unless the study says otherwise."""
-    report = StudyReport(
-        "", "", "", "", variables, {}, hide_small_counts=study.report.hide_small_counts
-    )
+    report = StudyReport("", "", "", "", variables, {}, hide_small_counts=study.disclosure.hide)
     return hide_small_counts(report).variables
 
 

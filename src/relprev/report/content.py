@@ -62,7 +62,7 @@ class VariableFindings:
     attrition: pd.DataFrame
     checks: tuple[CheckResult, ...]
     symptoms: pd.DataFrame
-    left_out: Mapping[str, str] = field(default_factory=dict)
+    left_out: Mapping[str, Any] = field(default_factory=dict)
     groups: pd.DataFrame | None = None
     column: str = ""
 
@@ -121,7 +121,7 @@ class StudyReport:
     source: str
     variables: tuple[VariableFindings, ...]
     manifest: Mapping[str, Any]
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[Any, ...] = ()
     hide_small_counts: bool = True
     level: float = 0.95
     sampling: str = ""

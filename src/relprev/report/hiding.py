@@ -20,6 +20,8 @@ import pandas as pd
 
 from relprev.checks import overlap
 from relprev.checks.check import CheckResult
+from relprev.disclosure.rendering import shown
+from relprev.disclosure.rule import Rule
 from relprev.inference.intervals import FEW_CASES
 from relprev.report.across import Blur, blurred, blurs
 from relprev.report.content import StudyReport, VariableFindings
@@ -55,6 +57,16 @@ def hide_small_counts(report: StudyReport) -> StudyReport:
     )
     warnings = tuple(redact(text) for text in report.warnings)
     return replace(report, variables=variables, warnings=warnings)
+
+
+def disclosed(report: StudyReport, rule: Rule) -> StudyReport:
+    """The report with messages as they may be shown."""
+    variables = tuple(
+        replace(found, left_out={name: shown(why, rule) for name, why in found.left_out.items()})
+        for found in report.variables
+    )
+    said = tuple(dict.fromkeys(shown(message, rule) for message in report.warnings))
+    return replace(report, variables=variables, warnings=said, hide_small_counts=rule.hide)
 
 
 def all_groups(found: VariableFindings) -> pd.DataFrame:

@@ -18,7 +18,7 @@ class StudyResult:
     Parameters
     ----------
     report : StudyReport
-        Findings; small counts are still in them.
+        Findings, small counts hidden by the study's rule.
     folder : Path or None
         Results folder.
 
@@ -52,7 +52,7 @@ class StudyResult:
         Returns
         -------
         pandas.DataFrame
-            One row a contrast, nothing hidden.
+            One row per contrast; hidden numbers are missing.
         """
         found = {item.name: item for item in self.report.variables}
         if variable not in found:

@@ -13,12 +13,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, make_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, cast, get_type_hints
-from urllib.parse import urlsplit
 
 from pydantic import Field
 
 from relprev.settings import SETTINGS
 from relprev.sources import READERS as SOURCES
+from relprev.sources.addresses import SHOWN, is_address
 from relprev.sources.source import Source
 from relprev.study.simulated import read_simulated
 
@@ -86,7 +86,7 @@ class SourceOptions:
     @property
     def is_database(self) -> bool:
         """Whether the data are on a server, where nothing says if they changed."""
-        return any(_is_url(value) for value in self.arguments.values())
+        return any(is_address(value) for value in self.arguments.values())
 
     def described(self) -> dict[str, Any]:
         """Kind and arguments for the manifest: no user, password or folder names.
@@ -99,6 +99,16 @@ class SourceOptions:
         shown = {name: _without_secrets(value, name in _path_names(self.kind))
                  for name, value in self.arguments.items()}  # fmt: skip
         return {"kind": self.kind, **shown}
+
+    def described_files(self) -> list[dict[str, str]]:
+        """The files that exist, for the manifest: names, and no sizes that tell numbers of rows.
+
+        Returns
+        -------
+        list of dict
+            Each with the key ``name``.
+        """
+        return [{"name": file.name} for file in self.files() if file.is_file()]
 
     def _resolved(self) -> dict[str, Any]:
         paths = _path_names(self.kind)
@@ -120,12 +130,8 @@ def source_words(source: Source) -> str:
 def _resolve(value: Any, folder: Path) -> Any:
     if isinstance(value, str):
         text = os.path.expandvars(os.path.expanduser(value))
-        return text if _is_url(text) else folder / text
+        return text if is_address(text) else folder / text
     return [_resolve(item, folder) for item in value]
-
-
-def _is_url(value: Any) -> bool:
-    return isinstance(value, str) and "://" in os.path.expandvars(value)
 
 
 def _below(path: Path) -> list[Path]:
@@ -137,8 +143,8 @@ def _below(path: Path) -> list[Path]:
 def _without_secrets(value: Any, is_path: bool) -> Any:
     if isinstance(value, list | tuple):
         return [_without_secrets(item, is_path) for item in value]
-    if _is_url(value):
-        return f"{urlsplit(os.path.expandvars(value)).scheme}://..."
+    if is_address(value):
+        return SHOWN
     return Path(value).name if is_path and isinstance(value, str) else value
 
 
