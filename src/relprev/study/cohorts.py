@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,10 +17,10 @@ from relprev.settings import unprintable
 from relprev.sources.source import Source
 from relprev.store.digests import digest, file_digest
 from relprev.store.stages import Outcome
+from relprev.study.contrasts import as_used, reference_group, sampling_words, versus_words
 from relprev.study.data import require_columns, sibling_note
 from relprev.study.simulated import SimulatedSource
 from relprev.study.source import source_words
-from relprev.study.variable import Variable
 
 if TYPE_CHECKING:  # it leads to the report, which no cohort depends on
     from relprev.study.study import Study
@@ -82,26 +81,19 @@ def build(study: Study, folder: Path, *, verbose: bool = False) -> Outcome:
         }  # fmt: skip
         tables = {}
         for position, (name, item) in enumerate(built.items()):
-            variable = study_variable(study, name, item)
-            values["sampling"] = variable.sampling
+            cohort = as_used(item.cohort, study.inference)
+            values["sampling"] = sampling_words(cohort)
             values["variables"][name] = _keep(item.cohort, folder, position) | {
                 "left_out": {group: why.plain() for group, why in item.left_out.items()}
             }
             tables[f"attrition{position}"] = item.attrition.to_frame()
             tables[f"groups{position}"] = groups_table(item.cohort)
             if isinstance(source, SimulatedSource):
-                truth = source.truth(item, variable.versus).to_frame()
+                reference = reference_group(cohort, name, study.estimate)
+                truth = source.truth(item, versus_words(reference, study.estimate)).to_frame()
                 tables[f"truth{position}"] = truth[[*KEYS, "estimate"]]
     beside = sibling_note(study.cohort.condition, item.cohort.feature_names or ())
     return Outcome(values, tables, tuple(beside))
-
-
-def study_variable(
-    study: Study, name: str, cohort: BuiltCohort | Callable[[], AnyCohort], verbose: bool = False
-) -> Variable:
-    """A group variable of a study, with a cohort that was built or is opened when needed."""
-    opened = (lambda: cohort.cohort) if isinstance(cohort, BuiltCohort) else cohort
-    return Variable(name, opened, study.estimate, study.inference, study.seed, verbose)
 
 
 def groups_table(cohort: AnyCohort) -> pd.DataFrame:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
@@ -17,7 +18,7 @@ from relprev.matrix.coerce import listed
 from relprev.messages import Message
 from relprev.report import VariableFindings
 from relprev.store.files import TemporaryFolder
-from relprev.study.cohorts import groups_table, study_cohorts, study_variable
+from relprev.study.cohorts import groups_table, study_cohorts
 from relprev.study.data import matched_codes, sibling_note, unknown_values
 from relprev.study.run import recorded_warnings
 from relprev.study.study import Study
@@ -65,7 +66,8 @@ def inspect_study(study: Study) -> Inspection:
         if absent:
             notes.append(Message("condition: no visit has {codes}", codes=listed(absent)))
         for name, item in built.items():
-            variable = study_variable(study, name, item)
+            opened = partial(getattr, item, "cohort")
+            variable = Variable(name, opened, study.estimate, study.inference)
             variables.append(
                 VariableFindings(
                     name, {}, item.attrition.to_frame(), (), pd.DataFrame(), dict(item.left_out),

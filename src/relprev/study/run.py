@@ -33,11 +33,12 @@ from relprev.store.modules import source_digest
 from relprev.store.stages import Outcome, Store
 from relprev.store.versions import versions
 from relprev.study.checks import check_results, run_check
-from relprev.study.cohorts import PARTS, build, is_whole, open_cohort, study_variable
+from relprev.study.cohorts import PARTS, build, is_whole, open_cohort
 from relprev.study.findings import study_report, variable_findings
 from relprev.study.folder import FINISHED, put_in_place, require_replaceable, working_folder
 from relprev.study.result import StudyResult
 from relprev.study.study import Study
+from relprev.study.variable import Variable
 
 LOG = "run.log"
 COHORTS = ("relprev.study.cohorts", "relprev.study.source")  # modules that make cohorts
@@ -91,7 +92,7 @@ def _findings(
     name = study.cohort.groups[position].name
     about = cohorts.values["variables"][name]
     opened = partial(open_cohort, stages.store.path(about["file"]), client)
-    variable = study_variable(study, name, opened, verbose)
+    variable = Variable(name, opened, study.estimate, study.inference, study.seed, verbose)
     key = estimate_key(study, name, about["digest"])
     estimates: dict[str, Outcome] = {}
     failed: list[str] = []

@@ -15,12 +15,11 @@ from relprev.arrays import FloatArray
 from relprev.checks.feature_counts import feature_counts, feature_labels
 from relprev.codes import describe
 from relprev.cohort import AnyCohort, Cohort
-from relprev.cohort.summary import group_totals
-from relprev.estimates import COMPLEMENT, PAIRWISE
 from relprev.inference import DebiasedPURPLE
 from relprev.messages import Message
 from relprev.model import PURPLE
 from relprev.store.stages import Outcome
+from relprev.study.contrasts import as_used, reference_group, versus_words
 
 if TYPE_CHECKING:  # a change in the options' words must not make estimates again
     from relprev.study.options import EstimateOptions, InferenceOptions, Method
@@ -58,22 +57,17 @@ class Variable:
     @cached_property
     def cohort(self) -> AnyCohort:
         """The cohort, without the parts of the design that the study does not use."""
-        unused = [*(() if self.inference.design else ("strata", "psus")),
-                  *(() if self.inference.clusters else ("clusters",))]  # fmt: skip
-        cohort = self.open_cohort()
-        return cohort.without(*unused) if unused else cohort
+        return as_used(self.open_cohort(), self.inference)
 
     @cached_property
     def reference(self) -> str:
         """The reference group: the study's, or the largest."""
-        largest = int(np.argmax(group_totals(self.cohort)[2]))
-        return self.options.reference.get(self.name) or self.cohort.group_names[largest]
+        return reference_group(self.cohort, self.name, self.options)
 
     @property
     def versus(self) -> str:
         """What estimators call the study's contrasts."""
-        names = {"complement": COMPLEMENT, "pairwise": PAIRWISE, "reference": self.reference}
-        return names[self.options.versus]
+        return versus_words(self.reference, self.options)
 
     @cached_property
     def purple(self) -> PURPLE:
@@ -89,13 +83,6 @@ class Variable:
             folds=self.inference.folds, lonely_psu=self.inference.lonely_psu,
             reference=self.reference, random_state=self.seed, verbose=self.verbose,
         ).fit(self.cohort)  # fmt: skip
-
-    @property
-    def sampling(self) -> str:
-        """What standard errors allow for, in words."""
-        if "psus" in self.cohort.fields:
-            return "the survey's strata and primary sampling units"
-        return "repeat visits of patients" if "clusters" in self.cohort.fields else ""
 
     def estimate(self, method: Method) -> Outcome:
         """Relative prevalences by one method."""
