@@ -7,7 +7,6 @@ import csv
 import errno
 import gzip
 import shutil
-import tempfile
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,6 +20,7 @@ from relprev.errors import InvalidInputError
 from relprev.sources.fingerprint import Fingerprint, file_fingerprint
 from relprev.sources.source import column_names, execute, identifier, quoted, reading
 from relprev.sources.statistics_files import STATISTICS_FILES, load_statistics_file
+from relprev.store.files import TemporaryFolder
 
 ENCRYPTED = 0x1  # of a zip member's flags
 DELIMITERS = {".csv": ",", ".csv.gz": ",", ".tsv": "\t", ".tsv.gz": "\t"}
@@ -42,7 +42,7 @@ def unpacked(path: Path) -> Iterator[Path]:
     if ending not in (".zip", ".bz2"):
         yield path
         return
-    with tempfile.TemporaryDirectory(prefix="relprev-") as folder:
+    with TemporaryFolder() as folder:
         yield _unpack(path, Path(folder))
 
 

@@ -35,7 +35,7 @@ from relprev.sources.source import (
     quoted,
     reading,
 )
-from relprev.store.files import written_whole
+from relprev.store.files import private_folder, written_whole
 
 STORE_FORMAT = 2  # part of the digest: a new format makes a new file
 NUMBERS = {
@@ -195,7 +195,7 @@ def _store(
     key = hashlib.blake2b(f"{STORE_FORMAT}:{','.join(names)}:{digest}".encode(), digest_size=12)
     store = folder / f"neds-{year}-{key.hexdigest()}.parquet"
     if not store.is_file():
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        private_folder(folder)
         with unpacked(path) as file, written_whole(store) as temporary:
             relation = _parquet_relation(file) if is_parquet else _csv_relation(file, names, path)
             _convert(relation, year, path.name, temporary)

@@ -10,7 +10,6 @@ value without a concept keeps its text under the version SOURCE.
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -84,7 +83,7 @@ def read_omop(
     ...         "condition_source_value,condition_source_concept_id\n11,500,T74.11XA,600\n",
     ...     "concept": "concept_id,concept_name,vocabulary_id,concept_code\n8527,White,Race,5\n"
     ...                "500,Abuse,SNOMED,95922009\n600,Adult physical abuse,ICD10CM,T74.11XA\n"}
-    >>> with tempfile.TemporaryDirectory() as folder:
+    >>> with TemporaryFolder() as folder:
     ...     for name, text in tables.items():
     ...         _ = (Path(folder) / f"{name}.csv").write_text(text)
     ...     source = read_omop(folder)

@@ -26,7 +26,6 @@ The tables may be views over files: they are scanned, never held whole in memory
 from __future__ import annotations
 
 import re
-import tempfile
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -41,6 +40,7 @@ from relprev.codes.spelling import normalize_sql
 from relprev.errors import InvalidInputError
 from relprev.parallel.threads import thread_count
 from relprev.sources.attrition import Attrition, Step
+from relprev.store.files import TemporaryFolder
 
 MEMORY_LIMIT = "4GB"
 VISIT_COLUMNS = ("visit", "visit_id", "patient", "age", "sex", "weight", "stratum", "psu", "year")
@@ -204,9 +204,9 @@ def execute(connection: duckdb.DuckDBPyConnection, sql: str) -> duckdb.DuckDBPyC
 
 
 @cache
-def _private_folder() -> tempfile.TemporaryDirectory[str]:
+def _private_folder() -> TemporaryFolder:
     """A folder only this user can read, removed when the process ends."""
-    return tempfile.TemporaryDirectory(prefix="relprev-")
+    return TemporaryFolder()
 
 
 def column_names(connection: duckdb.DuckDBPyConnection, table: str) -> tuple[str, ...]:

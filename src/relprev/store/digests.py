@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from relprev.progress import progress
+from relprev.store.files import written_whole
 
 BLOCK = 2**22
 SIZE = 12  # bytes
@@ -49,6 +50,29 @@ def file_digest(path: str | Path, read: Callable[[int], None] = lambda size: Non
             total.update(block)
             read(len(block))
     return total.hexdigest()
+
+
+def seal(path: str | Path) -> None:
+    """Write a file's digest beside it, so that `is_sealed` can tell whether it is whole."""
+    with written_whole(_seal(Path(path))) as temporary:
+        temporary.write_text(file_digest(path), encoding="ascii")
+
+
+def has_seal(path: str | Path) -> bool:
+    """Whether the digest of a file is beside it."""
+    return _seal(Path(path)).is_file()
+
+
+def is_sealed(path: str | Path) -> bool:
+    """Whether a file is there as it was when it was sealed."""
+    try:
+        return _seal(Path(path)).read_bytes() == file_digest(path).encode()
+    except OSError:
+        return False
+
+
+def _seal(path: Path) -> Path:
+    return path.with_name(f"{path.name}.blake2b")
 
 
 def files_digest(paths: Iterable[Path], *, verbose: bool = False) -> str:
