@@ -55,7 +55,7 @@ def test_folders_that_others_could_read_are_closed(tmp_path, mode):
 
 def test_a_folder_of_another_user_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "getuid", lambda: tmp_path.stat().st_uid + 1)
-    with pytest.raises(InvalidInputError, match="belongs to another user.*choose another folder"):
+    with pytest.raises(InvalidInputError, match=r"belongs to another user.*choose another folder"):
         private_folder(tmp_path)
 
 

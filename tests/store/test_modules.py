@@ -12,7 +12,8 @@ from relprev.store.modules import source_digest, upstream
 
 FILES = {
     "__init__.py": "from relprev.study import Study\n",
-    "model/__init__.py": "from relprev.model.solver import solve\nfrom relprev.model.em import em\n",
+    "model/__init__.py": "from relprev.model.solver import solve\n"
+    "from relprev.model.em import em\n",
     "model/solver.py": "import numpy\nimport relprev.arrays\ndef solve(): ...\n",
     "model/em.py": "def em(): ...\n",
     "arrays.py": "",

@@ -12,10 +12,10 @@ import signal
 import sys
 import traceback
 import warnings
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
-import click
 import typer
 
 import relprev
@@ -109,7 +109,7 @@ def _terminate(number: int, frame: object) -> None:
 
 def _ended(error: BaseException) -> int:
     """Say why the command ended; return the exit code."""
-    if isinstance(error, click.exceptions.Abort) and error.__cause__ is not None:
+    if isinstance(error, typer.Abort) and error.__cause__ is not None:
         error = error.__cause__  # Ctrl-C, or the end of the input where an answer was asked for
     if isinstance(error, SystemExit):
         return error.code if isinstance(error.code, int) else FAILED
@@ -119,15 +119,15 @@ def _ended(error: BaseException) -> int:
         say_error("stopped; run the same command again to go on where it was")
         number = signal.SIGTERM if isinstance(error, Terminated) else signal.SIGINT
         return SIGNALLED + number
-    if isinstance(error, click.ClickException):
-        error.show()
-        return error.exit_code
     return _failed(error)
 
 
 def _failed(error: BaseException) -> int:
+    if hasattr(error, "show") and hasattr(error, "exit_code"):  # a mistake in the command itself
+        error.show()
+        return int(error.exit_code)
     if isinstance(error, RelprevError):
-        say_error(with_flags(str(error), _parameters(sys.argv[1:])))
+        say_error(with_flags(str(error), _flags(sys.argv[1:])))
         return MISUSE
     if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryException":
         say_error(MEMORY)
@@ -140,7 +140,7 @@ def _failed(error: BaseException) -> int:
         say_error(f"{error.strerror or type(error).__name__}{where}; free space, or check the "
                   "name and who may read and write it")  # fmt: skip
         return MISUSE
-    if isinstance(error, EOFError | click.exceptions.Abort):
+    if isinstance(error, EOFError | typer.Abort):
         say_error("an answer is missing; give all options on the command line")
         return MISUSE
     say_error(
@@ -162,26 +162,24 @@ def _place(error: BaseException) -> str:
     return places[-1] if places else ""
 
 
-def with_flags(text: str, parameters: list[click.Parameter]) -> str:
+def with_flags(text: str, flags: Mapping[str, str]) -> str:
     """An error of the library with the command's flags in place of parameters' names.
 
     Examples
     --------
-    >>> out = click.Option(["--out", "-o"])
-    >>> with_flags("results is a file; give another out=", [out])
+    >>> with_flags("results is a file; give another out=", {"out": "--out"})
     'results is a file; give another --out'
     """
-    for parameter in parameters:
-        if isinstance(parameter, click.Option):
-            flag = max(parameter.opts, key=len)
-            text = re.sub(rf"(?<![\w.-]){parameter.name}=(?=[\s;,.)]|$)", flag, text)
-            text = re.sub(rf"(?<![\w.-]){parameter.name}=(?=\S)", f"{flag}=", text)
+    for name, flag in flags.items():
+        text = re.sub(rf"(?<![\w.-]){name}=(?=[\s;,.)]|$)", flag, text)
+        text = re.sub(rf"(?<![\w.-]){name}=(?=\S)", f"{flag}=", text)
     return text
 
 
-def _parameters(arguments: list[str]) -> list[click.Parameter]:
-    """Parameters of the command that the arguments begin with."""
+def _flags(arguments: list[str]) -> dict[str, str]:
+    """Flags of the command that the arguments begin with, by their parameters' names."""
     command: Any = typer.main.get_command(app)
     for word in arguments:
         command = getattr(command, "commands", {}).get(word, command)
-    return list(command.params)
+    flags = {item.name: max(item.opts, key=len) for item in command.params}
+    return {name: flag for name, flag in flags.items() if flag.startswith("--")}

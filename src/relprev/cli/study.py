@@ -31,6 +31,7 @@ from relprev.study import Study, StudyResult, study_schema
 from relprev.study.compare import compare_runs, differences
 from relprev.study.demo import VISITS, demo_study
 from relprev.study.inspect import inspect_study
+from relprev.study.simulated import MOST_VISITS
 from relprev.study.source import READERS
 from relprev.study.template import study_template
 
@@ -184,8 +185,10 @@ def compare(
 @app.command()
 def demo(
     out: Out = Path("demo-output"),
-    visits: Annotated[int, typer.Option(min=10_000, help="Number of simulated visits.")] = VISITS,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the simulation.")] = 4,
+    visits: Annotated[
+        int, typer.Option(min=10_000, max=MOST_VISITS, help="Simulated visits.")
+    ] = VISITS,
+    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of the simulation.")] = 4,
     quiet: Quiet = False,
 ) -> None:
     """Run a whole study on simulated emergency-department visits whose truth is known.

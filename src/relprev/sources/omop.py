@@ -29,6 +29,7 @@ from relprev.sources.source import (
     reading,
     require_unique,
 )
+from relprev.store.files import TemporaryFolder
 
 EMERGENCY = (9203, 262)  # emergency room visit; emergency room and inpatient visit
 FEMALE, MALE = 8532, 8507
@@ -157,7 +158,7 @@ def _load_postgres(connection: duckdb.DuckDBPyConnection, url: str, schema: str)
             "PostgreSQL needs the package psycopg: pip install psycopg"
         ) from None
     try:
-        with psycopg.connect(url) as server, tempfile.TemporaryDirectory() as folder:
+        with psycopg.connect(url) as server, TemporaryFolder() as folder:
             for table, columns in TABLES.items():
                 found = server.execute(
                     "SELECT column_name FROM information_schema.columns "

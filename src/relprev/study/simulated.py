@@ -15,12 +15,14 @@ import pyarrow as pa
 from relprev.arrays import group_sums
 from relprev.cohort import BuiltCohort
 from relprev.cohort.summary import summarise
+from relprev.errors import InvalidInputError
 from relprev.estimates import RelativePrevalence, relative_prevalence
 from relprev.simulate import Simulation, ed_visits
 from relprev.sources.source import Source, connect
 
 VERSION = "SIMULATED"
 CONDITION = "CONDITION"  # the code that records the condition
+MOST_VISITS, MOST_CODES = 100_000_000, 100_000  # that fit into the memory of a large machine
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -73,6 +75,9 @@ def read_simulated(
     SimulatedSource
         Attribute group (Group A to D). The condition is recorded as ``SIMULATED:CONDITION``.
     """
+    for name, value, most in (("visits", visits, MOST_VISITS), ("codes", codes, MOST_CODES)):
+        if not 1 <= value <= most:
+            raise InvalidInputError(f"{name} must be from 1 to {most:,}, got {value:,}")
     simulation = ed_visits(visits, n_codes=codes, prevalence=prevalence, survey=survey, seed=seed)
     connection = connect()
     for name, table in (("visits", _visits(simulation, seed)), ("codes", _codes(simulation))):
