@@ -20,7 +20,7 @@ from typing import Any
 
 from benchmarks.measure import RESULTS, made_by
 from benchmarks.summary import Rows, load, table
-from relprev.files import written_whole
+from relprev.store.files import written_whole
 
 PAGE = Path(__file__).parent.parent / "docs" / "evidence" / "scaling.md"
 TEMPLATE = Path(__file__).parent / "scaling.md"

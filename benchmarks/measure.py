@@ -13,8 +13,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from relprev.files import written_whole
 from relprev.parallel.threads import thread_count
+from relprev.store.files import written_whole
 
 PLUS_MINUS = "\u00a0±\u00a0"  # in tables: a value and its SD stay on one line
 RESULTS = Path(__file__).parent / "results"

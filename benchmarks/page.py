@@ -8,7 +8,7 @@ from pathlib import Path
 
 from benchmarks import summary
 from benchmarks.measure import PLUS_MINUS, RESULTS, made_by
-from relprev.files import written_whole
+from relprev.store.files import written_whole
 
 PAGE = Path(__file__).parent.parent / "docs" / "evidence" / "accuracy-and-speed.md"
 PLACES: dict[str, tuple[Callable[..., str], tuple[str, ...]]] = {  # table, benchmarks

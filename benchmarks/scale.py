@@ -40,7 +40,6 @@ import numpy as np
 from benchmarks.measure import best_seconds, peak_gib, seconds
 from benchmarks.neds import CODES, NATIONAL, VISITS
 from relprev.cohort import AnyCohort, PartitionedCohort, write_parts
-from relprev.files import written_whole
 from relprev.inference import DebiasedPURPLE
 from relprev.model.likelihood import (
     AnyProblem,
@@ -53,6 +52,7 @@ from relprev.model.likelihood import (
 from relprev.model.path import PAPER_GRID, fit_path
 from relprev.parallel.threads import thread_count
 from relprev.simulate import ed_visit_parts, ed_visits
+from relprev.store.files import written_whole
 
 MANY = 100_000_000
 PART_ROWS = 2_000_000

@@ -17,7 +17,7 @@ from relprev.codes import code_set
 from relprev.experiments import figures
 from relprev.experiments.methods import METHODS
 from relprev.experiments.semisynthetic import SETTINGS
-from relprev.files import written_whole
+from relprev.store.files import written_whole
 
 DOCS = FOLDER.parent / "docs" / "evidence"
 PUBLISHED = {  # the authors' code, run unmodified, not separable; columns as in the tables

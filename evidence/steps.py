@@ -20,8 +20,8 @@ from benchmarks.measure import machine
 
 from evidence.store import FOLDER
 from relprev import PURPLE
-from relprev.files import written_whole
 from relprev.simulate import gauss_synth
+from relprev.store.files import written_whole
 
 RESULTS, MACHINE = "steps.csv", "steps.json"
 DATA_SETS = 20

@@ -14,7 +14,7 @@ from benchmarks.measure import machine
 from relprev.experiments import EXPERIMENTS
 from relprev.experiments.experiment import Experiment
 from relprev.experiments.summary import settings_of, summarise
-from relprev.files import written_whole
+from relprev.store.files import written_whole
 
 FOLDER = Path(__file__).parent
 RUNS = {  # name: experiment, variant, data

@@ -12,12 +12,12 @@ from relprev import Cohort
 from relprev.checks import check_constant_ratio
 from relprev.cohort.summary import group_totals
 from relprev.errors import TooFewCasesError
-from relprev.files import written_whole
 from relprev.inference import DebiasedPURPLE
 from relprev.inference.intervals import infer
 from relprev.inference.moments import group_moments
 from relprev.inference.score import solve_score
 from relprev.simulate import ed_visits
+from relprev.store.files import written_whole
 from simulations.replicates import Job, seed_of
 from simulations.scenarios import SCENARIOS, WORLDS, draw, truth
 

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from benchmarks.measure import PLUS_MINUS, made_by
 
-from relprev.files import written_whole
+from relprev.store.files import written_whole
 from simulations import bias, coverage, power
 from simulations.scenarios import SCENARIOS, WORLDS
 

@@ -17,8 +17,8 @@ import numpy as np
 import pandas as pd
 from benchmarks.measure import machine
 
-from relprev.files import written_whole
 from relprev.progress import progress
+from relprev.store.files import written_whole
 
 BATCH = 20
 RESULTS = Path(__file__).parent / "results"

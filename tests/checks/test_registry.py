@@ -10,13 +10,13 @@ import matplotlib as mpl
 import pandas as pd
 import pytest
 from matplotlib import pyplot as plt
+from relprev.report.texts import REFERENCES
 
 from relprev import PURPLE, DebiasedPURPLE, checks
 from relprev.checks.check import CheckResult
 from relprev.checks.inputs import CheckInputs
 from relprev.checks.registry import CHECKS
 from relprev.disclosure.columns import Column
-from relprev.report.texts import REFERENCES
 from relprev.simulate import ed_visits
 from tests.checks.conftest import FAST
 

@@ -195,6 +195,20 @@ def test_a_file_of_another_study_is_not_continued(tmp_path):
         bootstrap(Observed(), cohort, "b", replicates=5, out=tmp_path / "other.csv")
 
 
+@pytest.mark.parametrize("place", [0, 0.5])
+def test_a_damaged_file_of_replicates_is_made_again(place, tmp_path):
+    """One flipped bit used to change the standard error, or to end in a traceback."""
+    cohort, out = as_cohort(**survey()), tmp_path / "replicates.csv"
+    whole = bootstrap(Observed(), cohort, "b", replicates=5, out=out)
+    content = bytearray(out.read_bytes())
+    content[int(place * len(content))] ^= 2
+    out.write_bytes(content)
+    with pytest.warns(DataWarning, match=r"replicates\.csv is damaged; .* made again"):
+        again = bootstrap(Observed(), cohort, "b", replicates=5, out=out)
+    np.testing.assert_allclose(again.std_errors(), whole.std_errors(), rtol=1e-12)
+    bootstrap(Observed(), cohort, "b", replicates=5, out=out)
+
+
 @pytest.mark.parametrize("processes", [0, 1.5])
 def test_number_of_processes_is_checked(processes):
     with pytest.raises(InvalidInputError, match="processes"):
@@ -296,6 +310,7 @@ def test_diagnosis_ratios_have_standard_errors_too(tmp_path):
     expected = half / stats.t.ppf(0.975, linear["degrees_of_freedom"])
     assert found.std_errors("diagnosis_ratio")[0] == pytest.approx(expected, rel=0.4)
     pd.read_csv(out).drop(columns="diagnosis_ratio").to_csv(out, index=False)
+    (tmp_path / "replicates.csv.blake2b").unlink()  # as an earlier version wrote it
     with pytest.raises(InvalidInputError, match="has no column diagnosis_ratio"):
         replicate_weights(estimator, cohort, weights, "b", kind="jk1", out=out)
 

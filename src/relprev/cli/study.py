@@ -14,21 +14,22 @@ import numpy as np
 import pandas as pd
 import typer
 
-from relprev.cli.app import MISUSE, Out, Quiet, app, say_warning
+from relprev.cli.app import MISUSE, Out, Quiet, app, say_error, say_warning
 from relprev.codes import code_set_names
-from relprev.disclosure import Rule
+from relprev.disclosure import DIFFERENCING, shown
 from relprev.display import cell, heading, with_interval
 from relprev.errors import InvalidInputError
 from relprev.estimates import versus_words
-from relprev.files import written_whole
 from relprev.parallel.cluster import connect, dashboard, local_cluster
 from relprev.report import StudyFindings, StudyReport, disclosed, render_text
 from relprev.report.sentences import trust
 from relprev.report.tables import print_table
+from relprev.store.files import written_whole
 from relprev.study import Study, StudyResult, study_schema
 from relprev.study.compare import compare_runs, differences
 from relprev.study.demo import VISITS, demo_study
 from relprev.study.inspect import inspect_study
+from relprev.study.simulated import MOST_VISITS
 from relprev.study.source import SOURCES
 from relprev.study.template import study_template
 
@@ -79,7 +80,7 @@ def check(file: StudyFile) -> None:
     found = sum(1 for count in seen.codes.values() if count)
     typer.echo(f"Source: {seen.source}. Codes of the condition that occur: {found} of "
                f"{len(seen.codes)}.")  # fmt: skip
-    rule = Rule(hide=study.report.hide_small_counts)
+    rule = study.disclosure
     for variable in disclosed(StudyFindings("", "", "", "", seen.variables, {}), rule).variables:
         steps = variable.attrition[["step", "visits", "patients"]]
         typer.echo(f"\n{variable.name}: {seen.words[variable.name]}")
@@ -89,9 +90,9 @@ def check(file: StudyFile) -> None:
     if rule.words:
         typer.echo(rule.words)
     for note in seen.notes:
-        say_warning(note)
+        say_warning(shown(note, rule))
     for problem in seen.problems:
-        typer.secho(f"error: {problem}", fg="red", err=True)
+        say_error(shown(problem, rule))
     if seen.problems:
         raise typer.Exit(MISUSE)
     typer.echo(f"Ready: relprev run {file} --out results/")
@@ -157,7 +158,8 @@ def compare(
 ) -> None:
     """Put the estimates of two runs side by side.
 
-    Says so if their conditions, sources or rules differ.
+    Says so if their conditions, sources or rules differ, and warns that counts of few people
+    may follow from two reports that are published together.
 
     Example: relprev compare results-2018 results-2019 --out comparison.csv
     """
@@ -170,7 +172,7 @@ def compare(
         })  # fmt: skip
         typer.echo(f"{variable}, {method}: corrected ratios")
         typer.echo(_text(shown))
-    for text in differences(a, b):
+    for text in [*differences(a, b), DIFFERENCING]:
         say_warning(text)
     if out is not None:
         with written_whole(out) as temporary:
@@ -181,8 +183,10 @@ def compare(
 @app.command()
 def demo(
     out: Out = Path("demo-output"),
-    visits: Annotated[int, typer.Option(min=10_000, help="Number of simulated visits.")] = VISITS,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the simulation.")] = 4,
+    visits: Annotated[
+        int, typer.Option(min=10_000, max=MOST_VISITS, help="Simulated visits.")
+    ] = VISITS,
+    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of the simulation.")] = 4,
     quiet: Quiet = False,
 ) -> None:
     """Run a whole study on simulated emergency-department visits whose truth is known.

@@ -27,6 +27,7 @@ from relprev.cohort.partitioned import AnyCohort, PartitionedCohort
 from relprev.cohort.recode import MISSING
 from relprev.cohort.spec import CohortSpec, GroupVariable
 from relprev.errors import DataWarning, InvalidInputError, TooFewCasesError
+from relprev.messages import Message, Number
 from relprev.partitions import Scratch
 from relprev.progress import progress
 from relprev.sources.attrition import Attrition, Step
@@ -61,14 +62,14 @@ class BuiltCohort:
     >>> from relprev.sources import Attrition, Step
     >>> cohort = as_cohort([[1.0], [0.0]], [1, 0], groups=["a", "b"])
     >>> steps = Attrition((Step("visits in the files", 2, None),))
-    >>> BuiltCohort("ward", cohort, steps, {"c": "only 3 visits"}).left_out["c"]
-    'only 3 visits'
+    >>> BuiltCohort("ward", cohort, steps, {"c": Message("no visits")}).left_out["c"]
+    Message('no visits')
     """
 
     name: str
     cohort: AnyCohort
     attrition: Attrition
-    left_out: Mapping[str, str] = field(default_factory=dict)
+    left_out: Mapping[str, Message] = field(default_factory=dict)
     visits: Mask = field(default_factory=lambda: np.empty(0, dtype=bool))
 
 
@@ -251,15 +252,15 @@ class _Maker:
         """Leave small groups out, and fail if nothing is left to compare."""
         variable, names = self._variable, self._names
         is_small = self._size < self._smallest
-        few = f"fewer than {self._smallest:,} visits"
-        self._small = {
-            names[k]: few if self._size[k] else "no visits" for k in np.flatnonzero(is_small)
-        }
+        few = Message("fewer than {n} visits", n=Number(self._smallest, ",d"))
+        none = Message("no visits")
+        self._small = {names[k]: few if self._size[k] else none for k in np.flatnonzero(is_small)}
         for reason in dict.fromkeys(self._small.values()):
-            out = ", ".join(name for name, why in self._small.items() if why == reason)
-            warnings.warn(
-                DataWarning(f"{self.name}: left out for having {reason}: {out}"), stacklevel=4
-            )
+            said = Message(
+                "{variable}: left out for having {reason}: {groups}", variable=self.name,
+                reason=reason, groups=[name for name, why in self._small.items() if why == reason],
+            )  # fmt: skip
+            warnings.warn(DataWarning(said), stacklevel=4)
         kept = np.flatnonzero(~is_small)
         if len(kept) < 2:
             raise InvalidInputError(

@@ -16,8 +16,8 @@ import numpy as np
 
 from relprev.cohort.cohort import ROW_FIELDS, Cohort
 from relprev.errors import InvalidInputError
-from relprev.files import written_whole
 from relprev.matrix import BinaryCSR, Dense, FloatCSR, Matrix
+from relprev.store.files import written_whole
 
 FORMAT = 1
 KINDS = {"BinaryCSR": BinaryCSR, "FloatCSR": FloatCSR, "Dense": Dense}

@@ -25,9 +25,11 @@ from relprev.arrays import FloatArray
 from relprev.cohort import AnyCohort, Cohort
 from relprev.errors import DataWarning, InvalidInputError, TooFewCasesError
 from relprev.estimates import sentence
-from relprev.files import written_whole
+from relprev.messages import Message
 from relprev.parallel.processes import in_processes
 from relprev.progress import progress
+from relprev.store.digests import has_seal, is_sealed, seal
+from relprev.store.files import written_whole
 
 SAVE_EVERY = 10
 MANY_FAILED = 0.05
@@ -91,6 +93,7 @@ def refit(
             if path is not None and (finished % SAVE_EVERY == 0 or finished == len(todo)):
                 with written_whole(path) as temporary:
                     _ordered(parts)[KEYS].to_csv(temporary, index=False)
+                seal(path)
     table = _ordered(parts)
     table = table[table["replicate"] < count]
     _warn_of_failures(base, table, count)
@@ -98,11 +101,17 @@ def refit(
 
 
 def _ordered(parts: list[pd.DataFrame]) -> pd.DataFrame:
-    return pd.concat(parts).sort_values("replicate", kind="stable", ignore_index=True)
+    return pd.concat([part for part in parts if len(part)]).sort_values(
+        "replicate", kind="stable", ignore_index=True
+    )
 
 
 def _kept(work: Work, path: Path, base: pd.DataFrame) -> pd.DataFrame:
     """Replicates of an earlier run; one is fitted again to see that it was the same study."""
+    if not is_sealed(path) and has_seal(path):
+        said = Message("{file} is damaged; its replicates are made again", file=path.name)
+        warnings.warn(DataWarning(said), stacklevel=5)
+        return pd.DataFrame(columns=[*KEYS, "failure"])
     text = dict.fromkeys(["group", "versus"], str)
     empty = {name: [""] for name in RATIOS}
     kept = pd.read_csv(path, dtype=text, keep_default_na=False, na_values=empty)

@@ -9,16 +9,15 @@ from __future__ import annotations
 import asyncio
 import importlib.util
 import logging
-import platform
 from collections.abc import Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import AbstractContextManager, contextmanager
-from importlib.metadata import version
 from types import ModuleType
 from typing import Any
 
 from relprev.errors import ClusterError, InvalidInputError
 from relprev.parallel.threads import available_cores
+from relprev.store.versions import versions
 
 SECONDS = 10.0  # to wait for a scheduler
 WORKER_SECONDS = 60.0  # to wait for a worker: some clusters start them when needed
@@ -26,7 +25,6 @@ REMEDY = (
     "together they hold the whole cohort. Give them more memory, add machines, or work without a "
     "cluster (out of core); then run again: a study goes on where it was"
 )
-PACKAGES = ("relprev", "numpy", "numba", "scipy", "pyarrow")  # that results depend on
 
 
 @contextmanager
@@ -123,12 +121,18 @@ def require_ready(client: Any) -> None:
                 f"relprev {ours['relprev']} there"
             )
         differ = [f"{name} {theirs[name]} there, {own} here"
-                  for name, own in ours.items() if theirs.get(name) != own]  # fmt: skip
+                  for name, own in ours.items()
+                  if _matters(name, theirs[name]) != _matters(name, own)]  # fmt: skip
         if differ:
             raise ClusterError(
                 f"the worker at {worker} has other versions: {'; '.join(differ)}; results could "
                 "differ. Install the same versions on all machines"
             )
+
+
+def _matters(name: str, version: str) -> str:
+    """The part of a version that must be the same; Python's bug fixes need not be."""
+    return version.rpartition(".")[0] if name == "python" else version
 
 
 def large_tasks() -> AbstractContextManager[Any]:
@@ -182,18 +186,6 @@ def _require_workers(client: Any) -> None:
             f"the cluster at {client.scheduler.address} has no workers; start some with 'dask "
             f"worker {client.scheduler.address}', then run again: a study goes on where it was"
         ) from None
-
-
-def versions() -> dict[str, str]:
-    """Versions of what results depend on, in this process.
-
-    Returns
-    -------
-    dict of str to str
-        Python's (two numbers) and the packages'.
-    """
-    python = ".".join(platform.python_version_tuple()[:2])
-    return {"python": python} | {name: version(name) for name in PACKAGES}
 
 
 @contextmanager

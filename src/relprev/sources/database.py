@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tempfile
 import uuid
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -15,6 +14,7 @@ import duckdb
 
 from relprev.errors import InvalidInputError
 from relprev.parallel.threads import thread_count
+from relprev.store.files import TemporaryFolder
 
 MEMORY_LIMIT = "4GB"
 Connection = duckdb.DuckDBPyConnection
@@ -79,9 +79,9 @@ def _config(memory_limit: str) -> dict[str, str | bool | int | float | list[str]
 
 
 @cache
-def _private_folder() -> tempfile.TemporaryDirectory[str]:
+def _private_folder() -> TemporaryFolder:
     """A folder only this user can read, removed when the process ends."""
-    return tempfile.TemporaryDirectory(prefix="relprev-")
+    return TemporaryFolder()
 
 
 def execute(connection: Connection, sql: str) -> Connection:

@@ -14,18 +14,9 @@ from typing import Any
 
 import duckdb
 
+from relprev.store.digests import BLOCK, SIZE, file_digest
+
 Fingerprint = dict[str, Any]
-BLOCK = 2**22
-DIGEST_BYTES = 12
-
-
-def file_digest(path: Path) -> str:
-    """Digest of a file's content, 24 hexadecimal digits."""
-    digest = hashlib.blake2b(digest_size=DIGEST_BYTES)
-    with path.open("rb") as file:
-        while block := file.read(BLOCK):
-            digest.update(block)
-    return digest.hexdigest()
 
 
 def described_file(path: Path) -> Fingerprint:
@@ -51,7 +42,7 @@ def described_table(connection: duckdb.DuckDBPyConnection, table: str, name: str
     >>> one == two, sorted(one)
     (True, ['blake2b', 'table'])
     """
-    digest = hashlib.blake2b(digest_size=DIGEST_BYTES)
+    digest = hashlib.blake2b(digest_size=SIZE)
     rows = connection.sql(
         f"SELECT md5_number_lower(t::VARCHAR) AS row FROM {table} AS t ORDER BY row"
     ).to_arrow_reader(BLOCK // 8)

@@ -17,7 +17,6 @@ from importlib import resources
 from pathlib import Path
 
 from relprev.errors import DataWarning, InvalidInputError
-from relprev.files import written_whole
 from relprev.messages import Message
 from relprev.sources.database import (
     Connection,
@@ -29,10 +28,11 @@ from relprev.sources.database import (
     quoted,
     reading,
 )
-from relprev.sources.fingerprint import file_digest
 from relprev.sources.formats import csv_relation, first_row, require_file
 from relprev.sources.packed import unpacked
 from relprev.sources.source import code_list
+from relprev.store.digests import file_digest
+from relprev.store.files import written_whole
 
 STORE_FORMAT = 2  # part of the name: a new format makes a new file
 NUMBERS = {

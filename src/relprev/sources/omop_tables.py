@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 from relprev.errors import InvalidInputError
 from relprev.sources.database import Connection, identifier, open_database, reading
 from relprev.sources.formats import load_table
+from relprev.store.files import TemporaryFolder
 
 BATCH_ROWS = 1_000_000
 TABLES = {
@@ -74,7 +74,7 @@ def load_postgres(connection: Connection, address: str, schema: str) -> None:
         raise InvalidInputError(
             "PostgreSQL needs the package psycopg: pip install relprev[postgres]"
         ) from None
-    with tempfile.TemporaryDirectory(prefix="relprev-") as folder:
+    with TemporaryFolder() as folder:
         try:
             with psycopg.connect(address) as server:
                 for table, columns in TABLES.items():

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import IO
 
 from relprev.errors import InvalidInputError
+from relprev.store.files import TemporaryFolder
 
 ENCRYPTED = 0x1  # of a zip member's flags
 ALWAYS_ALLOWED = 2**28  # bytes
@@ -33,7 +34,7 @@ def unpacked(path: Path) -> Iterator[Path]:
     if path.suffix.lower() not in (".zip", ".bz2"):
         yield path
         return
-    with tempfile.TemporaryDirectory(prefix="relprev-") as folder:
+    with TemporaryFolder() as folder:
         yield _unpack(path, Path(folder))
 
 
