@@ -172,6 +172,22 @@ def test_stopping_early_warns_with_the_residual_and_the_remedy():
     assert found.certificate.reason == "max_iterations"
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_features_that_say_nothing_are_not_measured_by_their_rounding(seed):
+    """Every group has one value of x, so the gradient in w is zero but for rounding (1e-17).
+
+    The residual was measured in units of that rounding, and never small.
+    """
+    rng = np.random.default_rng(seed)
+    g = (np.arange(60) % 2).astype(np.uint8)
+    s = (rng.random(60) < 0.3).astype(np.uint8)
+    s[:4] = [1, 1, 0, 0]
+    omega = rng.random(60)
+    problem = Problem(design_of((1.0 - g)[:, None], "dense"), s, g, omega / omega.sum(), 2)
+    assert gradient_scale(problem) > 1e-3
+    assert solve(problem, Penalty(0.01, np.zeros(1))).certificate.reason == "kkt"
+
+
 def test_objective_falls_as_the_penalty_falls():
     problem = _binary_problem("binary")
     values = [

@@ -29,6 +29,7 @@ from relprev.inference import DebiasedPURPLE
 from relprev.inference.score import ScoreData
 from relprev.partitions import total
 
+SAME_RISK = 1e-9  # standard deviation of the log risk that rounding alone may give
 RISK_RANGE = (0.05, 0.95)  # quantiles of the cases' risk between which a drift is quoted
 N_QUANTILES = 5
 MAX_CATEGORIES = 20
@@ -109,7 +110,8 @@ def _functions(fitted: DebiasedPURPLE, by: Any) -> tuple[Functions, list[str], F
     if by == "trend":
         cases, first = total(data.map(_risk_sums, 0.0))[:2]
         mean = first / cases
-        spread = float(np.sqrt(total(data.map(_risk_sums, mean))[2] / cases)) or 1.0
+        spread = float(np.sqrt(total(data.map(_risk_sums, mean))[2] / cases))
+        spread = spread if spread > SAME_RISK else 1.0
         low, high = weighted_quantiles(data, _log_risk, RISK_RANGE)
         phi = Functions(partial(_trend, mean, spread))
         return phi, ["highest versus lowest risk"], np.array([(high - low) / spread])

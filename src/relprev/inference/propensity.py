@@ -16,7 +16,9 @@ first K - 1 rows are therefore free, the last is minus their sum:
 
 Solved by L-BFGS in coordinates scaled by the root of the diagonal curvature
 q_j p_k (1 - p_k) + l_j (q_j the mean square of feature j, p_k the group's share):
-codes differ in frequency by orders of magnitude, and so does their curvature.
+codes differ in frequency by orders of magnitude, and so does their curvature. There a
+gradient entry h promises a decrease of h^2 / 2; one that rounding of F would hide is as good
+as zero, however small the gradients were at the start.
 """
 
 from __future__ import annotations
@@ -37,6 +39,7 @@ from relprev.parallel.threads import BLOCK_ROWS, blocks, map_chunks, one_blas_th
 from relprev.partitions import total
 
 STRENGTHS = (300.0, 100.0, 30.0, 10.0, 3.0, 1.0)
+ROUNDOFF = 1e-14  # relative change of F that cannot be told from none
 
 
 @dataclass(frozen=True)
@@ -167,18 +170,18 @@ def fit_propensity(
         gradient = np.hstack([on_coef, on_intercept[:, None]]) / scale
         return value, gradient.ravel()
 
-    unit = float(np.abs(objective(packed(null))[1]).max()) or 1.0
+    unit = float(np.abs(objective(packed(null))[1]).max())
     with one_blas_thread():
         found = minimize(
             objective, packed(start or null), jac=True, method="L-BFGS-B",
             options={"maxiter": max_iterations, "maxfun": 2 * max_iterations, "maxcor": 10,
                      "gtol": tolerance * unit, "ftol": 1e-15},
         )  # fmt: skip
-    residual = float(np.abs(found.jac).max()) / unit
-    if residual > 10 * tolerance:
+    largest = float(np.abs(found.jac).max())
+    if largest > max(10 * tolerance * unit, np.sqrt(2 * ROUNDOFF * abs(found.fun))):
         warnings.warn(
             f"the propensity model stopped after {found.nit} iterations with gradient "
-            f"{residual:.1e} of its starting size, above {tolerance:.1e} at strength {strength:g}; "
+            f"{largest / unit:.1e} of its starting size, above {tolerance:.1e} at strength {strength:g}; "
             "use a larger strength or check for features on very different scales",
             ConvergenceWarning,
             stacklevel=2,

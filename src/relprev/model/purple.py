@@ -195,7 +195,8 @@ class PURPLE(BaseEstimator):
         clusters : array of shape (n,), optional
             Patient of every row; a patient's rows are never split.
         validation : Cohort, optional
-            Choose the penalty on these rows and do not refit.
+            Choose the penalty on these rows, which the fit does not use. Groups as in the
+            data fitted, in any order.
 
         Returns
         -------
@@ -204,6 +205,10 @@ class PURPLE(BaseEstimator):
         """
         self._check_parameters()
         cohort = any_cohort(X, s, groups=groups, sample_weight=sample_weight, clusters=clusters)
+        self._check_reference(cohort)
+        if validation is not None:
+            names, width = cohort.group_names, cohort.n_cols
+            validation = _aligned(validation, names, width, "validation")
         screen(cohort)
         origin = origin_of(cohort)
         moved = about(cohort, origin)
@@ -273,7 +278,8 @@ class PURPLE(BaseEstimator):
         versus : str
             ``"complement"`` (everybody else), ``"pairwise"`` or a group's name.
         on : Cohort, optional
-            Rows to take the means of p(y=1|x) over. Default: those used in ``fit``.
+            Rows to take the means of p(y=1|x) over, with the groups of ``fit`` in any order.
+            Default: those used in ``fit``.
 
         Returns
         -------
@@ -281,7 +287,9 @@ class PURPLE(BaseEstimator):
             One row a contrast; `RelativePrevalence.to_frame` gives the table.
         """
         check_is_fitted(self)
-        summary = self._summary if on is None else self._summarise(on)
+        summary = self._summary
+        if on is not None:
+            summary = self._summarise(_aligned(on, self.groups_, self.n_features_in_, "on"))
         return relative_prevalence(
             summary, versus, method=type(self).__name__, lambda_=self.lambda_,
             random_state=self.random_state,
@@ -308,6 +316,12 @@ class PURPLE(BaseEstimator):
                 raise InvalidInputError(f"{name} must be 0 or more, got {getattr(self, name)}")
         if not 0 < self.tolerance < 1:
             raise InvalidInputError(f"tolerance must be between 0 and 1, got {self.tolerance}")
+
+    def _check_reference(self, cohort: AnyCohort) -> None:
+        if self.reference is not None and self.reference not in cohort.group_names:
+            raise InvalidInputError(
+                f"reference={self.reference!r} is not a group; groups: {cohort.group_names}"
+            )
 
     def _n_steps(self, n_lambdas: int, validated: bool) -> int:
         if n_lambdas == 1 and not validated:
@@ -367,10 +381,6 @@ class PURPLE(BaseEstimator):
             del self.feature_names_in_
         self._summary = self._summarise(cohort)
         self.reference_ = self.reference or self.groups_[int(np.argmax(self._summary.weight))]
-        if self.reference_ not in self.groups_:
-            raise InvalidInputError(
-                f"reference={self.reference!r} is not a group; groups: {self.groups_}"
-            )
         rates = pd.Series(self._rates, index=list(self.groups_), name="diagnosis_ratio")
         self.diagnosis_ratios_ = rates / rates[self.reference_]
 
@@ -397,12 +407,25 @@ class PURPLE(BaseEstimator):
         return design
 
     def _summarise(self, cohort: AnyCohort) -> GroupSummary:
-        if cohort.group_names != self.groups_:
-            raise InvalidInputError(
-                f"the groups differ from those in fit: got {cohort.group_names}, "
-                f"expected {self.groups_}"
-            )
         return summarise(cohort, self._condition_model(), self._rates)
+
+
+def _aligned(
+    cohort: AnyCohort, names: tuple[str, ...], n_cols: int, parameter: str
+) -> AnyCohort:
+    """The cohort with its groups in the order of ``names``: rates are looked up by number."""
+    if cohort.n_cols != n_cols:
+        raise InvalidInputError(
+            f"{parameter} has {cohort.n_cols} features, the model is fitted with {n_cols}"
+        )
+    if set(cohort.group_names) != set(names):
+        raise InvalidInputError(
+            f"the groups of {parameter} differ from those in fit: got {cohort.group_names}, "
+            f"expected {names}"
+        )
+    if cohort.group_names == names:
+        return cohort
+    return cohort.with_groups(np.array([cohort.group_names.index(name) for name in names]))
 
 
 def _logistic_condition(w: FloatArray, b: float, design: Matrix) -> FloatArray:

@@ -16,7 +16,9 @@ Optimality (KKT) residual, the largest of
     theta_g = 0 (c_g = 1):  max(0, grad_g)
 
 divided by the largest gradient entry of the model without features, so that it
-has no unit: 1 means "as far from optimal as no fit at all".
+has no unit: 1 means "as far from optimal as no fit at all". Where no feature tells the
+diagnosed from the others, that entry is zero or, on another processor, what rounding
+leaves of zero; the largest gradient that a feature could have stands in for it.
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 
 from relprev.arrays import FloatArray
 from relprev.errors import ConvergenceWarning
@@ -37,6 +40,7 @@ from relprev.parallel.threads import one_blas_thread
 
 INNER = 0.3  # accuracy of the quadratic step, as a share of the residual it starts from
 ROUNDOFF = 1e-14  # relative change of the objective that cannot be told from none
+NOISE = 1e-10  # gradient, as a share of the largest possible one, that may be rounding
 MAX_STUCK = 3  # such steps in a row, without the residual halving, before giving up
 
 
@@ -112,8 +116,13 @@ def gradient_scale(problem: AnyProblem) -> float:
     smallest: at the largest diagnosis rate's bound 1. This is therefore also the
     smallest l1 at which all coefficients are zero (`relprev.model.path.lambda_max`).
     """
-    null = evaluate(problem, null_parameters(problem))
-    return float(np.abs(null.grad_w).max(initial=0.0)) or 1.0
+    at = null_parameters(problem)
+    gradient = np.abs(evaluate(problem, at).grad_w)
+    # sum_i omega_i |dloss_i / dz| is twice that of the diagnosed, whose slope is -sigma(-b)
+    slope = 2.0 * float(problem.diagnosed_weight.sum()) * float(expit(-at.b))
+    possible = slope * problem.feature_size
+    tells = bool((gradient > NOISE * possible).any())
+    return float((gradient if tells else possible).max(initial=0.0)) or 1.0
 
 
 def kkt_residual(
