@@ -34,7 +34,7 @@ from scipy.special import expit
 from relprev.arrays import FloatArray
 from relprev.errors import ConvergenceWarning
 from relprev.model.descent import minimise
-from relprev.model.likelihood import AnyProblem, Evaluation, Parameters, evaluate
+from relprev.model.likelihood import Evaluation, Parameters, Problem, evaluate
 from relprev.model.quadratic import Penalty, build
 from relprev.parallel.threads import one_blas_thread
 
@@ -96,7 +96,7 @@ class Solution:
     certificate: Certificate
 
 
-def null_parameters(problem: AnyProblem, largest_rate: float = 1.0) -> Parameters:
+def null_parameters(problem: Problem, largest_rate: float = 1.0) -> Parameters:
     """The model without features that matches every group's diagnosed share.
 
     Its scale is free, c_g sigma(b) = diagnosed share of g; ``largest_rate`` sets the
@@ -109,7 +109,7 @@ def null_parameters(problem: AnyProblem, largest_rate: float = 1.0) -> Parameter
     return Parameters(np.zeros(problem.n_cols), float(np.log(sick / (1.0 - sick))), theta)
 
 
-def gradient_scale(problem: AnyProblem) -> float:
+def gradient_scale(problem: Problem) -> float:
     """Largest absolute gradient entry of the model without features.
 
     The gradient is proportional to sigma(-b), so it is largest where sigma(b) is
@@ -139,7 +139,7 @@ def kkt_residual(
 
 @one_blas_thread()
 def solve(
-    problem: AnyProblem,
+    problem: Problem,
     penalty: Penalty,
     start: Parameters | None = None,
     *,
@@ -169,7 +169,7 @@ def solve(
     free_theta = np.full(problem.n_groups, fit_rates) & (problem.diagnosed_weight > 0)
     scale = gradient_scale(problem) if scale is None else scale
     rows = options.curvature_rows or 2_000 + 6 * problem.n_cols
-    if problem.n_rows <= rows:
+    if problem.n <= rows:
         problem = problem.collected()
     at = start or null_parameters(problem)
     now = evaluate(problem, at)
@@ -225,7 +225,7 @@ class _Found:
 
 
 def _line_search(
-    problem: AnyProblem, penalty: Penalty, at: Parameters, gradient: FloatArray, value: float,
+    problem: Problem, penalty: Penalty, at: Parameters, gradient: FloatArray, value: float,
     step: FloatArray,
 ) -> _Found:  # fmt: skip
     """Halve the step until the objective falls by a fraction of what its slope predicts."""
