@@ -45,7 +45,7 @@ def test_drift_step_is_newtons():
     g = (rng.random(n) < pi).astype(np.uint8)
     s = (rng.random(n) < 0.3 * np.exp(0.1 * g * x)).astype(float)
     propensity = np.column_stack([1 - pi, pi])
-    data = ScoreData(g, s, np.full(n, 1 / n), propensity, np.zeros(n))
+    data = ScoreData.of(g, s, np.full(n, 1 / n), propensity, np.zeros(n))
     theta = solve_score(data)
 
     def gradient(v):
@@ -65,7 +65,7 @@ def test_drift_step_is_newtons():
 def test_adding_a_constant_to_phi_changes_nothing(steady):
     fitted = steady[2]
     data, theta = fitted.score_data_, fitted.moments_.theta
-    phi = np.log(data.risk)[:, None]
+    phi = np.log(data.in_memory().risk)[:, None]
     one = drift_test(data, theta, fitted.design_, phi)
     two = drift_test(data, theta, fitted.design_, phi + 5.0)
     assert one.statistic == pytest.approx(two.statistic, rel=1e-6)
@@ -113,6 +113,6 @@ def test_size_is_near_nominal():
 def test_a_fifth_without_cases_is_said_in_words(steady):
     _, _, fitted = steady
     data = fitted.score_data_
-    nowhere = np.zeros((len(data.g), 1))
+    nowhere = np.zeros((len(data.in_memory().g), 1))
     with pytest.raises(TooFewCasesError, match="too few cases to see whether"):
         drift_test(data, fitted.moments_.theta, fitted.design_, nowhere)

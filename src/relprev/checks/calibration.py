@@ -39,16 +39,15 @@ from relprev.checks.check import CheckResult
 from relprev.checks.held_out import (
     N_SPLITS,
     HeldOut,
-    Rows,
     diagnosis_by,
     predicted_by_split,
     rotations,
 )
-from relprev.cohort import AnyCohort
+from relprev.cohort import Cohort
 from relprev.inference.intervals import holm
 from relprev.inference.sampling import SamplingDesign
 from relprev.model import PURPLE
-from relprev.partitions import total
+from relprev.rows import Rows
 
 N_BINS = 5
 ROUNDOFF = 1e-14  # relative change of a loss that cannot be told from none
@@ -58,7 +57,7 @@ MIN_ROWS = 500  # held-out rows of a group in a split, to be drawn
 
 
 def check_calibration(
-    cohort: AnyCohort,
+    cohort: Cohort,
     estimator: PURPLE | None = None,
     *,
     level: float = 0.95,
@@ -68,7 +67,7 @@ def check_calibration(
 
     Parameters
     ----------
-    cohort : Cohort or PartitionedCohort
+    cohort : Cohort
     estimator : PURPLE, optional
         Fitted anew on every split's training part.
     level : float
@@ -135,19 +134,19 @@ def _words(tests: pd.DataFrame, alpha: float, judged: bool) -> str:
     return words
 
 
-def _held_out(cohort: AnyCohort, estimator: PURPLE, seed: int) -> Rows:
+def _held_out(cohort: Cohort, estimator: PURPLE, seed: int) -> Rows[HeldOut]:
     models, split_of = [], np.empty(cohort.n, dtype=np.uint8)
     for number, (train, validation, test) in enumerate(rotations(cohort, seed)):
         fitted = clone(estimator).fit(cohort.take(train), validation=cohort.take(validation))
         models.append(partial(diagnosis_by, fitted))
         split_of[test] = number
-    return Rows.of(cohort).derive(predicted_by_split, models, by=split_of)
+    return cohort.derive(predicted_by_split, models, each=cohort.cut(split_of))
 
 
 # -- fifths --------------------------------------------------------------------------------
 
 
-def _bins(rows: Rows, names: tuple[str, ...]) -> pd.DataFrame:
+def _bins(rows: Rows[HeldOut], names: tuple[str, ...]) -> pd.DataFrame:
     """Mean and SD over splits of predicted and recorded rates in fifths of every group."""
     K = len(names)
     ends = rows.map(_ends)
@@ -213,10 +212,10 @@ def _logit(p: FloatArray) -> FloatArray:
 # -- slope and intercept -------------------------------------------------------------------
 
 
-def _recalibrations(rows: Rows, cohort: AnyCohort) -> tuple[pd.DataFrame, float, float]:
+def _recalibrations(rows: Rows[HeldOut], cohort: Cohort) -> tuple[pd.DataFrame, float, float]:
     """Slope, intercept and test of every group; statistic and p-value of slopes' differences."""
     design = SamplingDesign.from_cohort(cohort, "adjust")
-    count, diagnosed, weight = total(rows.map(_group_totals, cohort.n_groups))
+    count, diagnosed, weight = rows.total(_group_totals, cohort.n_groups)
     varies = np.max(rows.map(_spread, cohort.n_groups, _lowest(rows, cohort.n_groups)), axis=0)
     able = np.flatnonzero((diagnosed > 0) & (diagnosed < count) & (varies > FLAT))
     head = pd.DataFrame({"group": cohort.group_names})
@@ -255,7 +254,7 @@ def _group_totals(rows: HeldOut, K: int) -> tuple[NDArray[Any], ...]:
     return group_counts(rows.g, K), group_counts(rows.g[hit], K), group_sums(rows.g, rows.weight, K)
 
 
-def _lowest(rows: Rows, K: int) -> FloatArray:
+def _lowest(rows: Rows[HeldOut], K: int) -> FloatArray:
     """Smallest logit p by group and split, shape (K, splits)."""
     return np.min(rows.map(_part_lowest, K), axis=0)
 
@@ -273,11 +272,12 @@ def _spread(rows: HeldOut, K: int, lowest: FloatArray) -> FloatArray:
     return out
 
 
-def _logistic(rows: Rows, group: int, weight: float) -> tuple[FloatArray, FloatArray]:
+def _logistic(rows: Rows[HeldOut], group: int, weight: float) -> tuple[FloatArray, FloatArray]:
     """Coefficients and curvature of one group, by Newton's method with halved steps."""
 
     def at(beta: FloatArray) -> tuple[Any, ...]:
-        return total(rows.map(_logistic_sums, group, weight, beta))
+        found: tuple[Any, ...] = rows.total(_logistic_sums, group, weight, beta)
+        return found
 
     beta = np.array([0.0, 1.0])
     loss, slope, H = at(beta)

@@ -17,21 +17,20 @@ from scipy import stats
 from relprev.arrays import FloatArray
 from relprev.checks.check import CheckResult
 from relprev.checks.feature_counts import feature_counts, feature_labels
-from relprev.cohort import AnyCohort, Cohort
+from relprev.cohort import Cohort, CohortPart
 from relprev.errors import InvalidInputError
-from relprev.partitions import total
 
 SHOWN = 20
 
 
 def check_leakage(
-    cohort: AnyCohort, *, threshold: float = 0.5, min_rows: int = 10, level: float = 0.95
+    cohort: Cohort, *, threshold: float = 0.5, min_rows: int = 10, level: float = 0.95
 ) -> CheckResult:
     """Features that nearly determine the diagnosis.
 
     Parameters
     ----------
-    cohort : Cohort or PartitionedCohort
+    cohort : Cohort
     threshold : float
         Predictive value that a symptom should not reach.
     min_rows : int
@@ -56,7 +55,7 @@ def check_leakage(
     """
     if not 0 < threshold < 1:
         raise InvalidInputError(f"threshold must be between 0 and 1, got {threshold}")
-    rows, diagnosed, n_diagnosed = total(cohort.map(_counts))
+    rows, diagnosed, n_diagnosed = cohort.total(_counts)
     low, high = wilson(diagnosed, rows, level)
     table = pd.DataFrame(
         {
@@ -82,7 +81,7 @@ def check_leakage(
     )
 
 
-def _counts(cohort: Cohort) -> tuple[FloatArray, FloatArray, int]:
+def _counts(cohort: CohortPart) -> tuple[FloatArray, FloatArray, int]:
     """Rows, and diagnosed rows, with each feature; and diagnosed rows in all."""
     rows = feature_counts(cohort, np.ones(cohort.n))
     return rows, feature_counts(cohort, cohort.diagnosed), int(cohort.diagnosed.sum())

@@ -18,24 +18,23 @@ from numpy.typing import NDArray
 from relprev.arrays import FloatArray, group_counts
 from relprev.checks.check import CheckResult
 from relprev.checks.feature_counts import feature_counts
-from relprev.cohort import AnyCohort, Cohort
+from relprev.cohort import Cohort, CohortPart
 from relprev.inference import DebiasedPURPLE
 from relprev.inference.intervals import FEW_CASES
-from relprev.inference.score import ScoreData, tilted_propensity
-from relprev.partitions import total
+from relprev.inference.score import ScorePart, tilted_propensity
 
 LITTLE_MIXING = 0.2
 SURE = 0.95  # pi* above which a diagnosed row could hardly come from another group
 LARGE_SHARE = 0.2  # of a group's diagnosed with codes no other group has
 
 
-def check_overlap(fitted: DebiasedPURPLE, cohort: AnyCohort) -> CheckResult:
+def check_overlap(fitted: DebiasedPURPLE, cohort: Cohort) -> CheckResult:
     """Effective informative cases, mixing and codes of one group only, for every group.
 
     Parameters
     ----------
     fitted : DebiasedPURPLE
-    cohort : Cohort or PartitionedCohort
+    cohort : Cohort
         What it was fitted on.
 
     Returns
@@ -56,7 +55,7 @@ def check_overlap(fitted: DebiasedPURPLE, cohort: AnyCohort) -> CheckResult:
     """
     moments = fitted.moments_
     names = moments.names
-    diagnosed, sure = total(fitted.score_data_.map(_sure, moments.theta))
+    diagnosed, sure = fitted.score_data_.total(_sure, moments.theta)
     used = cohort if cohort.n == len(fitted.rows_) else cohort.take(fitted.rows_)
     exclusive, carriers = _exclusive_codes(used, names)
     table = pd.DataFrame(
@@ -92,7 +91,7 @@ def check_overlap(fitted: DebiasedPURPLE, cohort: AnyCohort) -> CheckResult:
     )
 
 
-def _sure(data: ScoreData, theta: FloatArray) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _sure(data: ScorePart, theta: FloatArray) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Diagnosed rows of every group, and those that could hardly come from another."""
     hit = data.s > 0.5
     g, mix = data.g[hit], tilted_propensity(data.propensity[hit], theta)
@@ -101,7 +100,7 @@ def _sure(data: ScoreData, theta: FloatArray) -> tuple[NDArray[np.int64], NDArra
 
 
 def _exclusive_codes(
-    cohort: AnyCohort, names: tuple[str, ...]
+    cohort: Cohort, names: tuple[str, ...]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Codes seen in each group only, and the group's diagnosed rows that carry one."""
     numbers = [cohort.group_names.index(name) for name in names]
@@ -110,12 +109,14 @@ def _exclusive_codes(
     return alone.sum(axis=1), np.sum(cohort.map(_carriers, numbers, alone), axis=0)
 
 
-def _counts(cohort: Cohort, numbers: list[int]) -> FloatArray:
+def _counts(cohort: CohortPart, numbers: list[int]) -> FloatArray:
     """Rows of each group with each feature, shape (groups, p)."""
     return np.array([feature_counts(cohort, cohort.groups == number) for number in numbers])
 
 
-def _carriers(cohort: Cohort, numbers: list[int], alone: NDArray[np.bool_]) -> NDArray[np.int64]:
+def _carriers(
+    cohort: CohortPart, numbers: list[int], alone: NDArray[np.bool_]
+) -> NDArray[np.int64]:
     """Diagnosed rows of each group that carry one of its codes."""
     counts = []
     for number, codes in zip(numbers, alone, strict=True):

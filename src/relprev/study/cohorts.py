@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from relprev.cohort import AnyCohort, BuiltCohort, Cohort, PartitionedCohort, build_cohorts
+from relprev.cohort import BuiltCohort, Cohort, build_cohorts
 from relprev.cohort.part_files import HEADER, verify_parts
 from relprev.errors import InvalidInputError
 from relprev.sources.source import Source
@@ -33,19 +33,19 @@ def study_cohorts(
     return build_cohorts(study.cohort, source, folder=folder, rows_per_part=rows, verbose=verbose)
 
 
-def keep(cohort: AnyCohort, folder: Path, position: int) -> tuple[str, str]:
+def keep(cohort: Cohort, folder: Path, position: int) -> tuple[str, str]:
     """Save the cohort of the group variable at a position, unless it is on disk already.
 
     Returns
     -------
     its digest, and its place below the folder's parent
     """
-    if isinstance(cohort, Cohort):
+    file = folder / f"cohort-{position}"
+    if not file.exists():
         mark = cohort_digest(cohort)
         file = folder.parent / f"cohort-{mark}.npz"
         cohort.save(file)
     else:
-        file = folder / f"cohort-{position}"
         mark = digest((file / HEADER).read_text(encoding="utf-8"))
     return mark, file.relative_to(folder.parent).as_posix()
 
@@ -61,8 +61,8 @@ def is_kept(path: Path) -> bool:
     return True
 
 
-def open_cohort(path: Path, client: Any = None) -> AnyCohort:
+def open_cohort(path: Path, client: Any = None) -> Cohort:
     """The cohort kept there: in memory, in parts on disk or, with a client, on its cluster."""
     if path.suffix == ".npz":
         return Cohort.load(path)
-    return PartitionedCohort.open(path, client, scratch=path.parent)
+    return Cohort.open(path, client, scratch=path.parent)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pandas as pd
 
 from relprev.arrays import numbered
-from relprev.cohort import AnyCohort, BuiltCohort
+from relprev.cohort import BuiltCohort, Cohort
 from relprev.cohort.summary import group_patients, group_totals
 from relprev.errors import InvalidInputError
 from relprev.inference.estimable import MIN_PATIENTS
@@ -81,7 +81,7 @@ def inspect_study(study: Study) -> Inspection:
     return Inspection(source.name, codes, tuple(variables), words, tuple(notes), tuple(problems))
 
 
-def groups_table(cohort: AnyCohort) -> pd.DataFrame:
+def groups_table(cohort: Cohort) -> pd.DataFrame:
     """Columns group, n, n_diagnosed; where patients are known, patients, patients_diagnosed."""
     n, n_diagnosed = group_totals(cohort)[:2]
     names = list(cohort.group_names)
@@ -102,19 +102,19 @@ def _codes(study: Study, source: Source) -> dict[str, int]:
     }
 
 
-def _words(cohort: AnyCohort) -> str:
+def _words(cohort: Cohort) -> str:
     """Features and design; visits and patients are the attrition table's last line."""
     words = [f"{cohort.n_cols:,} features"]
     words += ["sampling weights"] if "weights" in cohort.fields else []
     named = {"strata": "strata", "psus": "primary sampling units"}
     for name, units in named.items():
-        values = cohort.gathered(name)
-        if values is not None:
+        if name in cohort.fields:
+            values = getattr(cohort, name)
             words.append(f"{len(numbered(values)[0]):,} {units}")
     return ", ".join(words)
 
 
-def _notes(name: str, item: BuiltCohort, cohort: AnyCohort, study: Study) -> list[str]:
+def _notes(name: str, item: BuiltCohort, cohort: Cohort, study: Study) -> list[str]:
     notes = [f"{name}: {group} is left out, {why}" for group, why in item.left_out.items()]
     patients = diagnosed_patients(cohort)
     thin = [group for group, n in patients.items() if n < MIN_PATIENTS]
@@ -128,14 +128,14 @@ def _notes(name: str, item: BuiltCohort, cohort: AnyCohort, study: Study) -> lis
     return notes
 
 
-def diagnosed_patients(cohort: AnyCohort) -> dict[str, int]:
+def diagnosed_patients(cohort: Cohort) -> dict[str, int]:
     """Diagnosed patients of every group; visits where patients are not known."""
     people = group_patients(cohort)
     counts = group_totals(cohort)[1] if people is None else people[1]
     return dict(zip(cohort.group_names, counts.tolist(), strict=True))
 
 
-def _units(cohort: AnyCohort) -> str:
+def _units(cohort: Cohort) -> str:
     return "patients" if "clusters" in cohort.fields else "visits"
 
 
@@ -149,7 +149,7 @@ def _consequence(thin: list[str], variable: Variable) -> str:
     return "comparisons with it get none"
 
 
-def _problems(name: str, cohort: AnyCohort, study: Study) -> list[str]:
+def _problems(name: str, cohort: Cohort, study: Study) -> list[str]:
     """What would stop the estimators."""
     found = []
     patients = diagnosed_patients(cohort)

@@ -19,7 +19,7 @@ from typing import Any
 
 import pandas as pd
 
-from relprev.cohort import AnyCohort
+from relprev.cohort import Cohort
 from relprev.errors import InvalidInputError, RelprevError, RelprevWarning
 from relprev.parallel.cluster import require_ready
 from relprev.progress import Advance, progress
@@ -291,7 +291,7 @@ class _Lazy:
     """A variable whose cohort is read when first needed."""
 
     def __init__(
-        self, study: Study, name: str, opened: Callable[[], AnyCohort], verbose: bool
+        self, study: Study, name: str, opened: Callable[[], Cohort], verbose: bool
     ) -> None:
         self._study, self._name, self._opened, self._verbose = study, name, opened, verbose
 

@@ -26,7 +26,7 @@ import numpy as np
 import pandas as pd
 
 from relprev.cohort import Cohort
-from relprev.cohort.cohort import ROW_FIELDS
+from relprev.cohort.part import ROW_FIELDS
 from relprev.files import written_whole
 
 

@@ -16,7 +16,7 @@ from relprev.arrays import FloatArray, numbered
 from relprev.checks.check import CheckResult, drawing
 from relprev.checks.feature_counts import feature_counts, feature_labels
 from relprev.codes import describe
-from relprev.cohort import AnyCohort, Cohort
+from relprev.cohort import Cohort, CohortPart
 from relprev.cohort.summary import group_totals
 from relprev.estimates import COMPLEMENT, PAIRWISE
 from relprev.inference import DebiasedPURPLE
@@ -43,7 +43,7 @@ class Variable:
 
     study: Study
     name: str
-    cohort: AnyCohort
+    cohort: Cohort
     verbose: bool = False
 
     @cached_property
@@ -172,21 +172,21 @@ class Variable:
         return replace(result, effect=result.effect + note)
 
 
-def with_options(cohort: AnyCohort, inference: InferenceOptions) -> AnyCohort:
+def with_options(cohort: Cohort, inference: InferenceOptions) -> Cohort:
     """The cohort without the parts of the design that the study does not use."""
     unused = [*(() if inference.design else ("strata", "psus")),
               *(() if inference.clusters else ("clusters",))]  # fmt: skip
     return cohort.without(*unused) if unused else cohort
 
 
-def sampling_words(cohort: AnyCohort) -> str:
+def sampling_words(cohort: Cohort) -> str:
     """What standard errors of the cohort allow for."""
     if "psus" in cohort.fields:
         return "the survey's strata and primary sampling units"
     return "repeat visits of patients" if "clusters" in cohort.fields else ""
 
 
-def sample_patients(cohort: AnyCohort, most: int, seed: int) -> Cohort:
+def sample_patients(cohort: Cohort, most: int, seed: int) -> Cohort:
     """About ``most`` visits of patients drawn at random, all of them if there are no more.
 
     They are in memory, whatever the cohort is.
@@ -194,7 +194,7 @@ def sample_patients(cohort: AnyCohort, most: int, seed: int) -> Cohort:
     if cohort.n <= most:
         return cohort.collected()
     rng = np.random.default_rng([seed, 3])
-    clusters = cohort.gathered("clusters")
+    clusters = cohort.clusters
     if clusters is None:
         return cohort.take(np.sort(rng.choice(cohort.n, most, replace=False))).collected()
     patient = numbered(clusters)[1]
@@ -224,18 +224,18 @@ def check_results(outcome: Outcome) -> list[CheckResult]:
     return results
 
 
-def _visits_with(cohort: Cohort) -> FloatArray:
+def _visits_with(cohort: CohortPart) -> FloatArray:
     """Visits with each feature."""
     return feature_counts(cohort, np.ones(cohort.n))
 
 
-def _patients_with(cohort: AnyCohort, features: NDArray[np.integer]) -> list[int]:
+def _patients_with(cohort: Cohort, features: NDArray[np.integer]) -> list[int]:
     """Patients with each of the features."""
     parts = cohort.map(_who_has, features)
     return [len(np.unique(np.concatenate(who))) for who in zip(*parts, strict=True)]
 
 
-def _who_has(cohort: Cohort, features: NDArray[np.integer]) -> list[NDArray[np.integer]]:
+def _who_has(cohort: CohortPart, features: NDArray[np.integer]) -> list[NDArray[np.integer]]:
     """Patients of a part with each of the features."""
     assert cohort.clusters is not None
     alone = np.zeros(cohort.n_cols)
