@@ -113,6 +113,6 @@ def test_size_is_near_nominal():
 def test_a_fifth_without_cases_is_said_in_words(steady):
     _, _, fitted = steady
     data = fitted.score_data_
-    nowhere = np.zeros((len(data.in_memory().g), 1))
+    nowhere = np.zeros((data.n, 1))
     with pytest.raises(TooFewCasesError, match="too few cases to see whether"):
         drift_test(data, fitted.moments_.theta, fitted.design_, nowhere)

@@ -35,7 +35,7 @@ def test_what_is_written_is_read_again(kind, tmp_path):
     assert opened.group_names == whole.group_names
     assert opened.feature_names == whole.feature_names
     for name in ("diagnosed", "groups", "weights", "clusters", "strata", "psus"):
-        np.testing.assert_array_equal(opened.gathered(name), getattr(whole, name))
+        np.testing.assert_array_equal(getattr(opened, name), getattr(whole, name))
     w = np.arange(1.0, 5.0)
     product = np.concatenate(opened.map(lambda part: part.X.matvec(w)))
     np.testing.assert_array_equal(product, whole.X.matvec(w))

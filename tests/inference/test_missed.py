@@ -45,15 +45,16 @@ def test_it_is_the_ridge_regression_of_the_residuals(problem, monkeypatch):
     theta, strength, units = np.array([-0.7, 0.0]), 30.0, 2000
     found = with_missed_risk(data, problem, theta, folds, strength, units).in_memory().missed
 
-    rate = np.exp(theta)[problem.in_memory().g]
-    residual, weight = problem.in_memory().s - 0.05 * rate, problem.in_memory().omega * rate
-    X = np.column_stack([problem.in_memory().X.to_scipy().toarray(), np.ones(problem.n)])
+    rows = problem.in_memory()
+    rate = np.exp(theta)[rows.g]
+    residual, weight = rows.s - 0.05 * rate, rows.omega * rate
+    X = np.column_stack([rows.X.to_scipy().toarray(), np.ones(problem.n)])
     ridge = np.diag(np.append(np.full(X.shape[1] - 1, 4 * weight.sum() * strength / units), 0.0))
     fold = fold_of_rows(folds)
     for k in range(5):
         seen = fold != k
         A = (X[seen].T * weight[seen]) @ X[seen] + ridge
-        w = np.linalg.solve(A, X[seen].T @ (problem.in_memory().omega * residual)[seen])
+        w = np.linalg.solve(A, X[seen].T @ (rows.omega * residual)[seen])
         np.testing.assert_allclose(found[~seen], X[~seen] @ w, atol=1e-8)
 
 

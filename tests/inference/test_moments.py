@@ -48,14 +48,7 @@ def test_influence_is_the_effect_of_a_little_more_weight(group, others, with_ris
     for row in (0, 1, 2, 3, int(np.argmax(rows.s)), 77):
         omega = rows.omega.copy()
         omega[row] *= 1 + h
-        heavier = ScoreData.of(
-            data.in_memory().g,
-            data.in_memory().s,
-            omega / omega.sum(),
-            data.in_memory().propensity,
-            data.in_memory().risk,
-            1,
-        )
+        heavier = ScoreData.of(rows.g, rows.s, omega / omega.sum(), rows.propensity, rows.risk, 1)
         moved = moments_of(heavier).contrast(group, np.array(others)).values - contrast.values
         np.testing.assert_allclose(moved / h, influence[row], atol=2e-6)
 
@@ -82,15 +75,8 @@ def test_recorded_equals_corrected_times_diagnosis_ratio():
 
 
 def test_effective_cases_of_two_groups_is_the_sum_of_mixing():
-    data = random_data(K=2)
-    data = ScoreData.of(
-        data.in_memory().g,
-        data.in_memory().s,
-        np.full(500, 1 / 500),
-        data.in_memory().propensity,
-        data.in_memory().risk,
-        0,
-    )
+    rows = random_data(K=2).in_memory()
+    data = ScoreData.of(rows.g, rows.s, np.full(500, 1 / 500), rows.propensity, rows.risk, 0)
     theta = solve_score(data)
     moments = group_moments(data, theta, ("a", "b"), rows_design(data))
     tilted = rows.propensity[rows.s == 1] * np.exp(theta)
@@ -106,15 +92,10 @@ def information(data, patient=None):
 
 
 def repeated(data, rows, omega=None):
-    omega = data.in_memory().omega[rows] if omega is None else omega
-    return ScoreData.of(
-        data.in_memory().g[rows],
-        data.in_memory().s[rows],
-        omega / omega.sum(),
-        data.in_memory().propensity[rows],
-        data.in_memory().risk[rows],
-        1,
-    )
+    whole = data.in_memory()
+    omega = whole.omega[rows] if omega is None else omega
+    g, s, propensity, risk = (v[rows] for v in (whole.g, whole.s, whole.propensity, whole.risk))
+    return ScoreData.of(g, s, omega / omega.sum(), propensity, risk, 1)
 
 
 def test_copies_of_a_patients_rows_carry_no_information():

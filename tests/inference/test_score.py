@@ -109,12 +109,9 @@ def test_mean_given_x_is_the_product_of_errors():
 
 def test_case_only_is_a_multinomial_logit_with_offset():
     data = random_data(with_risk=False)
-    diagnosed = data.in_memory().s == 1
-    g, weight, offset = (
-        data.in_memory().g[diagnosed],
-        data.in_memory().omega[diagnosed],
-        np.log(data.in_memory().propensity[diagnosed]),
-    )
+    rows = data.in_memory()
+    diagnosed = rows.s == 1
+    g, weight, offset = rows.g[diagnosed], rows.omega[diagnosed], np.log(rows.propensity[diagnosed])
 
     def deviance(free):
         z = offset + np.array([free[0], 0.0, free[1]])

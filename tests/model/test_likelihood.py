@@ -16,11 +16,9 @@ def _parameters(rng, problem, largest=0.9):
 
 
 def _naive_loss(problem, at):
-    X = problem.in_memory().X.to_scipy()
-    p = at.c[problem.in_memory().g] * expit(X @ at.w + at.b)
-    return -problem.in_memory().omega @ np.where(
-        problem.in_memory().s == 1, np.log(p), np.log1p(-p)
-    )
+    rows = problem.in_memory()
+    p = at.c[rows.g] * expit(rows.X.to_scipy() @ at.w + at.b)
+    return -rows.omega @ np.where(rows.s == 1, np.log(p), np.log1p(-p))
 
 
 def test_loss_of_two_rows_by_hand():
@@ -62,8 +60,9 @@ def test_one_group_always_diagnosed_is_logistic_regression():
     rng = np.random.default_rng(4)
     problem = random_problem(rng, groups=1, weighted=True)
     at = Parameters(rng.normal(size=5), -0.2, np.zeros(1))
-    p = expit(problem.in_memory().X.to_scipy() @ at.w + at.b)
-    expected = log_loss(problem.in_memory().s, p, sample_weight=problem.in_memory().omega)
+    rows = problem.in_memory()
+    p = expit(rows.X.to_scipy() @ at.w + at.b)
+    expected = log_loss(rows.s, p, sample_weight=rows.omega)
     assert evaluate(problem, at).loss == pytest.approx(expected, rel=1e-13)
 
 
@@ -91,13 +90,8 @@ def test_weight_two_equals_a_duplicated_row():
     weights[:20] = 2.0
     rows = np.concatenate([np.arange(60), np.arange(20)])
     doubled = problem.take(rows)
-    weighted = Problem.of(
-        problem.in_memory().X,
-        problem.in_memory().s,
-        problem.in_memory().g,
-        weights / 80,
-        problem.n_groups,
-    )
+    own = problem.in_memory()
+    weighted = Problem.of(own.X, own.s, own.g, weights / 80, problem.n_groups)
     a, b = evaluate(doubled, at), evaluate(weighted, at)
     assert a.loss == pytest.approx(b.loss, rel=1e-13)
     np.testing.assert_allclose(a.grad_w, b.grad_w, rtol=1e-11)

@@ -34,12 +34,13 @@ def _binary_problem(kind, n=4000, p=30, seed=0, groups=2):
 
 def _independent_kkt(problem, solution):
     """Optimality residual from dense formulas that share no code with the solver."""
-    X = problem.in_memory().X.to_scipy()
+    rows = problem.in_memory()
+    X = rows.X.to_scipy()
     X = X if isinstance(X, np.ndarray) else X.toarray()
     at, penalty = solution.parameters, solution.penalty
     sick = expit(X @ at.w + at.b)
-    p = at.c[problem.in_memory().g] * sick
-    slope_p = np.where(problem.in_memory().s == 1, -1 / p, 1 / (1 - p)) * problem.in_memory().omega
+    p = at.c[rows.g] * sick
+    slope_p = np.where(rows.s == 1, -1 / p, 1 / (1 - p)) * rows.omega
     grad_z = slope_p * p * (1 - sick)
     grad_w = X.T @ grad_z + penalty.l2 * at.w
     on_w = np.where(
@@ -47,7 +48,7 @@ def _independent_kkt(problem, solution):
         np.abs(grad_w + penalty.l1 * np.sign(at.w)),
         np.maximum(abs(grad_w) - penalty.l1, 0),
     )
-    on_theta = np.bincount(problem.in_memory().g, slope_p * p, minlength=problem.n_groups)
+    on_theta = np.bincount(rows.g, slope_p * p, minlength=problem.n_groups)
     on_theta = np.where(at.theta < 0, np.abs(on_theta), np.maximum(on_theta, 0))
     return max(on_w.max(), abs(grad_z.sum()), on_theta.max())
 
