@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from relprev import PURPLE, as_cohort
-from relprev.cohort import PartitionedCohort, write_parts
+from relprev.cohort import Cohort, write_parts
 from relprev.errors import ClusterError, InvalidInputError
 from relprev.parallel import cluster
 from relprev.simulate import ed_visits
@@ -96,7 +96,7 @@ def test_a_cluster_without_workers(tmp_path, folder, monkeypatch):
         cluster.connect(address, timeout=10) as client,
         pytest.raises(ClusterError, match=f"the cluster at {address} has no workers"),
     ):
-        PartitionedCohort.open(folder, client)
+        Cohort.open(folder, client)
 
 
 def test_workers_with_another_version(tmp_path, folder):
@@ -110,7 +110,7 @@ def test_workers_with_another_version(tmp_path, folder):
         cluster.connect(address) as client,
         pytest.raises(ClusterError, match=rf"other versions: relprev 99\.0 there, {ours} here; "),
     ):
-        PartitionedCohort.open(folder, client)
+        Cohort.open(folder, client)
 
 
 def test_a_worker_without_relprev(tmp_path, folder):
@@ -122,7 +122,7 @@ def test_a_worker_without_relprev(tmp_path, folder):
         cluster.connect(address) as client,
         pytest.raises(ClusterError, match=r"cannot load relprev \(\w+\); install relprev"),
     ):
-        PartitionedCohort.open(folder, client)
+        Cohort.open(folder, client)
 
 
 def test_workers_that_lack_memory(tmp_path):
@@ -145,7 +145,7 @@ def test_workers_that_lack_memory(tmp_path):
         ) as machine,
         Client(machine) as client,
     ):  # fmt: skip
-        parts = PartitionedCohort.open(tmp_path / "visits", client)
+        parts = Cohort.open(tmp_path / "visits", client)
         with pytest.raises(ClusterError, match="most likely for lack of memory: together they"):
             PURPLE(1e-3).fit(parts)
 
@@ -166,9 +166,9 @@ def test_a_folder_that_workers_cannot_read(folder, tmp_path):
     ):
         client.wait_for_workers(1, timeout=30)
         client.run(_forget, str(here))
-        parts = PartitionedCohort.open(here, client)
+        parts = Cohort.open(here, client)
         with pytest.raises(ClusterError, match=r"part-00000.arrow cannot be read by .*all workers"):
-            parts.gathered("groups")
+            assert len(parts.groups)
 
 
 def _forget(folder):
@@ -190,7 +190,7 @@ def test_the_scheduler_is_lost(tmp_path, folder):
 
     def work():
         for _ in range(10_000):
-            parts.gathered("groups")
+            assert len(parts.groups)
 
     with (
         dask.config.set({"distributed.comm.timeouts.connect": "2s"}),
@@ -198,8 +198,8 @@ def test_the_scheduler_is_lost(tmp_path, folder):
         worker(address),
         cluster.connect(address) as client,
     ):
-        parts = PartitionedCohort.open(folder, client)
-        assert parts.gathered("groups") is not None
+        parts = Cohort.open(folder, client)
+        assert parts.groups is not None
         threading.Timer(0.5, running.kill).start()
         with pytest.raises(ClusterError, match="connection to the cluster's scheduler was lost"):
             work()
@@ -209,7 +209,7 @@ def test_a_worker_killed_in_the_middle_of_a_fit_does_not_change_the_answer(cohor
     """SIGKILL; Dask's nanny starts another, and its parts are read again."""
     expected = PURPLE(1e-4).fit(cohort).relative_prevalence().to_frame()["estimate"]
     with cluster.local_cluster(2) as client:
-        parts = PartitionedCohort.open(folder, client)
+        parts = Cohort.open(folder, client)
         pids = client.run(os.getpid)
         victim = next(iter(pids.values()))
         sent = _Sent(client, 20, lambda: os.kill(victim, signal.SIGKILL))
@@ -242,7 +242,7 @@ def test_all_workers_are_lost(tmp_path, folder, monkeypatch):
         cluster.connect(address) as client,
     ):
         client.wait_for_workers(1, timeout=30)
-        parts = PartitionedCohort.open(folder, client)
+        parts = Cohort.open(folder, client)
         _Sent(client, 20, only.kill)
         with pytest.raises(ClusterError, match=f"the cluster at {address} has no workers; .*again"):
             PURPLE(1e-4).fit(parts)
@@ -252,8 +252,8 @@ def test_all_workers_are_lost(tmp_path, folder, monkeypatch):
 def test_dask_does_not_warn_of_large_tasks(folder):
     rows = np.arange(4_000_000, dtype=np.int32)  # 16 MB
     with cluster.local_cluster(1) as client:
-        parts = PartitionedCohort.open(folder, client).parts
-        sizes = parts.map(_counted, each=[rows] * len(parts))
+        parts = Cohort.open(folder, client)
+        sizes = parts.map(_counted, each=[rows] * len(parts.sizes))
     assert sizes == [rows.size] * len(sizes)
 
 

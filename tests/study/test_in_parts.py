@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 from relprev import DebiasedPURPLE
 from relprev.cli import app
 from relprev.codes import CodeSet
-from relprev.cohort import PartitionedCohort, build_cohorts
+from relprev.cohort import Cohort, build_cohorts
 from relprev.cohort.spec import CohortSpec, GroupVariable
 from relprev.errors import ClusterError, InvalidInputError
 from relprev.inference.folds import make_folds
@@ -117,7 +117,7 @@ def test_nhds_in_memory_on_disk_and_on_two_workers(real_data, tmp_path, client):
     expected = fitted(whole).relative_prevalence().to_frame()
     folds = make_folds(whole, SamplingDesign.from_cohort(whole), 2, 0)
     for connected in (None, client):
-        parts = PartitionedCohort.open(tmp_path / "cohort-0", connected)
+        parts = Cohort.open(tmp_path / "cohort-0", connected)
         own = make_folds(parts, SamplingDesign.from_cohort(parts), 2, 0)
         for one, other in zip(folds, own, strict=True):
             np.testing.assert_array_equal(one, other)

@@ -23,13 +23,12 @@ from relprev.cohort.cohort import Cohort, group_dtype
 from relprev.cohort.features import CodedPart, CodedVisits, coded_visits
 from relprev.cohort.inclusion import Selected, select_visits
 from relprev.cohort.part_files import PartsWriter
-from relprev.cohort.partitioned import AnyCohort, PartitionedCohort
 from relprev.cohort.recode import MISSING
 from relprev.cohort.spec import CohortSpec, GroupVariable
 from relprev.errors import DataWarning, InvalidInputError, TooFewCasesError
 from relprev.messages import Message, Number
-from relprev.partitions import Scratch
 from relprev.progress import progress
+from relprev.rows.disk import Scratch
 from relprev.sources.attrition import Attrition, Step
 from relprev.sources.database import reading
 from relprev.sources.source import Source, memory_limited
@@ -47,7 +46,7 @@ class BuiltCohort:
     ----------
     name : str
         Of the group variable.
-    cohort : Cohort or PartitionedCohort
+    cohort : Cohort
         The visits.
     attrition : Attrition
         How many visits were left after every step.
@@ -67,7 +66,7 @@ class BuiltCohort:
     """
 
     name: str
-    cohort: AnyCohort
+    cohort: Cohort
     attrition: Attrition
     left_out: Mapping[str, Message] = field(default_factory=dict)
     visits: Mask = field(default_factory=lambda: np.empty(0, dtype=bool))
@@ -202,7 +201,7 @@ def _parts(
 
 def _made(
     makers: Sequence[_Maker], parts: Iterator[_Part], folder: Path | None
-) -> Sequence[AnyCohort]:
+) -> Sequence[Cohort]:
     """The cohorts, in memory if there is one part, or written part by part."""
     if folder is None:
         (only,) = parts
@@ -213,8 +212,9 @@ def _made(
         for part in parts:
             for maker, writer in zip(makers, writers, strict=True):
                 if maker.has_rows(part):
-                    writer.add(maker.make(part))
-    return [PartitionedCohort.open(place) for place in places]
+                    cohort = maker.make(part)
+                    writer.add(cohort.in_memory(), cohort.feature_names)
+    return [Cohort.open(place) for place in places]
 
 
 class _Maker:
@@ -304,7 +304,7 @@ class _Maker:
             return None if values is None else self._labels[name](values)
 
         weights, ids = column("weight"), column("visit_id")
-        return Cohort(
+        return Cohort.of(
             X=part.coded.X if mask.all() else part.coded.X.take(rows),
             diagnosed=part.coded.diagnosed[rows],
             groups=group.astype(group_dtype(len(self._group_names))),
@@ -317,7 +317,7 @@ class _Maker:
             ids=None if ids is None else np.asarray(ids),
         )
 
-    def built(self, cohort: AnyCohort) -> BuiltCohort:
+    def built(self, cohort: Cohort) -> BuiltCohort:
         """The cohort with what led to it."""
         name, variable = self.name, self._variable
         steps = []

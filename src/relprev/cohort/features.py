@@ -27,7 +27,7 @@ from relprev.codes import roll_up
 from relprev.cohort.inclusion import BATCH_ROWS, Selected
 from relprev.cohort.spec import CohortSpec, Extra
 from relprev.matrix import BinaryCSR
-from relprev.partitions import Scratch, give_back
+from relprev.rows.disk import Scratch, give_back
 from relprev.sources.database import quoted
 from relprev.sources.source import Source
 

@@ -44,13 +44,7 @@ from relprev.arrays import FloatArray, group_sums
 from relprev.matrix.base import Columns, Matrix
 from relprev.matrix.csr import stacked
 from relprev.model import kernels
-from relprev.model.likelihood import (
-    AnyProblem,
-    Evaluation,
-    Parameters,
-    Problem,
-    linear_predictor,
-)
+from relprev.model.likelihood import Evaluation, Parameters, Problem, ProblemPart
 from relprev.parallel.threads import BLOCK_ROWS, blocks, map_chunks, map_threads
 
 LOCAL = 0.03  # mean squared change of log p that a step may make and still teach
@@ -130,15 +124,16 @@ class Quadratic:
             self.diagonal = self.diagonal + (self.u[: self.n_cols] ** 2) @ self.signs
 
 
-def build(problem: AnyProblem, at: Parameters, evaluation: Evaluation, budget: int) -> Quadratic:
+def build(problem: Problem, at: Parameters, evaluation: Evaluation, budget: int) -> Quadratic:
     """Curvature rows, columns and diagonal at the current point."""
-    if isinstance(problem, Problem) and problem.n_rows <= budget:
-        k, v, a = np.empty((3, problem.n_rows))
-        z, g, columns, exact = linear_predictor(problem, at), problem.g, problem.columns, None
-        kernels.curvatures(z, problem.s, g, problem.omega, at.c, k, v, a)
+    if problem.n <= budget:
+        part, z = problem.together(), evaluation.z.gathered(np.asarray)
+        k, v, a = np.empty((3, problem.n))
+        g, columns, exact = part.g, part.columns, None
+        kernels.curvatures(z, part.s, g, part.omega, at.c, k, v, a)
     else:
         tau = budget / max(evaluation.curvature, np.finfo(float).tiny)
-        samples = problem.map(_sample, at, tau)
+        samples = problem.map(_sample, at, tau, each=evaluation.z.handles)
         columns = stacked([sample.X for sample in samples]).columns()
         k, v, a = np.concatenate([sample.kva for sample in samples], axis=1)
         z = np.concatenate([sample.z for sample in samples])
@@ -166,10 +161,9 @@ class _Sample:
     diagonal: FloatArray
 
 
-def _sample(part: Problem, at: Parameters, tau: float) -> _Sample:
+def _sample(part: ProblemPart, z: FloatArray, at: Parameters, tau: float) -> _Sample:
     """Rows drawn in proportion to their curvature."""
     X, c = part.X, at.c
-    z = linear_predictor(part, at)
 
     def one_chunk(start: int, stop: int) -> tuple[NDArray[np.int64], FloatArray, FloatArray]:
         diagonal = np.zeros(X.n_cols)

@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from relprev.cohort import AnyCohort, BuiltCohort, Cohort, PartitionedCohort, build_cohorts
-from relprev.cohort.cohort import ROW_FIELDS
+from relprev.cohort import BuiltCohort, Cohort, build_cohorts
+from relprev.cohort.part import ROW_FIELDS
 from relprev.cohort.part_files import HEADER, verify_parts
 from relprev.cohort.summary import group_patients, group_totals
 from relprev.disclosure import nested_groups
@@ -109,9 +109,7 @@ def build(study: Study, folder: Path, *, verbose: bool = False) -> Outcome:
 def _group_of_visits(item: BuiltCohort) -> NDArray[np.int32]:
     """Group of every visit of the source, -1 where it is not in the cohort, shape (visits,)."""
     label = np.full(len(item.visits), -1, dtype=np.int32)
-    groups = item.cohort.gathered("groups")
-    assert groups is not None
-    label[item.visits] = groups
+    label[item.visits] = item.cohort.groups
     return label
 
 
@@ -122,7 +120,7 @@ def _exclusive(study: Study, features: Sequence[str]) -> list[list[str]]:
     return [[name for name in features if name.startswith(start)] for start in starts]
 
 
-def groups_table(cohort: AnyCohort) -> pd.DataFrame:
+def groups_table(cohort: Cohort) -> pd.DataFrame:
     """Columns group, n, n_diagnosed; where patients are known, patients, patients_diagnosed."""
     n, n_diagnosed = group_totals(cohort)[:2]
     names = list(cohort.group_names)
@@ -138,23 +136,23 @@ def is_whole(folder: Path, found: Outcome) -> bool:
     return all(_is_kept(folder, about) for about in found.values["variables"].values())
 
 
-def open_cohort(path: Path, client: Any = None) -> AnyCohort:
+def open_cohort(path: Path, client: Any = None) -> Cohort:
     """The cohort kept there: in memory, in parts on disk or, with a client, on its cluster."""
     if path.suffix == ".npz":
         return Cohort.load(path)
-    return PartitionedCohort.open(path, client, scratch=path.parent)
+    return Cohort.open(path, client, scratch=path.parent)
 
 
-def _keep(cohort: AnyCohort, folder: Path, position: int) -> dict[str, Any]:
+def _keep(cohort: Cohort, folder: Path, position: int) -> dict[str, Any]:
     """Save a cohort, unless it is on disk already; its digest, file and the file's checksum."""
-    if isinstance(cohort, Cohort):
+    file = folder / f"cohort-{position}"
+    if file.exists():
+        mark = checksum = file_digest(file / HEADER)
+    else:
         mark = _cohort_digest(cohort)
         file = folder.parent / f"cohort-{mark}.npz"
         cohort.save(file)
         checksum = file_digest(file)
-    else:
-        file = folder / f"cohort-{position}"
-        mark = checksum = file_digest(file / HEADER)
     place = file.relative_to(folder.parent).as_posix()
     return {"digest": mark, "file": place, "checksum": checksum}
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from relprev.cohort import AnyCohort
+from relprev.cohort import Cohort
 from relprev.cohort.summary import group_totals
 from relprev.estimates import COMPLEMENT, PAIRWISE
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:  # a change in the options' words must not make estimates agai
     from relprev.study.options import EstimateOptions, InferenceOptions
 
 
-def as_used(cohort: AnyCohort, inference: InferenceOptions) -> AnyCohort:
+def as_used(cohort: Cohort, inference: InferenceOptions) -> Cohort:
     """The cohort without the parts of the design that the study does not use."""
     unused = [*(() if inference.design else ("strata", "psus")),
               *(() if inference.clusters else ("clusters",))]  # fmt: skip
     return cohort.without(*unused) if unused else cohort
 
 
-def reference_group(cohort: AnyCohort, name: str, options: EstimateOptions) -> str:
+def reference_group(cohort: Cohort, name: str, options: EstimateOptions) -> str:
     """The reference group of the group variable called ``name``: the study's, or the largest."""
     largest = int(np.argmax(group_totals(cohort)[2]))
     return options.reference.get(name) or cohort.group_names[largest]
@@ -33,7 +33,7 @@ def versus_words(reference: str, options: EstimateOptions) -> str:
     return names[options.versus]
 
 
-def sampling_words(cohort: AnyCohort) -> str:
+def sampling_words(cohort: Cohort) -> str:
     """What standard errors of the cohort allow for."""
     if "psus" in cohort.fields:
         return "the survey's strata and primary sampling units"

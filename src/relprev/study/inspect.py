@@ -10,7 +10,7 @@ from pathlib import Path
 import pandas as pd
 
 from relprev.arrays import numbered
-from relprev.cohort import AnyCohort
+from relprev.cohort import Cohort
 from relprev.errors import InvalidInputError
 from relprev.inference.estimable import MIN_PATIENTS
 from relprev.inference.sampling import SamplingDesign
@@ -82,13 +82,13 @@ def inspect_study(study: Study) -> Inspection:
     return Inspection(source.name, codes, tuple(variables), words, tuple(notes), tuple(problems))
 
 
-def _words(cohort: AnyCohort) -> str:
+def _words(cohort: Cohort) -> str:
     """Features and design; visits and patients are the attrition table's last line."""
     words = [f"{cohort.n_cols:,} features"]
     words += ["sampling weights"] if "weights" in cohort.fields else []
     for name, units in {"strata": "strata", "psus": "primary sampling units"}.items():
-        values = cohort.gathered(name)
-        if values is not None:
+        if name in cohort.fields:
+            values = getattr(cohort, name)
             words.append(f"{len(numbered(values)[0]):,} {units}")
     return ", ".join(words)
 
@@ -144,12 +144,12 @@ def _problems(variable: Variable, study: Study) -> list[Message]:
     return found
 
 
-def _diagnosed(cohort: AnyCohort) -> dict[str, int]:
+def _diagnosed(cohort: Cohort) -> dict[str, int]:
     """Diagnosed patients of every group; visits where patients are not known."""
     table = groups_table(cohort)
     column = "patients_diagnosed" if "patients_diagnosed" in table else "n_diagnosed"
     return dict(zip(table["group"], table[column].tolist(), strict=True))
 
 
-def _units(cohort: AnyCohort) -> str:
+def _units(cohort: Cohort) -> str:
     return "patients" if "clusters" in cohort.fields else "visits"

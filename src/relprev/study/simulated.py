@@ -38,8 +38,7 @@ class SimulatedSource(Source):
     def truth(self, built: BuiltCohort, versus: str) -> RelativePrevalence:
         """True relative prevalences of a cohort built from this source."""
         cohort, k = built.cohort, built.cohort.n_groups
-        groups, weights = cohort.gathered("groups"), cohort.gathered("weights")
-        assert groups is not None
+        groups, weights = cohort.groups, cohort.weights
         weight = np.ones(cohort.n) if weights is None else weights
         probability = self.simulation.condition_probability[built.visits]
         condition = group_sums(groups, weight * probability, k) / group_sums(groups, weight, k)

@@ -13,7 +13,7 @@ import pandas as pd
 from relprev.arrays import FloatArray
 from relprev.checks.feature_counts import feature_counts, feature_labels, patient_counts
 from relprev.codes import describe
-from relprev.cohort import AnyCohort, Cohort
+from relprev.cohort import Cohort, CohortPart
 from relprev.inference import DebiasedPURPLE
 from relprev.messages import Message
 from relprev.model import PURPLE
@@ -47,14 +47,14 @@ class Variable:
     """
 
     name: str
-    open_cohort: Callable[[], AnyCohort]
+    open_cohort: Callable[[], Cohort]
     options: EstimateOptions
     inference: InferenceOptions
     seed: int = 0
     verbose: bool = False
 
     @cached_property
-    def cohort(self) -> AnyCohort:
+    def cohort(self) -> Cohort:
         """The cohort, without the parts of the design that the study does not use."""
         return as_used(self.open_cohort(), self.inference)
 
@@ -128,7 +128,7 @@ class Variable:
         return table.assign(patients=patients["patients"]) if patients else table
 
 
-def _visits_with(cohort: Cohort) -> FloatArray:
+def _visits_with(cohort: CohortPart) -> FloatArray:
     """Visits with each feature, shape (n_cols,)."""
     return feature_counts(cohort, np.ones(cohort.n))
 
