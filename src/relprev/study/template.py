@@ -34,7 +34,7 @@ def study_template(kind: str, condition: str = "ipv") -> str:
     variable, group = EXAMPLES[kind]
     lonely = "adjust" if kind in SURVEYS else "fail"
     if kind in SURVEYS:
-        tail = tail.replace("these are the defaults.", 'the defaults, lonely_psu aside ("fail").')
+        tail = tail.replace("defaults.", 'defaults, except lonely_psu (default "fail").')
     words = {"@CONDITION@": condition, "@VARIABLE@": variable, "@GROUP@": group,
              "@LONELY@": lonely}  # fmt: skip
     text = head + tail
