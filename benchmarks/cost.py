@@ -62,7 +62,7 @@ def _rows(rows: Rows, **wanted: Any) -> Rows:
 
 
 def out_of_core(rows: Rows) -> str:
-    """Time and memory out of core beside those in memory."""
+    """Time and memory out of core, compared with those in memory."""
     body = []
     for row in rows:
         if row["where"] == "cluster":

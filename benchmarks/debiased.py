@@ -1,4 +1,4 @@
-"""The debiased estimator at national size, beside PURPLE's path on the same visits.
+"""The debiased estimator at national size, compared with PURPLE's path on the same visits.
 
 Time of ``DebiasedPURPLE().fit`` (propensities of four groups and risk, five folds each,
 penalties chosen) divided by the time of PURPLE's path of six penalties, by the clock and in

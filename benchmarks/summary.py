@@ -23,11 +23,11 @@ def in_short(folder: Path = RESULTS) -> str:
         [
             f"- On Gauss-Synth, PURPLE's mean estimate is {min(means):.3f} to {max(means):.3f} "
             f"times the true ratio in {len(means)} settings.",
-            f"- {min(adam):.0f} to {max(adam):.0f} times as fast as Adam at the same loss, "
-            f"{min(others):.1f} to {max(others):.1f} times as fast as the fastest of liblinear, "
-            "skglm and glum on sparse codes.",
-            f"- {largest['visits'] / 1e6:.1f} million visits with {largest['codes']:,} codes: a "
-            f"path of six penalties takes {largest['path_seconds']:.0f} seconds and "
+            f"- It is {min(adam):.0f} to {max(adam):.0f} times as fast as Adam at the same loss, "
+            f"and {min(others):.1f} to {max(others):.1f} times as fast as the fastest of "
+            "liblinear, skglm and glum on sparse codes.",
+            f"- A path of six penalties on {largest['visits'] / 1e6:.1f} million visits with "
+            f"{largest['codes']:,} codes takes {largest['path_seconds']:.0f} seconds and "
             f"{largest['peak_gib']:.1f} GiB on 2 cores.",
         ]
     )

@@ -84,7 +84,7 @@ def _coverage(results: Path) -> str:
             f"{rows[hard].replicates.max():,} cohorts of 20,000 visits for each kind with many "
             "codes. The last rows are the hardest: 2,000 codes that occur together, so few cases "
             "per code that the risk model learns little, and codes, groups and truth (the table "
-            "shows its median) drawn anew every time. Where intervals err, they are too long "
+            "shows its median) redrawn every time. Where intervals err, they are too long "
             "rather than too short.",
             _covered(rows[hard]),
             "How often the test of a constant diagnosis-rate ratio rejects at the 5% level on "

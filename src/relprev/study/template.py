@@ -27,7 +27,7 @@ def study_template(kind: str, condition: str = "ipv") -> str:
     variable, group = SOURCES[kind].example
     lonely = "adjust" if SOURCES[kind].has_strata else "fail"
     if SOURCES[kind].has_strata:
-        tail = tail.replace("these are the defaults.", 'the defaults, lonely_psu aside ("fail").')
+        tail = tail.replace("defaults.", 'defaults, except lonely_psu (default "fail").')
     words = {"@CONDITION@": condition, "@VARIABLE@": variable, "@GROUP@": group,
              "@LONELY@": lonely}  # fmt: skip
     text = head + tail
