@@ -26,7 +26,7 @@ from relprev.sources.source import Source
 
 VERSION = "SIMULATED"
 CONDITION = "CONDITION"  # the code that records the condition
-MOST_VISITS = 100_000_000  # more would not fit in memory
+MOST_VISITS, MOST_CODES = 100_000_000, 100_000  # that fit into the memory of a large machine
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -79,8 +79,9 @@ def read_simulated(
     SimulatedSource
         Attribute group (Group A to D). The condition is recorded as ``SIMULATED:CONDITION``.
     """
-    if visits > MOST_VISITS:
-        raise InvalidInputError(f"visits must be at most {MOST_VISITS:,}, got {visits:,}")
+    for name, value, most in (("visits", visits, MOST_VISITS), ("codes", codes, MOST_CODES)):
+        if not 1 <= value <= most:
+            raise InvalidInputError(f"{name} must be from 1 to {most:,}, got {value:,}")
     simulation = ed_visits(visits, n_codes=codes, prevalence=prevalence, survey=survey, seed=seed)
     connection = connect()
     for name, table in (("visits", _visits(simulation, seed)), ("codes", _codes(simulation))):
