@@ -180,8 +180,8 @@ def _weights(sample_weight: Any) -> NDArray[np.float64] | None:
     if bad.any():
         raise InvalidInputError(
             f"sample_weight must be positive and finite (at most {LARGEST:g}), but "
-            f"{int(bad.sum()):,} rows are not, first in row {int(bad.argmax())}; drop rows of weight "
-            "zero, they carry no information"
+            f"{int(bad.sum()):,} rows are not, first in row {int(bad.argmax())}; drop rows of "
+            "weight zero, they carry no information"
         )
     return values
 
