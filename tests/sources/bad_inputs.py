@@ -235,7 +235,7 @@ BAD_INPUTS = [
     source("groups of one name", "names must differ", GROUPS, GROUPS * 2),
     source("groups of one name in upper case", "names must differ", GROUPS,
            GROUPS + GROUPS + 'name = "WARD"\n'),
-    source("a name that cannot be printed", "cannot be printed", GROUPS,
+    source("a name that cannot be printed", "cannot be printed|control character", GROUPS,
            GROUPS + 'name = "a\\u0007b"\n'),
     source("too many groups", "at most 1,000", GROUPS, GROUPS + "[groups.recode]\n"
            + "".join(f'g{k} = ["{k}"]\n' for k in range(40_000))),
@@ -255,7 +255,7 @@ BAD_INPUTS = [
            GROUPS + '[[include]]\ncolumn = "age"\n'),
     source("no feature is common enough", "no feature is left", GROUPS,
            "[features]\nmin_count = 1000\n" + GROUPS),
-    BadInput("too many simulated visits", "visits must be at most",
+    BadInput("too many simulated visits", "visits must be from 1 to",
              CONDITION + '[source]\nkind = "simulated"\nvisits = 1000000000000000\n'
              '[[groups]]\ncolumn = "group"\n'),
 ]  # fmt: skip

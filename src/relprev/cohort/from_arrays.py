@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from relprev.arrays import LARGEST
 from relprev.cohort.cohort import MAX_GROUPS, Cohort, group_dtype
 from relprev.errors import InvalidInputError
 from relprev.matrix import as_matrix
@@ -157,11 +158,12 @@ def _weights(sample_weight: Any) -> NDArray[np.float64] | None:
     if values.dtype.kind not in "buif":
         raise InvalidInputError(f"sample_weight must be numeric, got {series.dtype}")
     values = values.astype(np.float64)
-    bad = ~(np.isfinite(values) & (values > 0))
+    bad = ~((values > 0) & (values <= LARGEST))
     if bad.any():
         raise InvalidInputError(
-            f"sample_weight must be positive and finite, but {int(bad.sum()):,} rows are not, "
-            f"first in row {int(bad.argmax())}; drop rows of weight zero, they carry no information"
+            f"sample_weight must be positive and finite (at most {LARGEST:g}), but "
+            f"{int(bad.sum()):,} rows are not, first in row {int(bad.argmax())}; drop rows of "
+            "weight zero, they carry no information"
         )
     return values
 

@@ -31,6 +31,7 @@ It is a few frozen dataclasses, or a TOML file that says the same:
 from __future__ import annotations
 
 import math
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -265,7 +266,7 @@ class GroupVariable:
         object.__setattr__(self, "recode", recode)
         object.__setattr__(self, "name", self.name or self.column)
         for text in (self.column, self.name, self.missing, *recode):
-            if not text.isprintable():
+            if any(unicodedata.category(sign) in ("Cc", "Cs") for sign in text):
                 raise InvalidInputError(
                     f"groups: {text!r} holds a character that cannot be printed; reports name "
                     "groups, so remove it"

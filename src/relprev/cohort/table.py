@@ -18,6 +18,7 @@ import pyarrow.parquet
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from relprev.arrays import LARGEST
 from relprev.cohort.cohort import Cohort
 from relprev.cohort.from_arrays import as_cohort
 from relprev.errors import InvalidInputError
@@ -40,7 +41,6 @@ READERS: dict[str, Callable[[Path], pa.Table]] = {
 }
 WORDS = {"yes": 1, "no": 0, "true": 1, "false": 0, "1": 1, "0": 0}
 SPARSE_BELOW = 0.2  # share of entries that are not zero
-LARGEST = 1e30  # squares of larger numbers, added up, may be infinite
 BYTES_OF_SPARSE = 12  # per entry that is not zero: value and column
 MEMORY_USED = 3  # times the matrix, while it is made and fitted
 

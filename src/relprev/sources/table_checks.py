@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from relprev.arrays import LARGEST
 from relprev.errors import InvalidInputError
 from relprev.sources.database import Connection, identifier
 from relprev.sources.source import VISIT_COLUMNS
-
-LARGEST_WEIGHT = 1e30  # sums of larger ones may be infinite
 
 
 def column_list(names: Any, parameter: str) -> list[str]:
@@ -51,11 +50,11 @@ def refuse_weights(connection: Connection, weight: str, words: str) -> None:
     number = f"try_cast({text} AS DOUBLE)"
     rows, first = connection.execute(
         f"SELECT count(*), min(rowid) FROM raw_visits WHERE {text} <> '' "
-        f"AND ({number} IS NULL OR {number} < 0 OR NOT {number} <= {LARGEST_WEIGHT!r})"
+        f"AND ({number} IS NULL OR {number} < 0 OR NOT {number} <= {LARGEST!r})"
     ).fetchall()[0]
     if rows:
         raise InvalidInputError(
-            f"{words}: column {weight!r} (weight) must hold numbers from 0 to {LARGEST_WEIGHT:g}, "
+            f"{words}: column {weight!r} (weight) must hold numbers from 0 to {LARGEST:g}, "
             f"but {rows:,} row{'s' if rows > 1 else ''} hold{'' if rows > 1 else 's'} something "
             f"else, first data row {first + 1}; correct them, or leave the cells empty (such "
             "visits are left out, and counted)"
