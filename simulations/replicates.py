@@ -7,7 +7,6 @@ second file beside it, ``.json``, says with which command, where and with which 
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
@@ -18,6 +17,7 @@ import pandas as pd
 from benchmarks.measure import machine
 
 from relprev.files import written_whole
+from relprev.parallel.threads import use_threads
 from relprev.progress import progress
 
 BATCH = 20
@@ -32,6 +32,11 @@ def seed_of(job: Job) -> np.random.SeedSequence:
     return np.random.SeedSequence([replicate, *scenario.encode()])
 
 
+def _on_one_core(run: Run, job: Job) -> list[dict[str, Any]]:
+    with use_threads(1):
+        return run(job)
+
+
 def run_all(run: Run, jobs: list[Job], out: Path, processes: int, command: str) -> pd.DataFrame:
     """Rows of all jobs, from the file where they are there and run where not.
 
@@ -42,12 +47,11 @@ def run_all(run: Run, jobs: list[Job], out: Path, processes: int, command: str) 
     known = set(zip(done.scenario, done.replicate, strict=True)) if len(done) else set()
     todo = [job for job in jobs if job not in known]
     rows = done.to_dict("records")
-    os.environ["RELPREV_NUM_THREADS"] = "1"  # inherited: one core a process
     with (
         progress("Replicates", len(todo), True) as advance,
         ProcessPoolExecutor(processes) as pool,
     ):
-        futures = [pool.submit(run, job) for job in todo]
+        futures = [pool.submit(_on_one_core, run, job) for job in todo]
         try:
             for number, future in enumerate(as_completed(futures), 1):
                 rows += future.result()
