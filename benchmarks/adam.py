@@ -71,7 +71,7 @@ def _compare(
 def _adam(problem: Problem, l1: float, epochs: int) -> tuple[float, float]:
     """Seconds and penalised loss of Adam with its default parameters."""
     gradient = _gradient(problem, l1)
-    p = problem.X.n_cols
+    p = problem.n_cols
     x = np.zeros(p + 1 + problem.n_groups)
     mean, square = np.zeros_like(x), np.zeros_like(x)
     start = time.perf_counter()
@@ -87,9 +87,10 @@ def _adam(problem: Problem, l1: float, epochs: int) -> tuple[float, float]:
 
 def _gradient(problem: Problem, l1: float) -> Callable[[np.ndarray], np.ndarray]:
     """Gradient in w, b and the logits of c_g, the parameters of the paper's model."""
-    X = problem.X.to_scipy()
+    rows, p = problem.in_memory(), problem.n_cols
+    X = rows.X.to_scipy()
     XT = X.T
-    s, g, omega, p = problem.s, problem.g, problem.omega, problem.X.n_cols
+    s, g, omega = rows.s, rows.g, rows.omega
 
     def gradient(x: np.ndarray) -> np.ndarray:
         sick = 1 / (1 + np.exp(-(X @ x[:p] + x[p])))
@@ -104,8 +105,9 @@ def _gradient(problem: Problem, l1: float) -> Callable[[np.ndarray], np.ndarray]
 
 
 def _naive_loss(problem: Problem, w: np.ndarray, b: float, theta: np.ndarray, l1: float) -> float:
-    z = problem.X.to_scipy() @ w + b
-    log_sick, rate = -np.logaddexp(0, -z), np.exp(theta)[problem.g]
+    rows = problem.in_memory()
+    z = rows.X.to_scipy() @ w + b
+    log_sick, rate = -np.logaddexp(0, -z), np.exp(theta)[rows.g]
     undiagnosed = np.log((1 - rate) + rate / (1 + np.exp(np.clip(z, -700, 700))))
-    losses = np.where(problem.s == 1, -log_sick - theta[problem.g], -undiagnosed)
-    return float(problem.omega @ losses + l1 * np.abs(w).sum())
+    losses = np.where(rows.s == 1, -log_sick - theta[rows.g], -undiagnosed)
+    return float(rows.omega @ losses + l1 * np.abs(w).sum())

@@ -91,8 +91,8 @@ def _solvers(X: sp.csr_matrix, s: np.ndarray, l1: float) -> dict[str, Fit]:
 
     def relprev(tolerance: float) -> tuple[np.ndarray, float]:
         # The matrix is built inside, since the other solvers convert their input too.
-        problem = Problem(BinaryCSR(X.indptr, X.indices, p), s, np.zeros(n, np.uint8),
-                          np.full(n, 1 / n), 1)  # fmt: skip
+        design = BinaryCSR(X.indptr, X.indices, p)
+        problem = Problem.of(design, s, np.zeros(n, np.uint8), np.full(n, 1 / n), 1)
         odds = np.log(s.mean() / (1 - s.mean()))
         found = solve(
             problem, Penalty(l1, np.zeros(p)), Parameters(np.zeros(p), odds, np.zeros(1)),

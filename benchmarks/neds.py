@@ -46,11 +46,11 @@ def _measure(visits: int) -> dict[str, Any]:
     path_seconds, path = seconds(lambda: fit_path(problem, PAPER_GRID))
     peak = peak_gib()  # before scipy's copy of the matrix
     w, r = path[-1].parameters.w, np.random.default_rng(0).random(visits)
-    X = problem.X.to_scipy()
+    X = cohort.X.to_scipy()
     XT = X.T
     scipy_seconds = best_seconds(lambda: X @ w) + best_seconds(lambda: XT @ r)
     return {
-        "visits": visits, "codes": CODES, "ones": problem.X.nnz,
+        "visits": visits, "codes": CODES, "ones": cohort.X.nnz,
         "simulate_seconds": simulate_seconds, "pass_seconds": one_pass,
         "scipy_products_seconds": scipy_seconds, "pass_over_scipy": one_pass / scipy_seconds,
         "path_seconds": path_seconds, "path_in_passes": path_seconds / one_pass,

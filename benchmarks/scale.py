@@ -39,16 +39,9 @@ import numpy as np
 
 from benchmarks.measure import best_seconds, peak_gib, seconds
 from benchmarks.neds import CODES, NATIONAL, VISITS
-from relprev.cohort import AnyCohort, PartitionedCohort, write_parts
+from relprev.cohort import Cohort, write_parts
 from relprev.inference import DebiasedPURPLE
-from relprev.model.likelihood import (
-    AnyProblem,
-    Parameters,
-    Problem,
-    _pass,
-    evaluate,
-    problem_of,
-)
+from relprev.model.likelihood import Parameters, Problem, ProblemPart, _pass, evaluate
 from relprev.model.path import PAPER_GRID, fit_path
 from relprev.parallel.threads import thread_count
 from relprev.simulate import ed_visit_parts, ed_visits
@@ -149,14 +142,17 @@ def _measure(job: Job, folder: str) -> tuple[Found, Found]:
     fit = _path if job.fit == "path" else _debiased
     with _visits(job, folder) as (cohort, workers), _anonymous() as largest:
         before = np.array([process_time(), *workers(process_time)])
-        with mock.patch("relprev.partitions.passed") as passed:
+        with (
+            mock.patch("relprev.rows.disk.passed") as on_disk,
+            mock.patch("relprev.rows.dask.passed") as on_cluster,
+        ):
             row, estimates = fit(cohort)
         spent = np.array([process_time(), *workers(process_time)]) - before
         row["cpu_seconds"] = float(spent.sum())
         row["critical_cpu_seconds"] = float(spent[0] + spent[1:].max(initial=0.0))
-        row["passes_over_parts"] = passed.call_count
+        row["passes_over_parts"] = on_disk.call_count + on_cluster.call_count
         if job.workers and job.fit == "path":
-            row |= _driver(problem_of(cohort))
+            row |= _driver(Problem.from_cohort(cohort))
         row |= {"anonymous_gib": largest() / GIB, "peak_gib": peak_gib()}
         row["worker_gib"] = max(workers(peak_gib), default=0.0)
         threads = job.workers or thread_count()
@@ -164,12 +160,12 @@ def _measure(job: Job, folder: str) -> tuple[Found, Found]:
 
 
 @contextmanager
-def _visits(job: Job, folder: str) -> Iterator[tuple[AnyCohort, Callable[..., list[float]]]]:
+def _visits(job: Job, folder: str) -> Iterator[tuple[Cohort, Callable[..., list[float]]]]:
     """The cohort, and a function that calls a given function on every worker."""
     if job.where == "in memory":
         yield ed_visits(job.visits, **NATIONAL).cohort, lambda function: []
     elif job.where == "out of core":
-        yield PartitionedCohort.open(folder), lambda function: []
+        yield Cohort.open(folder), lambda function: []
     else:
         from distributed import Client, LocalCluster
 
@@ -179,13 +175,13 @@ def _visits(job: Job, folder: str) -> Iterator[tuple[AnyCohort, Callable[..., li
             ) as cluster,
             Client(cluster) as client,
         ):
-            parts = PartitionedCohort.open(folder, client)
+            parts = Cohort.open(folder, client)
             yield parts, lambda function: list(client.run(function).values())
 
 
-def _path(cohort: AnyCohort) -> tuple[Found, Found]:
+def _path(cohort: Cohort) -> tuple[Found, Found]:
     """PURPLE's path of six penalties, and one pass."""
-    problem = problem_of(cohort)
+    problem = Problem.from_cohort(cohort)
     at = _some_parameters(problem)
     took, path = seconds(lambda: fit_path(problem, PAPER_GRID))
     row = {
@@ -199,7 +195,7 @@ def _path(cohort: AnyCohort) -> tuple[Found, Found]:
     return row, {"estimate": [_ratios(problem, point.parameters).tolist() for point in path]}
 
 
-def _debiased(cohort: AnyCohort) -> tuple[Found, Found]:
+def _debiased(cohort: Cohort) -> tuple[Found, Found]:
     """DebiasedPURPLE with its default settings."""
     took, fitted = seconds(lambda: DebiasedPURPLE(lonely_psu="adjust").fit(cohort))
     table = fitted.relative_prevalence().to_frame()
@@ -219,13 +215,13 @@ def _cpu_seconds(function: Callable[[], Any]) -> float:
     return (process_time() - start) / PASSES
 
 
-def _some_parameters(problem: AnyProblem) -> Parameters:
+def _some_parameters(problem: Problem) -> Parameters:
     rng = np.random.default_rng(0)
     theta = np.log(rng.uniform(0.2, 0.9, problem.n_groups))
     return Parameters(0.1 * rng.normal(size=problem.n_cols), -3.0, theta)
 
 
-def _ratios(problem: AnyProblem, at: Parameters) -> np.ndarray:
+def _ratios(problem: Problem, at: Parameters) -> np.ndarray:
     """Mean p(y=1|x) of every group, divided by the first group's."""
     mean = evaluate(problem, at).condition / problem.group_weight
     return mean / mean[0]
@@ -236,18 +232,18 @@ def _differences(one: Found, other: Found) -> Found:
     return {f"{name}_difference": float(np.abs(other[name] / one[name] - 1).max()) for name in one}
 
 
-def _n_bytes(part: Problem) -> int:
+def _n_bytes(part: ProblemPart) -> int:
     return sum(array.nbytes for array in part.arrays().values())
 
 
-def _ones(part: Problem) -> int:
+def _ones(part: ProblemPart) -> int:
     return int(part.X.nnz)
 
 
 # -- the driver ----------------------------------------------------------------------------
 
 
-def _driver(problem: AnyProblem) -> Found:
+def _driver(problem: Problem) -> Found:
     """What a pass costs besides the kernels, and the bytes sent; medians over many passes."""
     at = _some_parameters(problem)
     clocks, kernels, cpu, start = [], [], [], process_time()
@@ -270,7 +266,7 @@ def _driver(problem: AnyProblem) -> Found:
     }
 
 
-def _timed_pass(part: Problem, at: Parameters) -> tuple[float, float, Any]:
+def _timed_pass(part: ProblemPart, at: Parameters) -> tuple[float, float, Any]:
     """Time of the kernels by the clock and in processor time, and what they return."""
     start, cpu = perf_counter(), process_time()
     result = _pass(part, at)

@@ -7,7 +7,6 @@ The file is written whole after every batch; replicates found in it are not run 
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
@@ -17,6 +16,7 @@ import numpy as np
 import pandas as pd
 from benchmarks.measure import machine
 
+from relprev.parallel.threads import use_threads
 from relprev.progress import progress
 from relprev.store.files import written_whole
 
@@ -32,6 +32,11 @@ def seed_of(job: Job) -> np.random.SeedSequence:
     return np.random.SeedSequence([replicate, *scenario.encode()])
 
 
+def _on_one_core(run: Run, job: Job) -> list[dict[str, Any]]:
+    with use_threads(1):
+        return run(job)
+
+
 def run_all(run: Run, jobs: list[Job], out: Path, processes: int, command: str) -> pd.DataFrame:
     """Rows of all jobs, taken from the file if they are in it and run otherwise.
 
@@ -42,12 +47,11 @@ def run_all(run: Run, jobs: list[Job], out: Path, processes: int, command: str) 
     known = set(zip(done.scenario, done.replicate, strict=True)) if len(done) else set()
     todo = [job for job in jobs if job not in known]
     rows = done.to_dict("records")
-    os.environ["RELPREV_NUM_THREADS"] = "1"  # inherited: one core per process
     with (
         progress("Replicates", len(todo), True) as advance,
         ProcessPoolExecutor(processes) as pool,
     ):
-        futures = [pool.submit(run, job) for job in todo]
+        futures = [pool.submit(_on_one_core, run, job) for job in todo]
         try:
             for number, future in enumerate(as_completed(futures), 1):
                 rows += future.result()

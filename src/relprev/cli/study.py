@@ -130,6 +130,14 @@ def run(
             "tcp://10.0.0.5:8786. Its workers must be able to read the folder of --out.",
         ),
     ] = None,
+    with_dashboard: Annotated[
+        bool,
+        typer.Option(
+            "--dashboard",
+            help="With --workers, open Dask's page that shows what they do, for this machine's "
+            "users; needs relprev[dashboard].",
+        ),
+    ] = False,
     quiet: Quiet = False,
 ) -> None:
     """Do a whole study: cohort, estimates, checks of the assumptions, report.
@@ -144,7 +152,7 @@ def run(
     study = Study.from_toml(file)
     if out_of_core:
         study = replace(study, compute=replace(study.compute, out_of_core=True))
-    with _cluster(workers, cluster) as client:
+    with _cluster(workers, cluster, with_dashboard) as client:
         _say_result(study.run(out, force=force, verbose=not quiet, client=client))
 
 
@@ -208,14 +216,15 @@ def demo(
 
 
 @contextmanager
-def _cluster(workers: int | None, address: str | None) -> Iterator[Any]:
+def _cluster(workers: int | None, address: str | None, with_dashboard: bool) -> Iterator[Any]:
     """A client of the cluster asked for, None if there is none; says where to watch it."""
     if workers is not None and address is not None:
         raise InvalidInputError("--workers starts a cluster, --cluster uses one; give one of them")
     if workers is None and address is None:
         yield None
         return
-    with local_cluster(workers) if workers else connect(str(address)) as client:
+    local = local_cluster(workers, with_dashboard=with_dashboard) if workers else None
+    with local or connect(str(address)) as client:
         link = dashboard(client)
         if link:
             typer.echo(f"Dask dashboard: {link}", err=True)

@@ -136,7 +136,7 @@ class Cohort(Rows[CohortPart]):
         Returns
         -------
         Cohort
-            Its parts are read when they are needed.
+            On disk, its parts are read when they are needed; workers read theirs at once.
         """
         from relprev.cohort.opening import open_parts
 

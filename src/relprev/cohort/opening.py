@@ -2,7 +2,7 @@
 
 Files are compared with their checksums (`relprev.cohort.part_files`) by whoever reads them: this
 process or, on a cluster, its workers. A worker gets neighbouring rows, in proportion to its
-threads.
+threads, and reads them at once.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from relprev.cohort.cohort import Cohort
 from relprev.cohort.part import CohortPart
 from relprev.cohort.part_files import open_part, read_header, verify_files
-from relprev.parallel.cluster import require_ready
+from relprev.parallel.cluster import placed, require_ready
 from relprev.rows.backend import Backend
 from relprev.rows.dask import OnCluster
 from relprev.rows.disk import OnDisk, Scratch
@@ -38,13 +38,11 @@ def open_parts(folder: str | Path, client: Any, *, scratch: str | Path | None) -
         require_ready(client)
         batches = _batches(sizes, client.nthreads())
         sizes = [sum(stop - start for _, start, stop in batch) for _, batch in batches]
-        futures = [
-            client.submit(
-                _open_rows, [(*files[k], start, stop) for k, start, stop in batch], *shared,
-                pure=False, workers=[worker], allow_other_workers=True,
-            )
+        dealt = [
+            (worker, [(*files[k], start, stop) for k, start, stop in batch])
             for worker, batch in batches
-        ]  # fmt: skip
+        ]
+        futures = placed(client, _open_rows, dealt, *shared)
         backend = OnCluster(client, futures)
     names = header["feature_names"]
     return Cohort(

@@ -50,7 +50,7 @@ def check_processes(processes: int, cohort: Cohort) -> None:
     if not isinstance(processes, int | np.integer) or processes < 1:
         raise InvalidInputError(f"processes must be a whole number >= 1, got {processes!r}")
     if processes > 1:
-        cohort.in_memory(f"processes={processes}")
+        cohort.in_memory(f"processes={processes} (1 uses all cores, or all workers, already)")
 
 
 @dataclass(frozen=True)

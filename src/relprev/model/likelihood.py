@@ -222,7 +222,8 @@ class Evaluation:
 
     ``condition`` is the weighted sum of sigma(z) in every group (divided by the
     groups' weights its ratios are the relative prevalences), ``curvature`` the sum
-    of the Fisher weights of z, and ``z`` the linear predictor of every row, kept with the rows.
+    of the Fisher weights of z. ``z`` is the linear predictor of every row, kept with the rows, if
+    it was asked for.
     """
 
     loss: float
@@ -231,14 +232,17 @@ class Evaluation:
     grad_theta: FloatArray
     condition: FloatArray
     curvature: float
-    z: Rows[FloatArray]
+    z: Rows[FloatArray] | None = None
 
 
-def evaluate(problem: Problem, at: Parameters) -> Evaluation:
+def evaluate(problem: Problem, at: Parameters, *, keep_z: bool = False) -> Evaluation:
     """One pass over the data: loss, gradient and the groups' sums of sigma(z)."""
-    k = problem.n_groups
-    sums_of_parts, z = problem.keep(_pass, at)
-    grad_w, sums = total(sums_of_parts)
+    k, z = problem.n_groups, None
+    if keep_z:
+        results, z = problem.keep(_pass_with_z, at)
+        grad_w, sums = total(results)
+    else:
+        grad_w, sums = problem.total(_pass, at)
     has_cases = problem.diagnosed_weight > 0
     theta_term = problem.diagnosed_weight[has_cases] @ at.theta[has_cases]
     return Evaluation(
@@ -252,26 +256,45 @@ def evaluate(problem: Problem, at: Parameters) -> Evaluation:
     )
 
 
-def _pass(part: ProblemPart, at: Parameters) -> tuple[tuple[FloatArray, FloatArray], FloatArray]:
-    """Gradient in w, and sums of loss, d/db, curvature, d/dtheta and condition; and z."""
-    X, k, c, z = part.X, part.n_groups, at.c, np.empty(part.X.n_rows)
+Sums = tuple[FloatArray, FloatArray]
 
-    def one_chunk(start: int, stop: int) -> tuple[FloatArray, FloatArray]:
+
+def _pass_with_z(part: ProblemPart, at: Parameters) -> tuple[Sums, FloatArray]:
+    z = np.empty(part.X.n_rows)
+    return _pass(part, at, z), z
+
+
+def _pass(part: ProblemPart, at: Parameters, z: FloatArray | None = None) -> Sums:
+    """Gradient in w, and sums of loss, d/db, curvature, d/dtheta and condition; z is filled."""
+    X, k, c = part.X, part.n_groups, at.c
+
+    def one_chunk(start: int, stop: int) -> Sums:
         grad_w = np.zeros(X.n_cols)
         sums = np.zeros(3 + 2 * k)
-        work = np.empty((4, BLOCK_ROWS))
+        work, own_z = np.empty((4, BLOCK_ROWS)), np.empty(BLOCK_ROWS)
         for lo, hi in blocks(start, stop):
             rows = slice(lo, hi)
-            X.dot(at.w, lo, hi, z[rows])
+            z_rows = own_z[: hi - lo] if z is None else z[rows]
+            X.dot(at.w, lo, hi, z_rows)
             kernels.loss_block(
-                z[rows], part.s[rows], part.g[rows], part.omega[rows], at.b, c, work, sums
+                z_rows, part.s[rows], part.g[rows], part.omega[rows], at.b, c, work, sums
             )
             X.add_tdot(work[0], lo, hi, grad_w)
         return grad_w, sums
 
-    return total(map_chunks(one_chunk, X.n_rows)), z
+    found: Sums = total(map_chunks(one_chunk, X.n_rows))
+    return found
 
 
 def linear_predictor(part: ProblemPart, at: Parameters) -> FloatArray:
     """z = w.x + b of every row of a part, shape (n,)."""
     return np.clip(part.X.matvec(at.w) + at.b, -kernels.LARGEST_Z, kernels.LARGEST_Z)
+
+
+def linear_predictors(problem: Problem, at: Parameters) -> Rows[FloatArray]:
+    """z of every row, kept with the rows."""
+    return problem.keep(_only_z, at)[1]
+
+
+def _only_z(part: ProblemPart, at: Parameters) -> tuple[None, FloatArray]:
+    return None, linear_predictor(part, at)

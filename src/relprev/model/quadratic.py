@@ -44,7 +44,13 @@ from relprev.arrays import FloatArray, group_sums
 from relprev.matrix.base import Columns, Matrix
 from relprev.matrix.csr import stacked
 from relprev.model import kernels
-from relprev.model.likelihood import Evaluation, Parameters, Problem, ProblemPart
+from relprev.model.likelihood import (
+    Evaluation,
+    Parameters,
+    Problem,
+    ProblemPart,
+    linear_predictors,
+)
 from relprev.parallel.threads import BLOCK_ROWS, blocks, map_chunks, map_threads
 
 LOCAL = 0.03  # mean squared change of log p that a step may make and still teach
@@ -126,14 +132,15 @@ class Quadratic:
 
 def build(problem: Problem, at: Parameters, evaluation: Evaluation, budget: int) -> Quadratic:
     """Curvature rows, columns and diagonal at the current point."""
+    of_rows = linear_predictors(problem, at) if evaluation.z is None else evaluation.z
     if problem.n <= budget:
-        part, z = problem.together(), evaluation.z.gathered(np.asarray)
+        part, z = problem.together(), of_rows.gathered(np.asarray)
         k, v, a = np.empty((3, problem.n))
         g, columns, exact = part.g, part.columns, None
         kernels.curvatures(z, part.s, g, part.omega, at.c, k, v, a)
     else:
         tau = budget / max(evaluation.curvature, np.finfo(float).tiny)
-        samples = problem.map(_sample, at, tau, each=evaluation.z.handles)
+        samples = problem.map(_sample, at, tau, each=of_rows.handles)
         columns = stacked([sample.X for sample in samples]).columns()
         k, v, a = np.concatenate([sample.kva for sample in samples], axis=1)
         z = np.concatenate([sample.z for sample in samples])

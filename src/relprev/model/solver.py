@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import warnings
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -172,7 +172,7 @@ def solve(
     if problem.n <= rows:
         problem = problem.collected()
     at = start or null_parameters(problem)
-    now = evaluate(problem, at)
+    now = evaluate(problem, at, keep_z=True)
     value = now.loss + penalty.value(at.w)
     kkt = kkt_residual(at, now, penalty, free_theta) / scale
     history: deque[tuple[FloatArray, FloatArray]] = deque(maxlen=options.memory)
@@ -210,7 +210,7 @@ def solve(
             ConvergenceWarning,
             stacklevel=3,  # the decorator is a frame
         )
-    return Solution(at, now, penalty, certificate)
+    return Solution(at, replace(now, z=None), penalty, certificate)
 
 
 @dataclass(frozen=True)
@@ -239,7 +239,7 @@ def _line_search(
     for tried in range(1, 30):
         theta = np.minimum(at.theta + size * step[p + 1 :], 0.0)
         new = Parameters(at.w + size * d, at.b + size * float(step[p]), theta)
-        evaluation = evaluate(problem, new)
+        evaluation = evaluate(problem, new, keep_z=True)
         new_value = evaluation.loss + penalty.value(new.w)
         if new_value <= value + 1e-4 * size * predicted + ROUNDOFF * abs(value):
             return _Found(tried, size, new_value, new, evaluation)

@@ -7,6 +7,7 @@ again from the files.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from operator import itemgetter
 from typing import Any
 
@@ -49,8 +50,7 @@ class OnCluster(Backend):
         self, function: Function, *shared: Any, each: Each = None
     ) -> tuple[list[Any], OnCluster]:
         both = OnCluster(self._client, self._submit(function, shared, each))
-        kept = both.derive(itemgetter(1))
-        return both.map(itemgetter(0)), kept
+        return both.map(itemgetter(0)), _Kept(self._client, both)
 
     def select(self, which: Sequence[int]) -> OnCluster:
         return OnCluster(self._client, [self._futures[k] for k in which])
@@ -64,6 +64,20 @@ class OnCluster(Backend):
                 )
                 for k, part in enumerate(self._futures)
             ]  # fmt: skip
+
+
+class _Kept(OnCluster):
+    """The second entries of parts that are tuples, taken out when they are first asked for."""
+
+    def __init__(self, client: Any, both: OnCluster) -> None:
+        self._client, self._both = client, both
+
+    @cached_property
+    def _futures(self) -> list[Any]:  # type: ignore[override]
+        return list(self._both.derive(itemgetter(1)).handles)
+
+    def __len__(self) -> int:
+        return len(self._both)
 
 
 def on_worker(function: Function, *arguments: Any) -> Any:
