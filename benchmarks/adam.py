@@ -86,7 +86,7 @@ def _adam(problem: Problem, l1: float, epochs: int) -> tuple[float, float]:
 
 
 def _gradient(problem: Problem, l1: float) -> Callable[[np.ndarray], np.ndarray]:
-    """Gradient in w, b and the logits of c_g, the parameters of the paper's model."""
+    """Gradient in w, b and the logits of c_g, as the paper's model is parameterised."""
     X = problem.X.to_scipy()
     XT = X.T
     s, g, omega, p = problem.s, problem.g, problem.omega, problem.X.n_cols

@@ -90,7 +90,7 @@ def _solvers(X: sp.csr_matrix, s: np.ndarray, l1: float) -> dict[str, Fit]:
     by_column, signs = X.tocsc(), np.where(s == 1, 1.0, -1.0)
 
     def relprev(tolerance: float) -> tuple[np.ndarray, float]:
-        # The matrix is built inside, since the other solvers convert their input too.
+        # The design is built inside, as rivals convert their input too.
         problem = Problem(BinaryCSR(X.indptr, X.indices, p), s, np.zeros(n, np.uint8),
                           np.full(n, 1 / n), 1)  # fmt: skip
         odds = np.log(s.mean() / (1 - s.mean()))

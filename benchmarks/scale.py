@@ -165,7 +165,7 @@ def _measure(job: Job, folder: str) -> tuple[Found, Found]:
 
 @contextmanager
 def _visits(job: Job, folder: str) -> Iterator[tuple[AnyCohort, Callable[..., list[float]]]]:
-    """The cohort, and a function that calls a given function on every worker."""
+    """The cohort, and a function that calls another on every worker."""
     if job.where == "in memory":
         yield ed_visits(job.visits, **NATIONAL).cohort, lambda function: []
     elif job.where == "out of core":
@@ -200,7 +200,7 @@ def _path(cohort: AnyCohort) -> tuple[Found, Found]:
 
 
 def _debiased(cohort: AnyCohort) -> tuple[Found, Found]:
-    """DebiasedPURPLE with its default settings."""
+    """DebiasedPURPLE as it is by default."""
     took, fitted = seconds(lambda: DebiasedPURPLE(lonely_psu="adjust").fit(cohort))
     table = fitted.relative_prevalence().to_frame()
     row = {
@@ -226,7 +226,7 @@ def _some_parameters(problem: AnyProblem) -> Parameters:
 
 
 def _ratios(problem: AnyProblem, at: Parameters) -> np.ndarray:
-    """Mean p(y=1|x) of every group, divided by the first group's."""
+    """Mean p(y=1|x) of every group over the first group's."""
     mean = evaluate(problem, at).condition / problem.group_weight
     return mean / mean[0]
 
@@ -248,7 +248,7 @@ def _ones(part: Problem) -> int:
 
 
 def _driver(problem: AnyProblem) -> Found:
-    """What a pass costs besides the kernels, and the bytes sent; medians over many passes."""
+    """What a pass costs beside the kernels, and the bytes that travel; medians of many passes."""
     at = _some_parameters(problem)
     clocks, kernels, cpu, start = [], [], [], process_time()
     for _ in range(DRIVER_PASSES):
@@ -271,7 +271,7 @@ def _driver(problem: AnyProblem) -> Found:
 
 
 def _timed_pass(part: Problem, at: Parameters) -> tuple[float, float, Any]:
-    """Time of the kernels by the clock and in processor time, and what they return."""
+    """Time of the kernels by the clock and by the processor, and what they return."""
     start, cpu = perf_counter(), process_time()
     result = _pass(part, at)
     return perf_counter() - start, process_time() - cpu, result

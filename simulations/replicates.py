@@ -42,7 +42,7 @@ def run_all(run: Run, jobs: list[Job], out: Path, processes: int, command: str) 
     known = set(zip(done.scenario, done.replicate, strict=True)) if len(done) else set()
     todo = [job for job in jobs if job not in known]
     rows = done.to_dict("records")
-    os.environ["RELPREV_NUM_THREADS"] = "1"  # inherited: one core per process
+    os.environ["RELPREV_NUM_THREADS"] = "1"  # inherited: one core a process
     with (
         progress("Replicates", len(todo), True) as advance,
         ProcessPoolExecutor(processes) as pool,
