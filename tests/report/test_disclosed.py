@@ -118,6 +118,16 @@ def test_reason_for_a_withheld_estimate_is_kept():
     )
 
 
+@pytest.mark.parametrize("diagnosed", [0, 1])
+def test_group_without_an_estimate_does_not_tell_whether_it_has_none_or_one_diagnosed(diagnosed):
+    """The estimator needs two: a dash beside a withheld estimate would mean one."""
+    found = variable(groups=SMALL | {"c": (900, diagnosed)})
+    frame = found.estimates["DebiasedPURPLE"].assign(withheld='{"few diagnosed": ["c"]}')
+    seen = shown(replace(found, estimates={"x": frame})).estimates["x"]
+    assert seen["n_diagnosed"].isna().tolist() == [False, True, True]
+    assert shown(variable(groups=SMALL | {"c": (900, 0)})).groups["n_diagnosed"].notna().all()
+
+
 def test_everything_is_shown_when_asked_for():
     found = shown(variable(groups=SMALL), rule=Rule(hide=False))
     assert found.estimates["DebiasedPURPLE"]["n_diagnosed"].tolist() == [400, 300, 4]
@@ -356,7 +366,7 @@ def test_warnings_and_reasons_lose_their_small_counts():
     said = (Message("only {n}", n=Count(4, "patient")), "3 of 40 patients are diagnosed",
             "diagnosed patients: 3")  # fmt: skip
     report = study(found, warnings=said)
-    assert [str(text) for text in report.warnings] == ["only fewer than 11 patients", NOT_SHOWN]
+    assert list(report.warnings) == ["only fewer than 11 patients", NOT_SHOWN]
     assert str(report.variables[0].left_out["d"]) == "only fewer than 11 visits"
 
 
