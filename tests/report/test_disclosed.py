@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pandas as pd
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
