@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from string import Formatter
 from typing import Any
 
@@ -299,9 +300,9 @@ def _plain(value: Value) -> Any:
     return value if isinstance(value, str) else [_plain(one) for one in value]
 
 
-def _number(value: int | float) -> int | float:
+def _number(value: Any) -> int | float:
     """As JSON holds it, whatever numpy type it has."""
-    return int(value) if float(value).is_integer() else float(value)
+    return int(value) if isinstance(value, Integral) else float(value)
 
 
 def _from_plain(plain: Any) -> Value:
