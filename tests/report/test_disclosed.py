@@ -191,6 +191,18 @@ def test_fifths_with_few_diagnosed_are_hidden_with_cover():
     assert seen["n"].notna().all()
 
 
+def test_hidden_fifth_does_not_hide_its_group_in_words():
+    """A fifth of group a is hidden, its 656 diagnosed are not."""
+    table = pd.DataFrame({
+        "group": "a", "fifth": range(1, 6), "predicted": 0.1, "recorded": 0.1, "n": 1000,
+        "n_diagnosed": [6, 50, 100, 200, 300], "drawn": True,
+    })  # fmt: skip
+    effect = Message("a: {n}", n=Count(656, cells=(("n_diagnosed", "a"),)))
+    seen = shown(variable(groups=FIFTHS, checks=[check("calibration", table, effect)]))
+    assert seen.checks[0].table["n_diagnosed"].isna().any()
+    assert str(seen.checks[0].effect) == "a: 656"
+
+
 def test_fifths_of_few_patients_are_hidden_however_many_their_visits():
     table = pd.DataFrame({
         "group": "a", "fifth": range(1, 6), "predicted": 0.1, "recorded": 0.1, "n": 1000,
@@ -208,7 +220,11 @@ def test_shares_that_stand_for_few_people_are_hidden():
         "sure_share": [0.01, 0.5], "exclusive_codes": [3, 0],
         "diagnosed_with_exclusive_codes": [0.99, 0.0],
     })  # fmt: skip
-    effect = Message("Least in {group}: {share}.", group="a", share=Number(0.99, ".0%"))
+    effect = Message(
+        "Least in {group}: {share}.",
+        group="a",
+        share=Number(0.99, ".0%", (("diagnosed_with_exclusive_codes", "a"),)),
+    )
     seen = shown(variable(checks=[check("overlap", table, effect)])).checks[0]
     assert seen.table["sure_share"].isna().tolist() == [True, False]
     assert seen.table["diagnosed_with_exclusive_codes"].isna().tolist() == [True, False]
@@ -270,7 +286,8 @@ def test_features_of_few_people_keep_only_their_name():
         "n_diagnosed": [30, 5, 3, 45], "predictive_value": [0.3, 0.5, 0.06, 0.9],
         "reach": 0.1, "suspicious": [False, False, False, True],
     })  # fmt: skip
-    effect = Message("the highest is {share} ({feature})", share=Number(0.9, ".0%"), feature="S03")
+    cells = (("n", "S03"), ("n_diagnosed", "S03"))
+    effect = Message("the highest is {share} (S03)", share=Number(0.9, ".0%", cells))
     seen = shown(variable(checks=[check("leakage", table, effect)])).checks[0]
     assert seen.table["n"].isna().tolist() == [False, True, True, True]
     assert seen.table["predictive_value"].isna().tolist() == [False, True, True, True]

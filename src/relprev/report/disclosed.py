@@ -140,7 +140,7 @@ class _Variable:
         own = str(self.names.position)
         for cell in self.hidden:
             if cell[0] == own:
-                named.add(cell[2:] if cell[1] == "share" else cell[1:3])
+                named.add(cell[2:] if cell[1] == "share" else cell[1:])
             elif cell[0] == "feature":
                 named.add(cell[1:3])
         return named
