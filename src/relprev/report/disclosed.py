@@ -217,14 +217,15 @@ class _Variable:
 
     def _check(self, check: CheckResult) -> CheckResult:
         table = self._table(check.kind, check.table, CHECKS[check.kind].table)
-        values = self.values | _lost(check.table, table, "feature" in table)
-        known = {"statistic": check.statistic, "p_value": check.p_value}
-        numbers: dict[str, Any] = {
-            name: np.nan if value in values else value for name, value in known.items()
-        }
-        ends = [np.nan if value in values else value for value in check.interval]
-        effect = as_message(shown(check.effect, self.rule, self.local, values))
-        return replace(check, table=table, effect=effect, interval=(ends[0], ends[1]), **numbers)
+        lost = _lost(check.table, table, "feature" in table)
+        statistic, p_value, low, high = (
+            np.nan if value in lost else value
+            for value in (check.statistic, check.p_value, *check.interval)
+        )
+        return replace(
+            check, table=table, statistic=statistic, p_value=p_value, interval=(low, high),
+            effect=as_message(shown(check.effect, self.rule, self.local, self.values | lost)),
+        )  # fmt: skip
 
     def _table(self, kind: str, table: pd.DataFrame, columns: Mapping[str, Column]) -> pd.DataFrame:
         """A table's declared columns, without what is hidden."""
