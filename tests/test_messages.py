@@ -31,7 +31,7 @@ NOT_YET: set[str] = {  # files that still speak in plain text
     "model/screening.py", "model/solver.py", "model/splits.py",
 }  # fmt: skip
 WRAPS_TEXT: set[str] = {  # files that turn text which may be shown as it is into a message
-    "report/hiding.py",
+    "disclosure/rendering.py",
 }  # fmt: skip
 FILES = {file.relative_to(PACKAGE).as_posix(): file for file in sorted(PACKAGE.rglob("*.py"))}
 SPEAK_OF_DATA = {"TooFewCasesError"} | {name for name in errors.__all__ if "Warning" in name}

@@ -48,6 +48,23 @@ def test_threshold_and_switch_are_the_rules():
     assert hidden(counts, Rule(hide=False)) == ""
 
 
+def test_national_totals_are_as_safe_as_small_ones():
+    """Linear programs work in floating point; 30 million visits must not blur 3."""
+    cells = Cells()
+    counts = {"a": 20_000_000, "b": 10_000_000, "c": 40_000}
+    diagnosed = {"a": 9_000, "b": 8_000, "c": 3}
+    for kind, by_group in (("n", counts), ("d", diagnosed)):
+        for name, n in by_group.items():
+            cells.add((kind, name), n)
+        cells.add((kind,), sum(by_group.values()), rank=(3,))
+        cells.sums((kind,), [(kind, name) for name in by_group])
+    for name in counts:
+        cells.rest(("n", name), [("d", name)], ("u", name))
+    cells.add(("level",), 30_040_004)
+    cells.apart(("level",), ("n",), Rule())
+    assert cells.hidden(Rule()) == {("d", "b"), ("d", "c"), ("level",)}
+
+
 def test_few_undiagnosed_are_people_too():
     """60 visits of which 57 are diagnosed: 3 are not."""
     cells = Cells()

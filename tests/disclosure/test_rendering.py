@@ -36,10 +36,16 @@ def test_no_small_count_is_rendered_however_messages_are_nested(counts):
 
 def test_cover_is_hidden_by_name_or_by_value():
     named = Message("{n}", n=Count(57, "visit", (CELL,)))
-    bare = Message("{n}, {share}", n=Count(57, "visit"), share=Number(0.95, ".0%"))
+    bare = Message("{n}, {share}", n=Count(57, "visit"), share=Number(0.955, ".0%"))
     assert shown(named, Rule(), {CELL}) == "a hidden number of visits"
     assert shown(named, Rule()) == "57 visits"
-    assert shown(bare, Rule(), values={57, 0.95}) == "a hidden number of visits, (hidden)"
+    assert shown(bare, Rule(), values={57, 0.955}) == "a hidden number of visits, (hidden)"
+
+
+def test_declared_cells_and_settings_are_not_judged_by_value():
+    """Another group of as many people may be hidden; a level of 95% is no share of people."""
+    said = Message("{n}, {level}", n=Count(57, "visit", (CELL,)), level=Number(0.95, ".0%"))
+    assert shown(said, Rule(), values={57, 0.95}) == "57 visits, 95%"
 
 
 def test_statistic_is_hidden_with_its_counts():

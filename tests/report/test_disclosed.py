@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pandas as pd
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -118,6 +119,16 @@ def test_reason_for_a_withheld_estimate_is_kept():
     )
 
 
+@pytest.mark.parametrize("diagnosed", [0, 1])
+def test_group_without_an_estimate_does_not_tell_whether_it_has_none_or_one_diagnosed(diagnosed):
+    """The estimator needs two: a dash beside a withheld estimate would mean one."""
+    found = variable(groups=SMALL | {"c": (900, diagnosed)})
+    frame = found.estimates["DebiasedPURPLE"].assign(withheld='{"few diagnosed": ["c"]}')
+    seen = shown(replace(found, estimates={"x": frame})).estimates["x"]
+    assert seen["n_diagnosed"].isna().tolist() == [False, True, True]
+    assert shown(variable(groups=SMALL | {"c": (900, 0)})).groups["n_diagnosed"].notna().all()
+
+
 def test_everything_is_shown_when_asked_for():
     found = shown(variable(groups=SMALL), rule=Rule(hide=False))
     assert found.estimates["DebiasedPURPLE"]["n_diagnosed"].tolist() == [400, 300, 4]
@@ -180,6 +191,18 @@ def test_fifths_with_few_diagnosed_are_hidden_with_cover():
     assert seen["n"].notna().all()
 
 
+def test_hidden_fifth_does_not_hide_its_group_in_words():
+    """A fifth of group a is hidden, its 656 diagnosed are not."""
+    table = pd.DataFrame({
+        "group": "a", "fifth": range(1, 6), "predicted": 0.1, "recorded": 0.1, "n": 1000,
+        "n_diagnosed": [6, 50, 100, 200, 300], "drawn": True,
+    })  # fmt: skip
+    effect = Message("a: {n}", n=Count(656, cells=(("n_diagnosed", "a"),)))
+    seen = shown(variable(groups=FIFTHS, checks=[check("calibration", table, effect)]))
+    assert seen.checks[0].table["n_diagnosed"].isna().any()
+    assert str(seen.checks[0].effect) == "a: 656"
+
+
 def test_fifths_of_few_patients_are_hidden_however_many_their_visits():
     table = pd.DataFrame({
         "group": "a", "fifth": range(1, 6), "predicted": 0.1, "recorded": 0.1, "n": 1000,
@@ -197,7 +220,11 @@ def test_shares_that_stand_for_few_people_are_hidden():
         "sure_share": [0.01, 0.5], "exclusive_codes": [3, 0],
         "diagnosed_with_exclusive_codes": [0.99, 0.0],
     })  # fmt: skip
-    effect = Message("Least in {group}: {share}.", group="a", share=Number(0.99, ".0%"))
+    effect = Message(
+        "Least in {group}: {share}.",
+        group="a",
+        share=Number(0.99, ".0%", (("diagnosed_with_exclusive_codes", "a"),)),
+    )
     seen = shown(variable(checks=[check("overlap", table, effect)])).checks[0]
     assert seen.table["sure_share"].isna().tolist() == [True, False]
     assert seen.table["diagnosed_with_exclusive_codes"].isna().tolist() == [True, False]
@@ -259,7 +286,8 @@ def test_features_of_few_people_keep_only_their_name():
         "n_diagnosed": [30, 5, 3, 45], "predictive_value": [0.3, 0.5, 0.06, 0.9],
         "reach": 0.1, "suspicious": [False, False, False, True],
     })  # fmt: skip
-    effect = Message("the highest is {share} ({feature})", share=Number(0.9, ".0%"), feature="S03")
+    cells = (("n", "S03"), ("n_diagnosed", "S03"))
+    effect = Message("the highest is {share} (S03)", share=Number(0.9, ".0%", cells))
     seen = shown(variable(checks=[check("leakage", table, effect)])).checks[0]
     assert seen.table["n"].isna().tolist() == [False, True, True, True]
     assert seen.table["predictive_value"].isna().tolist() == [False, True, True, True]
@@ -356,7 +384,7 @@ def test_warnings_and_reasons_lose_their_small_counts():
     said = (Message("only {n}", n=Count(4, "patient")), "3 of 40 patients are diagnosed",
             "diagnosed patients: 3")  # fmt: skip
     report = study(found, warnings=said)
-    assert [str(text) for text in report.warnings] == ["only fewer than 11 patients", NOT_SHOWN]
+    assert list(report.warnings) == ["only fewer than 11 patients", NOT_SHOWN]
     assert str(report.variables[0].left_out["d"]) == "only fewer than 11 visits"
 
 

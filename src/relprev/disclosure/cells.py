@@ -21,6 +21,13 @@ from relprev.messages import Cell
 class Cells:
     """Counts and their equations.
 
+    Parameters
+    ----------
+    known : dict of Cell to Known
+        The counts, by name; `add` enters them.
+    equations : list of mapping of Cell to int
+        Factors of cells whose weighted sum is zero; `sums`, `rest` and `apart` enter them.
+
     Examples
     --------
     A group of 4 is hidden, and so is the next smallest, as the total is known:
@@ -31,6 +38,17 @@ class Cells:
     >>> cells.sums(("n", "all"), [("n", "a"), ("n", "b"), ("n", "c")])
     >>> sorted(cells.hidden(Rule()))
     [('n', 'b'), ('n', 'c')]
+
+    A state of 203 with a county of 200, and two totals 5 apart:
+
+    >>> cells = Cells({}, [])
+    >>> county, state = cells.add(("county",), 200), cells.add(("state",), 203)
+    >>> cells.rest(state, [county], ("elsewhere",))
+    ('elsewhere',)
+    >>> one, two = cells.add(("one",), 9000), cells.add(("two",), 9005)
+    >>> cells.apart(one, two, Rule())
+    >>> sorted(cells.hidden(Rule()))
+    [('county',), ('one',)]
     """
 
     known: dict[Cell, Known] = field(default_factory=dict)
@@ -44,6 +62,7 @@ class Cells:
         *,
         derived: bool = False,
         rank: tuple[int, ...] = (1,),
+        secret: bool = False,
     ) -> Cell:
         """Enter a count; one that is entered already stays.
 
@@ -59,6 +78,8 @@ class Cells:
             It is not printed, but may be worked out.
         rank : tuple of int
             Cells of low rank are hidden first where others need cover.
+        secret : bool
+            It is hidden like a small count even if it is none.
 
         Returns
         -------
@@ -70,7 +91,8 @@ class Cells:
         old = self.known.get(cell)
         if old is not None:
             people, derived, rank = min(people, old.people), derived and old.derived, old.rank
-        self.known[cell] = Known(value, people, derived, rank)
+        secret = secret or (old is not None and old.secret)
+        self.known[cell] = Known(value, people, derived, rank, secret)
         return cell
 
     def sums(self, total: Cell, parts: Iterable[Cell]) -> None:

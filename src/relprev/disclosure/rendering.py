@@ -55,16 +55,24 @@ def shown(
         return NOT_SHOWN if rule.hide else str(message)
 
     def one(item: Count | Number) -> str:
-        covered = any(cell in hidden for cell in item.cells)
+        covered = rule.hide and (
+            any(cell in hidden for cell in item.cells)
+            or (not item.cells and item.value in values and not _is_setting(item))
+        )
         if isinstance(item, Number):
-            return "(hidden)" if covered or (rule.hide and item.value in values) else str(item)
+            return "(hidden)" if covered else str(item)
         if rule.is_small(item.value):
             return item.of(f"fewer than {rule.threshold + 1}")
-        if rule.hide and (covered or item.value in values):
+        if covered:
             return item.of("a hidden number of") if item.noun else "(hidden)"
         return str(Count(rule.rounded(item.value), item.noun))
 
     return message.render(one)
+
+
+def _is_setting(item: Count | Number) -> bool:
+    """Whether a number is so round that it is rather a setting, such as a level of 0.95."""
+    return isinstance(item, Number) and round(item.value, 2) == item.value
 
 
 def as_message(text: str) -> Message:

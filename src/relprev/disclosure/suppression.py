@@ -37,12 +37,13 @@ Bounds = tuple[float, float]
 
 @dataclass(frozen=True)
 class Known:
-    """A count: its value, of how many people, whether anybody prints it, how dear it is."""
+    """A count: value, people, whether it is derived or secret, how dear it is; see `Cells.add`."""
 
     value: int
     people: int
     derived: bool
     rank: tuple[int, ...]
+    secret: bool = False
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,7 @@ class _Search:
         return self.hidden
 
     def _sensitive(self, cell: Cell) -> bool:
-        return self.rule.is_small(self.known[cell].people)
+        return self.known[cell].secret or self.rule.is_small(self.known[cell].people)
 
     def _unknown(self, cell: Cell) -> bool:
         return cell in self.hidden or self.known[cell].derived
@@ -158,7 +159,7 @@ class _Search:
     def _bounds(self, cell: Cell) -> Bounds:
         at, threshold = self.known[cell], self.rule.threshold
         if self._sensitive(cell):
-            return 1.0, threshold if at.value <= threshold else math.inf
+            return 0.0 if at.secret else 1.0, threshold if at.value <= threshold else math.inf
         if at.derived:
             return 0.0, math.inf
         beside = [

@@ -10,6 +10,7 @@ features of several variables are shown or hidden together.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Any
@@ -119,12 +120,19 @@ def study_cells(findings: StudyFindings, rule: Rule) -> tuple[Cells, list[Variab
 
 def _groups(cells: Cells, names: VariableCells) -> None:
     counts, rank = names.counts, (COUNT, -names.position)
+    withheld = _withheld(names.found)
     for column in COUNTS:
         total = int(counts[column].sum())
         cells.add(names.totals[column], total, rank=(TOTAL, -names.position))
         people = counts.get(PEOPLE[column], counts[column])
         parts = [
-            cells.add(names.group(column, group), n, few, rank=rank)
+            cells.add(
+                names.group(column, group),
+                n,
+                few,
+                rank=rank,
+                secret=column == "n_diagnosed" and group in withheld,
+            )
             for group, n, few in zip(counts.index, counts[column], people, strict=True)
         ]
         cells.sums(names.totals[column], parts)
@@ -135,6 +143,17 @@ def _groups(cells: Cells, names: VariableCells) -> None:
         never = row["patients"] - row["patients_diagnosed"] if "patients" in counts else 0
         pair = [names.group(column, str(group)) for column in COUNTS]
         cells.rest(pair[0], [pair[1]], (*pair[1], "un"), int(never) or None)
+
+
+def _withheld(found: VariableFindings) -> set[str]:
+    """Groups without an estimate for want of diagnosed patients.
+
+    Whoever knows the estimator knows that they have none or one: if none were shown, one would
+    be known.
+    """
+    texts = [text for frame in found.estimates.values() for text in frame.get("withheld", ())]
+    reasons = [json.loads(text) for text in set(texts) if isinstance(text, str) and text]
+    return {str(name) for reason in reasons for name in reason.get("few diagnosed", ())}
 
 
 def _levels(cells: Cells, variables: Sequence[VariableCells], rule: Rule) -> None:

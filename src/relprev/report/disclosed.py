@@ -78,12 +78,12 @@ def disclosed(findings: StudyFindings, rule: Rule | None = None) -> StudyReport:
     hidden = cells.hidden(rule)
     parts = [_Variable(one, cells, hidden, rule) for one in names]
     local = {cell for part in parts for cell in part.local}
-    values = {cells.known[cell].value for cell in hidden}
+    values = _values(cells, hidden)
     said = [shown(text, rule, local, values) for text in findings.warnings]
     plain = {item.name: getattr(findings, item.name) for item in fields(StudyFindings)}
     return StudyReport(**plain | {
         "variables": tuple(part.shown() for part in parts),
-        "warnings": tuple(as_message(text) for text in dict.fromkeys(said)), "rule": rule,
+        "warnings": tuple(dict.fromkeys(said)), "rule": rule,
     })  # fmt: skip
 
 
@@ -103,6 +103,14 @@ def disclosed_estimates(frame: pd.DataFrame, groups: pd.DataFrame, rule: Rule) -
     -------
     DataFrame
         A copy; hidden values are missing.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"group": ["a", "b", "c"], "versus": "complement",
+    ...                       "observed_ratio": [1.0, 2.0, 0.5], "n": [500, 400, 300],
+    ...                       "n_diagnosed": [40, 20, 3]})
+    >>> disclosed_estimates(table, table, Rule())["observed_ratio"].tolist()
+    [1.0, nan, nan]
     """
     steps = pd.DataFrame({"step": [], "visits": [], "patients": []})
     found = VariableFindings("", {"": frame}, steps, (), pd.DataFrame(), groups=groups)
@@ -132,22 +140,21 @@ class _Variable:
         own = str(self.names.position)
         for cell in self.hidden:
             if cell[0] == own:
-                named.add(cell[2:] if cell[1] == "share" else cell[1:3])
+                named.add(cell[2:] if cell[1] == "share" else cell[1:])
             elif cell[0] == "feature":
                 named.add(cell[1:3])
         return named
 
     @property
     def values(self) -> set[float]:
-        """Values of the hidden cells."""
-        return {self.cells.known[cell].value for cell in self.hidden}
+        """Values of the hidden cells, in visits and in people."""
+        return _values(self.cells, self.hidden)
 
     def shown(self) -> VariableFindings:
         found, counts = self.found, self.found.counts[["group", *COUNTS]]
         local, values = self.local, self.values
         reasons = {
-            group: as_message(shown(why, self.rule, local, values))
-            for group, why in found.left_out.items()
+            group: shown(why, self.rule, local, values) for group, why in found.left_out.items()
         }
         return replace(
             found,
@@ -210,14 +217,15 @@ class _Variable:
 
     def _check(self, check: CheckResult) -> CheckResult:
         table = self._table(check.kind, check.table, CHECKS[check.kind].table)
-        values = self.values | _lost(check.table, table, "feature" in table)
-        known = {"statistic": check.statistic, "p_value": check.p_value}
-        numbers: dict[str, Any] = {
-            name: np.nan if value in values else value for name, value in known.items()
-        }
-        ends = [np.nan if value in values else value for value in check.interval]
-        effect = as_message(shown(check.effect, self.rule, self.local, values))
-        return replace(check, table=table, effect=effect, interval=(ends[0], ends[1]), **numbers)
+        lost = _lost(check.table, table, "feature" in table)
+        statistic, p_value, low, high = (
+            np.nan if value in lost else value
+            for value in (check.statistic, check.p_value, *check.interval)
+        )
+        return replace(
+            check, table=table, statistic=statistic, p_value=p_value, interval=(low, high),
+            effect=as_message(shown(check.effect, self.rule, self.local, self.values | lost)),
+        )  # fmt: skip
 
     def _table(self, kind: str, table: pd.DataFrame, columns: Mapping[str, Column]) -> pd.DataFrame:
         """A table's declared columns, without what is hidden."""
@@ -278,6 +286,11 @@ class _Variable:
             values = values.astype("Int64") if whole else values
             out[name] = values.mask(where[name].to_numpy()) if name in where else values
         return pd.DataFrame(out)
+
+
+def _values(cells: Cells, hidden: set[Cell]) -> set[float]:
+    known = [cells.known[cell] for cell in hidden]
+    return {float(one.value) for one in known} | {float(one.people) for one in known}
 
 
 def _each(counts: pd.Series, change: Callable[[float], float]) -> pd.Series:

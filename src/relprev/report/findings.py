@@ -37,7 +37,7 @@ class VariableFindings:
         Features that carry the estimate: feature, description, weight, visits, and patients
         where they are known.
     left_out : Mapping of group to Message
-        Groups of the data that got no estimate, and why.
+        Groups of the data that got no estimate, and why. A plain text is not shown.
     groups : DataFrame, optional
         Columns group, n, n_diagnosed: visits and diagnosed visits of every group of the cohort,
         a reference group that has no row of its own among the estimates too. Without it, what
@@ -65,7 +65,7 @@ class VariableFindings:
     attrition: pd.DataFrame
     checks: tuple[CheckResult, ...]
     symptoms: pd.DataFrame
-    left_out: Mapping[str, Message] = field(default_factory=dict)
+    left_out: Mapping[str, Message | str] = field(default_factory=dict)
     groups: pd.DataFrame | None = None
     column: str = ""
 
@@ -140,11 +140,24 @@ class StudyFindings:
 class StudyReport(StudyFindings):
     """What may be shown of a study's findings; `relprev.report.disclosed` makes it.
 
-    Hidden numbers are missing from its tables, and its messages hold no counts any more: they
-    are texts. The other parameters are those of `StudyFindings`.
+    Hidden numbers are missing from its tables, and warnings and reasons are plain texts.
 
     Parameters
     ----------
+    title, condition, population, source : str
+        As in `StudyFindings`.
+    variables : tuple of VariableFindings
+        The group variables, without what is hidden.
+    manifest : mapping
+        As in `StudyFindings`.
+    warnings : tuple of str
+        Said while the study ran, as far as they may be shown.
+    level : float
+        Of the confidence intervals.
+    sampling : str
+        As in `StudyFindings`.
+    inside, exclusive : tuple
+        As in `StudyFindings`.
     rule : Rule
         By which counts were hidden.
 
