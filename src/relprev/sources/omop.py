@@ -66,7 +66,8 @@ def read_omop(
 
     Examples
     --------
-    >>>     >>> from pathlib import Path
+    >>> import tempfile
+    >>> from pathlib import Path
     >>> tables = {
     ...     "person": "person_id,gender_concept_id,year_of_birth,month_of_birth,day_of_birth,"
     ...               "race_concept_id,ethnicity_concept_id\n1,8532,1980,6,15,8527,0\n",
