@@ -29,6 +29,10 @@ LONGEST_SHOWN = 60
 LONGEST_FILE = 10_000_000  # bytes; no settings are that long
 DEEPEST = 16  # tables within tables; no settings are that deep
 SECRET = "source"  # the table whose texts may be passwords: errors never show them
+WORDS = {  # of pydantic, and of TOML
+    "an object": "a table", "a valid dictionary": "a table", "a valid tuple": "a list",
+    "a valid array": "a list",
+}  # fmt: skip
 NO_XML = "\ufffe\uffff"  # characters that no page can hold
 _KEY = re.compile(r"""\s*(?:"([^"]*)"|'([^']*)'|([A-Za-z0-9_-]+))\s*""")
 
@@ -43,7 +47,7 @@ def settings_text(path: Path) -> str:
     """Text of a settings file, without a byte order mark."""
     try:
         if path.stat().st_size > LONGEST_FILE:
-            raise InvalidInputError(f"{path} is too long for a TOML file of settings; is it data?")
+            raise InvalidInputError(f"{path} is too long for settings; give a TOML file")
         return path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         why = "is not UTF-8 text" if isinstance(error, ValueError) else "cannot be read"
@@ -189,8 +193,9 @@ def _is_plain(part: str | int) -> bool:
 
 def _line(lines: Mapping[KeyPath, int], path: KeyPath) -> int | None:
     for length in range(len(path), 0, -1):
-        if path[:length] in lines:
-            return lines[path[:length]]
+        inside = [line for known, line in lines.items() if known[:length] == path[:length]]
+        if inside:
+            return min(inside)
     return None
 
 
@@ -294,8 +299,16 @@ def _message(
     elif kind == "value_error":
         words = str(context["error"])
     else:
-        words = f"{error['msg'].replace('Input should', 'it should')}, got {_shown(value, path)}"
+        words = f"{_expected(error['msg'])}, got {_shown(value, path)}"
     return str(_located(lines, name, path, words))
+
+
+def _expected(words: str) -> str:
+    """What pydantic expected, in the words of a settings file."""
+    words = re.sub(r"^\w+ should", "it should", words).partition(" after validation")[0]
+    for theirs, ours in WORDS.items():
+        words = words.replace(theirs, ours)
+    return words
 
 
 def _shown(value: Any, path: KeyPath) -> str:

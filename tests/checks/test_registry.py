@@ -10,7 +10,6 @@ import matplotlib as mpl
 import pandas as pd
 import pytest
 from matplotlib import pyplot as plt
-from relprev.report.texts import REFERENCES
 
 from relprev import PURPLE, DebiasedPURPLE, checks
 from relprev.checks.check import CheckResult

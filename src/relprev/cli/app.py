@@ -19,12 +19,16 @@ from typing import Annotated, Any
 import typer
 
 import relprev
+from relprev.disclosure.rendering import shown
+from relprev.disclosure.rule import Rule
 from relprev.errors import RelprevError, RelprevWarning
+from relprev.messages import message_of
 from relprev.sources.addresses import shown as shown_path
 
 FAILED = 1
 MISUSE = 2
 SIGNALLED = 128  # and the signal's number, as shells report it
+INTERRUPTED = SIGNALLED + signal.SIGINT
 TRACEBACK = "RELPREV_TRACEBACK"
 MEMORY = (
     "not enough memory; close other programs, use a machine with more, or keep cohorts on disk: "
@@ -45,12 +49,10 @@ app = typer.Typer(
     ),
 )
 
+_received: list[int] = []  # signals that asked the process to end
+
 Out = Annotated[Path, typer.Option("--out", "-o", help="Folder for the results.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")]
-
-
-class Terminated(KeyboardInterrupt):
-    """The process was asked to end; it cleans up as after Ctrl-C."""
 
 
 def _version(show: bool) -> None:
@@ -93,6 +95,8 @@ def main() -> None:
     signal.signal(signal.SIGTERM, _terminate)
     try:
         code = app(standalone_mode=False)
+        if code == INTERRUPTED:  # what typer makes of Ctrl-C
+            raise KeyboardInterrupt
     except BaseException as error:
         code = _ended(error)
     sys.exit(code if isinstance(code, int) else 0)
@@ -104,7 +108,9 @@ def _show_warning(message: Warning | str, category: type[Warning], *rest: Any, *
 
 
 def _terminate(number: int, frame: object) -> None:
-    raise Terminated
+    """Clean up as after Ctrl-C."""
+    _received.append(number)
+    raise KeyboardInterrupt
 
 
 def _ended(error: BaseException) -> int:
@@ -117,8 +123,7 @@ def _ended(error: BaseException) -> int:
         traceback.print_exception(error)
     if isinstance(error, KeyboardInterrupt):
         say_error("stopped; run the same command again to go on where it was")
-        number = signal.SIGTERM if isinstance(error, Terminated) else signal.SIGINT
-        return SIGNALLED + number
+        return SIGNALLED + _received[-1] if _received else INTERRUPTED
     return _failed(error)
 
 
@@ -127,7 +132,9 @@ def _failed(error: BaseException) -> int:
         error.show()
         return int(error.exit_code)
     if isinstance(error, RelprevError):
-        say_error(with_flags(str(error), _flags(sys.argv[1:])))
+        message = message_of(error)
+        text = str(error) if message is None else shown(message, Rule())
+        say_error(with_flags(text, _flags(sys.argv[1:])))
         return MISUSE
     if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryException":
         say_error(MEMORY)
@@ -136,7 +143,7 @@ def _failed(error: BaseException) -> int:
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115  else Python complains at its end
         return FAILED
     if isinstance(error, OSError):  # full disk, no permission
-        where = f" ({shown_path(str(error.filename))})" if error.filename else ""
+        where = f": {shown_path(str(error.filename))}" if error.filename else ""
         say_error(f"{error.strerror or type(error).__name__}{where}; free space, or check the "
                   "name and who may read and write it")  # fmt: skip
         return MISUSE

@@ -54,7 +54,7 @@ def init(
     relprev init --source neds --condition ipv
     """
     asks = _on_terminal()
-    if source is None and not asks:
+    if not source and not asks:
         raise InvalidInputError(f"--source is missing; it is one of {', '.join(SOURCES)}")
     source = source or typer.prompt(f"Kind of data ({', '.join(SOURCES)})", DEFAULT_SOURCE)
     if condition is None and asks and source != "simulated":

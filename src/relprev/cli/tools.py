@@ -132,11 +132,15 @@ def simulate(
     """
     if kind is RawFiles.neds:
         if layout is not None:
-            raise InvalidInputError("--layout is for mimic; simulated NEDS files are those of 2019")
+            raise InvalidInputError(
+                "--layout is for mimic: leave it out; simulated NEDS files are those of 2019"
+            )
         file = out / "NEDS_2019_Core.csv"
         truth = dict(write_neds(file, visits, condition=condition, seed=seed).truth)
     elif condition != "ipv":
-        raise InvalidInputError("--condition is for neds; simulated MIMIC-IV files have ipv")
+        raise InvalidInputError(
+            "--condition is for neds: leave it out; simulated MIMIC-IV files have ipv"
+        )
     else:
         written = write_mimic(out, visits, layout=layout or LAYOUTS[-1], seed=seed)
         truth = {"race": written.truth}

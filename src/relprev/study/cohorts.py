@@ -53,7 +53,10 @@ def study_cohorts(
     options: dict[str, Any] = {}
     if study.compute.out_of_core:
         options = {"folder": folder, "rows_per_part": study.compute.rows_per_part}
-    built = build_cohorts(study.cohort, source, verbose=verbose, **options)
+    try:
+        built = build_cohorts(study.cohort, source, verbose=verbose, **options)
+    except InvalidInputError as error:
+        raise study.about((), error) from None
     for position, (name, item) in enumerate(built.items()):
         groups = item.cohort.group_names
         if any(map(unprintable, groups)):

@@ -82,5 +82,5 @@ def _estimates(folder: Path) -> pd.DataFrame:
     if not all(pd.api.types.is_numeric_dtype(frame[name]) for name in numbers):
         raise damaged
     if frame.duplicated(KEYS).any():
-        raise InvalidInputError(f"{file} names a contrast twice; was it made by 'relprev run'?")
+        raise InvalidInputError(f"{file} has a contrast twice; run the study again")
     return frame[[*KEYS, *numbers]]

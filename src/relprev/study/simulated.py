@@ -78,9 +78,11 @@ def read_simulated(
     SimulatedSource
         Attribute group (Group A to D). The condition is recorded as ``SIMULATED:CONDITION``.
     """
-    for name, value, most in (("visits", visits, MOST_VISITS), ("codes", codes, MOST_CODES)):
-        if not 1 <= value <= most:
-            raise InvalidInputError(f"{name} must be from 1 to {most:,}, got {value:,}")
+    limits = {"visits": (visits, 1, MOST_VISITS), "codes": (codes, 1, MOST_CODES),
+              "seed": (seed, 0, 2**32 - 1)}  # fmt: skip
+    for name, (value, least, most) in limits.items():
+        if not least <= value <= most:
+            raise InvalidInputError(f"{name} must be from {least} to {most:,}, got {value:,}")
     simulation = ed_visits(visits, n_codes=codes, prevalence=prevalence, survey=survey, seed=seed)
     connection = connect()
     for name, table in (("visits", _visits(simulation, seed)), ("codes", _codes(simulation))):

@@ -43,6 +43,7 @@ from relprev.cohort import CohortSpec, cohort_spec
 from relprev.cohort.spec import Condition, Features, GroupVariable, Include, cohort_spec_names
 from relprev.disclosure.rule import Rule
 from relprev.errors import InvalidInputError
+from relprev.messages import Message, message_of
 from relprev.settings import (
     SETTINGS,
     KeyPath,
@@ -251,7 +252,7 @@ class Study:
         try:
             return self.source.open()
         except InvalidInputError as error:
-            raise self.error(("source",), _without_addresses(str(error), self.source)) from None
+            raise self.about(("source",), error) from None
 
     def error(self, path: KeyPath, message: str) -> InvalidInputError:
         """An error about one key of the study file.
@@ -269,6 +270,27 @@ class Study:
             With file, line and key; the caller raises it.
         """
         return located(self.text, self.file or "the study", path, message)
+
+    def about(self, path: KeyPath, error: InvalidInputError) -> InvalidInputError:
+        """An error about the data, with the key of the study file that it has to do with.
+
+        Parameters
+        ----------
+        path : tuple of str or int
+            Keys from the top of the file.
+        error : InvalidInputError
+            With a Message, or plain words on files and settings.
+
+        Returns
+        -------
+        InvalidInputError
+            Of the same type, with a Message if there was one; the caller raises it.
+        """
+        message = message_of(error)
+        if message is None:
+            return self.error(path, _without_addresses(str(error), self.source))
+        where = str(self.error(path, "")).removesuffix(": ")
+        return type(error)(Message("{where}: {why}", where=where, why=message))
 
     def described(self) -> dict[str, Any]:
         """Everything that was asked for, as plain values, without secrets and folder names.
