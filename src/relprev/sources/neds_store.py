@@ -31,8 +31,8 @@ from relprev.sources.database import (
 from relprev.sources.formats import csv_relation, first_row, require_file
 from relprev.sources.packed import unpacked
 from relprev.sources.source import code_list
-from relprev.store.digests import file_digest
-from relprev.store.files import written_whole
+from relprev.store.digests import is_sealed, seal
+from relprev.store.files import private_folder, written_whole
 
 STORE_FORMAT = 2  # part of the name: a new format makes a new file
 NUMBERS = {
@@ -102,7 +102,7 @@ def stored_core(
     )
     key = hashlib.blake2b(f"{STORE_FORMAT}:{','.join(names)}:{digest}".encode(), digest_size=12)
     store = folder / f"neds-{year}-{key.hexdigest()}.parquet"
-    if _is_whole(store):
+    if is_sealed(store):
         return store
     if store.exists():
         warnings.warn(
@@ -115,27 +115,12 @@ def stored_core(
             ),
             stacklevel=5,
         )
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    _checksum(store).unlink(missing_ok=True)
-    with unpacked(path) as file, written_whole(store) as temporary:
+    private_folder(folder)
+    with unpacked(path) as file, written_whole(store, private=True) as temporary:
         relation = _parquet_source(file) if is_parquet else layout_relation(file, names, path)
         _convert(relation, year, path.name, temporary)
-    store.chmod(0o600)
-    with written_whole(_checksum(store)) as temporary:
-        temporary.write_text(file_digest(store), encoding="ascii")
+    seal(store)
     return store
-
-
-def _checksum(store: Path) -> Path:
-    return store.with_suffix(".blake2b")
-
-
-def _is_whole(store: Path) -> bool:
-    """Whether the file is as it was written."""
-    try:
-        return _checksum(store).read_bytes() == file_digest(store).encode()
-    except OSError:
-        return False
 
 
 def _parquet_source(file: Path) -> str:
