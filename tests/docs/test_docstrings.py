@@ -2,8 +2,8 @@
 
 Functions and classes explain their parameters and results, as numpydoc's validation asks. A method
 whose one line says all needs no more, but arrays have a shape, and methods an example (their own,
-or a line in their class's). Nothing is said that only repeats a name. Fitted attributes are explained,
-and what computes something names the module that opens with its formula.
+or a line in their class's). Nothing is said that only repeats a name. Fitted attributes are
+explained, and what computes something names the module that opens with its formula.
 """
 
 import inspect
@@ -30,8 +30,8 @@ FAULTS = {
     "RT01": "no Returns section", "YD01": "no Yields section",
 }  # fmt: skip
 NEEDLESS = {"PR01", "RT01", "YD01"}  # sections that a method may do without
-SMALL_WORDS = {"a", "an", "the", "of", "and", "or", "to", "in", "it", "for", "by", "with", "this", "that",
-               "as", "be", "on", "are"}  # fmt: skip
+SMALL_WORDS = {"a", "an", "the", "of", "and", "or", "to", "in", "it", "for", "by", "with", "this",
+               "that", "as", "be", "on", "are"}  # fmt: skip
 NUMERIC = ("baselines", "checks", "inference", "model", "simulate")  # and what `relprev` takes
 WITHOUT_FORMULA = {"relprev.Cohort", "relprev.Study", "relprev.as_cohort",
                    "relprev.checks.CheckResult", "relprev.checks.Verdict"}  # fmt: skip

@@ -289,7 +289,7 @@ def test_a_damaged_cache_is_made_again_with_a_word(tmp_path):
             DataWarning, match=r"copy of NEDS_2019_Core\.csv in the cache is damaged"
         ):
             assert read_neds(file, cache=tmp_path / "cache").n_visits == 1
-    store.with_suffix(".blake2b").unlink()  # stopped between the two files
+    store.with_name(f"{store.name}.blake2b").unlink()  # stopped between the two files
     with pytest.warns(DataWarning, match="made again"):
         read_neds(file, cache=tmp_path / "cache")
     with warnings.catch_warnings():
