@@ -2,8 +2,14 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check
+NUMERIC := tests/matrix tests/rows tests/model tests/inference tests/checks
 
-.PHONY: help demo test lint types unit browser docs slow bench evidence clean
+# An older processor: no instructions of the last fifteen years in our kernels, BLAS and NumPy.
+OLDER = NUMBA_CPU_NAME=generic NUMBA_CACHE_DIR=.numba-older OPENBLAS_CORETYPE=Nehalem \
+        NPY_DISABLE_CPU_FEATURES="$$($(BIN)/python -c 'from numpy._core._multiarray_umath import __cpu_dispatch__ as all; print(*all)')"
+
+.PHONY: help demo test lint types unit older oldest browser docs slow bench evidence release clean
 
 help:  ## Show this help
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 10
@@ -24,6 +30,15 @@ types: $(VENV)/.dev  ## Static types
 unit: $(VENV)/.dev  ## Tests
 	$(BIN)/pytest -n auto --dist loadgroup
 
+older: $(VENV)/.dev  ## Numeric tests and examples as an older processor, with one thread
+	$(OLDER) RELPREV_NUM_THREADS=1 $(BIN)/pytest -q -n auto --dist loadgroup $(NUMERIC) src
+
+oldest: $(VENV)/.dev  ## Numeric tests on the lowest versions of the dependencies
+	$(BIN)/uv venv -q --allow-existing --python $(BIN)/python .venv-oldest
+	$(BIN)/uv pip install -q --python .venv-oldest/bin/python --resolution lowest-direct --editable .
+	$(BIN)/uv pip install -q --python .venv-oldest/bin/python pytest pytest-xdist hypothesis polars
+	NUMBA_CACHE_DIR=.numba-oldest .venv-oldest/bin/python -m pytest -q -n auto --dist loadgroup $(NUMERIC)
+
 browser:  ## Debian's chromium, for the tests of the report's page (needs root)
 	command -v chromium || { apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium; }
 
@@ -42,23 +57,32 @@ bench: $(VENV)/.bench  ## Benchmarks; results in benchmarks/results
 evidence: $(VENV)/.bench  ## Everything behind the evidence pages at a reduced size; pages in evidence-output
 	$(BIN)/python -m evidence rerun --out evidence-output
 
+release: $(VENV)/.dev  ## Build wheel and sdist, install the wheel in an empty environment and try it
+	$(PIP) --group release
+	$(BIN)/python release/check.py
+
 clean:  ## Remove the environment and caches
-	rm -rf $(VENV) demo-output evidence-output docs/_build docs/api docs/auto_gallery .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
+	rm -rf $(VENV) .venv-oldest .numba-older .numba-oldest dist demo-output evidence-output docs/_build docs/api docs/auto_gallery
+	rm -rf .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
 
 $(VENV)/.pip:
-	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "relprev needs Python 3.11 or newer; set PYTHON=/path/to/python3.11")'
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
-	touch $@
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "relprev needs Python 3.11 or newer; set PYTHON=/path/to/python3.11")'
+	@echo "Setting up Python in $(VENV) (a few seconds) ..."
+	@$(PYTHON) -m venv $(VENV)
+	@$(PIP) --upgrade "pip>=25.1"
+	@touch $@
 
 $(VENV)/.runtime: $(VENV)/.pip pyproject.toml
-	$(BIN)/pip install --quiet --editable .
-	touch $@
+	@echo "Installing relprev and what it needs (about half a minute, once) ..."
+	@$(PIP) --editable .
+	@touch $@
 
 $(VENV)/.dev: $(VENV)/.runtime
-	$(BIN)/pip install --quiet --group dev
-	touch $@
+	@echo "Installing the tools for tests and documentation (about a minute, once) ..."
+	@$(PIP) --group dev
+	@touch $@
 
 $(VENV)/.bench: $(VENV)/.dev
-	$(BIN)/pip install --quiet --group bench
-	touch $@
+	@echo "Installing the packages that benchmarks compare with (about half a minute, once) ..."
+	@$(PIP) --group bench
+	@touch $@

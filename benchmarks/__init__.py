@@ -1,1 +1,1 @@
-"""Benchmarks: ratios of times measured in one run, with peak memory. Run with `make bench`."""
+"""Benchmarks: accuracy, ratios of times measured in one run, peak memory. Run with `make bench`."""

@@ -3,10 +3,10 @@
 python -m benchmarks                 all of them (about two hours, 6 GiB of memory, 20 GB of disk)
 python -m benchmarks adam neds       some of them
 python -m benchmarks --quick         all of them at a tenth of the size
-python -m benchmarks --summary       print the tables of the results files
+python -m benchmarks --summary       print the results in three lines, as shown in README
 python -m benchmarks --page          write accuracy-and-speed.md and scaling.md in docs/evidence
 
---out FOLDER has the results elsewhere than in benchmarks/results, and the pages too.
+--out FOLDER keeps results and pages in another folder than benchmarks/results.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ def command_line() -> argparse.ArgumentParser:
     )
     parser.add_argument("names", nargs="*", help=", ".join(NAMES))
     parser.add_argument("--quick", action="store_true", help="smaller data, fewer repeats")
-    parser.add_argument("--summary", action="store_true", help="print tables of stored results")
+    parser.add_argument("--summary", action="store_true", help="print a summary of stored results")
     parser.add_argument("--page", action="store_true", help="write the documentation's pages")
-    parser.add_argument("--out", type=Path, default=RESULTS, help="folder of the results")
+    parser.add_argument("--out", type=Path, default=RESULTS, help="folder for the results")
     return parser
 
 
@@ -51,7 +51,7 @@ def main() -> None:
     parser = command_line()
     arguments = parser.parse_args()
     if arguments.summary:
-        print(summary.tables(arguments.out))
+        print(summary.in_short(arguments.out))
         return
     if arguments.page:
         print(page.write(arguments.out), cost.write(arguments.out), sep="\n")

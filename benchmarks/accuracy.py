@@ -1,6 +1,6 @@
 """Accuracy on Gauss-Synth (the paper's text) against the true p(y|x).
 
-Mean and standard deviation over seeds of estimated / true relative prevalence.
+Mean and standard deviation, over seeds, of the estimated divided by the true ratio.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ RATES_B = (0.1, 0.3, 0.5, 0.7, 0.9)
 
 
 def run(quick: bool) -> list[dict[str, Any]]:
-    """One row a cell: separable or not, diagnosis rate of group b."""
+    """One row per cell: separable or not, diagnosis rate of group b."""
     rows = []
     for separable in (False, True):
         for rate in RATES_B:

@@ -1,9 +1,9 @@
 """Against the way the paper trains: full-batch Adam, step 1e-3, 10,000 epochs.
 
-Adam is written here on sparse or dense matrices with scipy's products, so that
-the comparison is one of methods, not of dense against sparse. Its time is that of
-a number of epochs, scaled to 10,000 for the large matrix; its loss is what those
-epochs reach. relprev must reach the same penalised loss or a lower one.
+Adam is implemented here with scipy's products on sparse or dense matrices, so that
+methods are compared, not dense with sparse storage. For the large matrix its time is
+that of fewer epochs, scaled to 10,000; its loss is what those epochs reach. relprev
+must reach the same penalised loss or a lower one.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ EPOCHS = 10_000
 
 
 def run(quick: bool) -> list[dict[str, Any]]:
-    """One row a data set."""
+    """One row per data set."""
     gauss = Problem.from_cohort(gauss_synth((0.5, 0.3), seed=0).cohort)
     epochs = EPOCHS // (10 if quick else 1)
     rows = [_compare("Gauss-Synth, 30,000 x 5, one fit", gauss, (0.0,), epochs, ridge_floor=0.0)]
@@ -71,7 +71,7 @@ def _compare(
 def _adam(problem: Problem, l1: float, epochs: int) -> tuple[float, float]:
     """Seconds and penalised loss of Adam with its default parameters."""
     gradient = _gradient(problem, l1)
-    p = problem.X.n_cols
+    p = problem.n_cols
     x = np.zeros(p + 1 + problem.n_groups)
     mean, square = np.zeros_like(x), np.zeros_like(x)
     start = time.perf_counter()
@@ -86,10 +86,11 @@ def _adam(problem: Problem, l1: float, epochs: int) -> tuple[float, float]:
 
 
 def _gradient(problem: Problem, l1: float) -> Callable[[np.ndarray], np.ndarray]:
-    """Gradient in w, b and the logits of c_g, as the paper's model is parameterised."""
-    X = problem.X.to_scipy()
+    """Gradient in w, b and the logits of c_g, the parameters of the paper's model."""
+    rows, p = problem.in_memory(), problem.n_cols
+    X = rows.X.to_scipy()
     XT = X.T
-    s, g, omega, p = problem.s, problem.g, problem.omega, problem.X.n_cols
+    s, g, omega = rows.s, rows.g, rows.omega
 
     def gradient(x: np.ndarray) -> np.ndarray:
         sick = 1 / (1 + np.exp(-(X @ x[:p] + x[p])))
@@ -104,8 +105,9 @@ def _gradient(problem: Problem, l1: float) -> Callable[[np.ndarray], np.ndarray]
 
 
 def _naive_loss(problem: Problem, w: np.ndarray, b: float, theta: np.ndarray, l1: float) -> float:
-    z = problem.X.to_scipy() @ w + b
-    log_sick, rate = -np.logaddexp(0, -z), np.exp(theta)[problem.g]
+    rows = problem.in_memory()
+    z = rows.X.to_scipy() @ w + b
+    log_sick, rate = -np.logaddexp(0, -z), np.exp(theta)[rows.g]
     undiagnosed = np.log((1 - rate) + rate / (1 + np.exp(np.clip(z, -700, 700))))
-    losses = np.where(problem.s == 1, -log_sick - theta[problem.g], -undiagnosed)
-    return float(problem.omega @ losses + l1 * np.abs(w).sum())
+    losses = np.where(rows.s == 1, -log_sick - theta[rows.g], -undiagnosed)
+    return float(rows.omega @ losses + l1 * np.abs(w).sum())

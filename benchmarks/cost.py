@@ -1,12 +1,13 @@
 """The page docs/evidence/scaling.md: what was measured past memory, and the cost model from it.
 
-A fit of n visits on k machines of c cores, one worker each, takes about
+A fit to n visits on k machines with c cores each, one worker per machine, takes about
 
     S + n w / (k c) + P k d    seconds,
 
-w the processor seconds of a visit and S those that do not grow with the visits (both from
-processor time out of core at two sizes), P the passes over the parts, and d what the driver
-spends a pass and worker. A worker holds n / k visits, the driver a few bytes of every visit.
+where w is the processor seconds per visit and S those that do not grow with the number of visits
+(both from processor time out of core at two sizes), P the number of passes over the parts, and d
+the driver's seconds per pass and worker. A worker holds n / k visits, the driver a few bytes per
+visit.
 """
 
 from __future__ import annotations
@@ -19,12 +20,12 @@ from typing import Any
 
 from benchmarks.measure import RESULTS, made_by
 from benchmarks.summary import Rows, load, table
-from relprev.files import written_whole
+from relprev.store.files import written_whole
 
 PAGE = Path(__file__).parent.parent / "docs" / "evidence" / "scaling.md"
 TEMPLATE = Path(__file__).parent / "scaling.md"
 CORES = 16  # of a machine, in the table of costs
-NETWORK = 1.25e9  # bytes a second: 10 Gbit/s
+NETWORK = 1.25e9  # bytes per second: 10 Gbit/s
 GIB = 2**30
 SIZES = (100_000_000, 1_000_000_000)
 MACHINES = (1, 2, 4, 8, 16, 32)
@@ -61,7 +62,7 @@ def _rows(rows: Rows, **wanted: Any) -> Rows:
 
 
 def out_of_core(rows: Rows) -> str:
-    """Time and memory out of core beside those in memory."""
+    """Time and memory out of core, compared with those in memory."""
     body = []
     for row in rows:
         if row["where"] == "cluster":
@@ -76,14 +77,14 @@ def out_of_core(rows: Rows) -> str:
             f"{row['peak_gib']:.1f} GiB", _difference(row, "estimate"),
             _difference(row, "std_error"),
         ])  # fmt: skip
-    head = ["fit", "visits are", "visits", "time", "processor time", "time a visit ÷ in memory",
-            "processor time a visit ÷ in memory", "own memory", "with mapped files",
-            "estimates differ by", "standard errors by"]  # fmt: skip
+    head = ["fit", "visits are", "visits", "time", "processor time", "time per visit ÷ in memory",
+            "processor time per visit ÷ in memory", "own memory", "with mapped files",
+            "estimates differ by", "standard errors differ by"]  # fmt: skip
     return table(head, body)
 
 
 def on_cluster(rows: Rows) -> str:
-    """One and two workers of one thread."""
+    """Two workers versus one, each with one thread."""
     body = []
     for row in _rows(rows, where="cluster"):
         one_pass, faster_pass, driver, least = [""] * 4
@@ -100,8 +101,8 @@ def on_cluster(rows: Rows) -> str:
             _difference(row, "estimate"),
         ])  # fmt: skip
     head = ["fit", "workers", "visits", "one pass", "times faster", "whole fit", "times faster",
-            "processor time of driver and busiest worker", "times less", "driver, a pass",
-            "at least", "estimates differ by"]  # fmt: skip
+            "processor time of driver plus busiest worker", "times less",
+            "driver's overhead per pass, median", "minimum", "estimates differ by"]  # fmt: skip
     return table(head, body)
 
 
@@ -117,20 +118,20 @@ def _time(seconds: float) -> str:
 
 
 def _busy(rows: Rows) -> str:
-    """A sentence, if other programs left the fits less than the cores they could use."""
+    """A sentence, if other programs left the fits fewer cores than they could have used."""
     used = [row["cpu_seconds"] / row["seconds"] for row in rows if row["where"] != "cluster"]
     threads = rows[0]["threads"]
     if min(used) > 0.6 * threads:
         return ""
     return (
-        f" Here other programs were busy: fits got {min(used):.1f} to {max(used):.1f} of the "
-        f"{threads} cores they could have used, so look at processor times."
+        f" Other programs were busy during these runs: fits got {min(used):.1f} to "
+        f"{max(used):.1f} of the {threads} cores they could have used, so look at processor times."
     )
 
 
 @dataclass(frozen=True)
 class Fit:
-    """Costs of one kind of fit: S, w, P, and bytes of the driver a visit."""
+    """Costs of one kind of fit: S, w, P, and the driver's bytes per visit."""
 
     fixed: float
     a_visit: float
@@ -153,7 +154,7 @@ class Fit:
         )
 
     def seconds(self, visits: int, machines: int, driver: float) -> float:
-        """Time of the fit."""
+        """Seconds that the fit takes, by the formula above."""
         work = visits * self.a_visit / (machines * CORES)
         return self.fixed + work + self.passes * machines * driver
 
@@ -164,11 +165,11 @@ class Model:
 
     Parameters
     ----------
-    fits : costs of the kinds of fit
-    pass_seconds : processor seconds of a pass, a visit
-    stored, worker : bytes a visit, on disk or mapped and on a worker
-    driver : seconds of the driver a pass and worker
-    sent, returned : bytes a pass and worker
+    fits : costs of each kind of fit
+    pass_seconds : processor seconds per pass and visit
+    stored, worker : bytes per visit, on disk or mapped and on a worker
+    driver : the driver's seconds per pass and worker
+    sent, returned : bytes per pass and worker
     """
 
     fits: dict[str, Fit]
@@ -202,23 +203,23 @@ class Model:
     def coefficients(self) -> str:
         """The coefficients as a table."""
         body = [
-            ["a pass, one core", f"{1e9 * self.pass_seconds:.0f} ns a visit"],
-            ["visits on disk, as a fit reads them", f"{self.stored:.0f} bytes a visit"],
+            ["one pass on one core", f"{1e9 * self.pass_seconds:.0f} ns per visit"],
+            ["visits on disk, as a fit reads them", f"{self.stored:.0f} bytes per visit"],
             ["a worker's memory, at the peak of the largest fit",
-             f"{self.worker:.0f} bytes a visit it holds"],
-            ["the driver, a pass", f"{1000 * self.driver:.1f} ms a worker"],
-            ["sent and returned, a pass",
-             f"{self.sent / 1e3:.0f} + {self.returned / 1e3:.0f} kB a worker"],
+             f"{self.worker:.0f} bytes per visit it holds"],
+            ["the driver's time per pass", f"{1000 * self.driver:.1f} ms per worker"],
+            ["sent and returned per pass",
+             f"{self.sent / 1e3:.0f} + {self.returned / 1e3:.0f} kB per worker"],
         ]  # fmt: skip
         for kind, fit in self.fits.items():
-            cost = f"{1e6 * fit.a_visit:.1f} µs a visit and core, {_time(fit.fixed)} besides"
-            body.append([FITS[kind], f"{cost}, {fit.passes:,} passes"])
+            cost = f"{1e6 * fit.a_visit:.1f} µs of one core per visit, plus {_time(fit.fixed)}"
+            body.append([FITS[kind], f"{cost}; {fit.passes:,} passes"])
             body.append([f"{FITS[kind]}: memory of the driver, or of one machine out of core",
-                         f"{fit.driver_bytes:.0f} bytes a visit"])  # fmt: skip
-        return table(["what", "costs"], body)
+                         f"{fit.driver_bytes:.0f} bytes per visit"])  # fmt: skip
+        return table(["item", "cost"], body)
 
     def costs(self) -> str:
-        """What fits take on several machines."""
+        """Time and memory of fits on several machines."""
         body = []
         for visits in SIZES:
             for k in MACHINES:
@@ -226,10 +227,10 @@ class Model:
                 memory = visits / k * self.worker / GIB
                 body.append([f"{visits:,}", str(k), *times, f"{memory:.1f} GiB"])
         names = [FITS[kind] for kind in self.fits]
-        return table(["visits", f"machines of {CORES} cores", *names, "memory a machine"], body)
+        return table(["visits", f"machines of {CORES} cores", *names, "memory per machine"], body)
 
     def words(self) -> dict[str, str]:
-        """Numbers in the page's sentences."""
+        """The numbers that appear in the page's sentences."""
         most = [self.most_machines(visits) for visits in SIZES]
         traffic = self.sent + self.returned
         driver = max(fit.driver_bytes for fit in self.fits.values())

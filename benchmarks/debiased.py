@@ -1,8 +1,8 @@
-"""The debiased estimator at national size, beside PURPLE's path on the same visits.
+"""The debiased estimator at national size, compared with PURPLE's path on the same visits.
 
 Time of ``DebiasedPURPLE().fit`` (propensities of four groups and risk, five folds each,
-strengths chosen) over the time of PURPLE's path of six penalties, by the clock and by the
-processors' own account, which other programs on the machine disturb less.
+penalties chosen) divided by the time of PURPLE's path of six penalties, by the clock and in
+processor time, which other programs on the machine disturb less.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from relprev.model.path import PAPER_GRID, fit_path
 
 
 def run(quick: bool) -> list[dict[str, Any]]:
-    """One row a number of visits, smallest first."""
+    """One row per number of visits, smallest first."""
     return by_size(_measure, quick)
 
 

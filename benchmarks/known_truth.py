@@ -1,12 +1,12 @@
-"""From raw files to intervals: does the known ratio lie inside?
+"""From raw files to intervals: do they contain the known ratio?
 
-Simulated NEDS files, in each of which another group variable drives symptoms and diagnosis
-rates, and simulated MIMIC-IV files of both layouts, are read, made into cohorts as the
-paper's studies say, and given to DebiasedPURPLE. Every group is compared with the others
-of its variable. A 95% interval misses the truth one time in twenty; errors over standard
-errors have mean 0 and root mean square 1 where the intervals are right. Simultaneous intervals
-(max-t) hold the truth of all groups of a variable at once, nineteen times in twenty. Every seed
-makes another world: other symptoms, other groups, another truth.
+Simulated NEDS files, in each of which a different group variable drives symptoms and diagnosis
+rates, and simulated MIMIC-IV files of both layouts are read, made into cohorts as in the
+paper's studies, and fitted with DebiasedPURPLE. Every group is compared with the other groups
+of its variable. A 95% interval misses the truth one time in twenty; where the intervals are
+right, errors divided by standard errors have mean 0 and root mean square 1. Simultaneous intervals
+(max-t) contain the truth for all groups of a variable at once nineteen times in twenty. Every seed
+makes a different world, with its own symptoms, groups and truth.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from relprev.sources import read_mimic, read_neds
 from relprev.sources.neds import PAYER, RACE
 
 NEDS_VISITS = 3_300_000
-MIMIC_VISITS = 600_000  # leaves about as many women of 18 and more as the paper has
-MIMIC_SEEDS = 20  # layouts by turns
+MIMIC_VISITS = 600_000  # leaves about as many women aged 18 or over as the paper has
+MIMIC_SEEDS = 20  # the layouts alternate
 CODES = 2_000
 COLUMNS = {"race": "RACE", "payer": "PAY1", "income_quartile": "ZIPINC_QRTL",
            "urbanicity": "PL_NCHS"}  # fmt: skip
@@ -40,7 +40,7 @@ WORDS = {"race": RACE, "payer": PAYER}
 
 
 def run(quick: bool) -> list[dict[str, Any]]:
-    """One row a file, variable and group."""
+    """One row per file, variable and group."""
     rows = []
     scale = 10 if quick else 1
     for seed, driver in enumerate(RATES):
@@ -51,7 +51,7 @@ def run(quick: bool) -> list[dict[str, Any]]:
 
 
 def neds(visits: int, driver: str, seed: int) -> list[dict[str, Any]]:
-    """One row a variable and group of a simulated NEDS file."""
+    """One row per variable and group of a simulated NEDS file."""
     rows = []
     about: dict[str, Any] = {"source": "neds", "visits": visits, "seed": seed, "driver": driver}
     spec = cohort_spec("ipv-neds")
@@ -81,7 +81,7 @@ def _mimic(visits: int, layout: str, seed: int) -> list[dict[str, Any]]:
 def _compared(
     about: dict[str, Any], built: BuiltCohort, truth: NDArray[np.float64]
 ) -> list[dict[str, Any]]:
-    """One row a group: truth, in the order of the cohort's groups, and interval."""
+    """One row per group: its truth (given in the cohort's order of groups) and its interval."""
     fit_seconds, estimator = seconds(lambda: DebiasedPURPLE().fit(built.cohort))
     known = dict(zip(built.cohort.group_names, truth, strict=True))
     result = estimator.relative_prevalence()
@@ -106,7 +106,7 @@ def _compared(
 
 
 def _apart(function: Any, *arguments: Any) -> Any:
-    """Run in a process of its own, so that its memory is not counted here."""
+    """Run in a separate process, so that its memory is not counted here."""
     with ProcessPoolExecutor(1, get_context("spawn")) as pool:
         return pool.submit(function, *arguments).result()
 

@@ -1,7 +1,7 @@
-"""The special case of one group with c = 1, L1 logistic regression, against its specialists.
+"""The special case of one group with c = 1, L1 logistic regression, against specialised solvers.
 
-Every solver runs at a ladder of tolerances. Its time is that of the loosest run
-whose objective is within 1e-6 (relative) of the best objective anybody found.
+Each solver runs at a series of tolerances. Its time is that of the loosest run
+whose objective is within 1e-6 (relative) of the best objective any solver found.
 liblinear penalises the intercept; a large intercept scaling makes that negligible.
 glum keeps a dense matrix of all pairs of columns and is left out at 15,700 columns,
 where it needs more than 13 GB.
@@ -32,7 +32,7 @@ Fit = Callable[[float], tuple[np.ndarray, float]]
 
 
 def run(quick: bool) -> list[dict[str, Any]]:
-    """One row a size and penalty."""
+    """One row per size and penalty."""
     rows = []
     for n, p, ones in SIZES:
         shrink = 10 if quick else 1
@@ -90,9 +90,9 @@ def _solvers(X: sp.csr_matrix, s: np.ndarray, l1: float) -> dict[str, Fit]:
     by_column, signs = X.tocsc(), np.where(s == 1, 1.0, -1.0)
 
     def relprev(tolerance: float) -> tuple[np.ndarray, float]:
-        # The design is built inside, as rivals convert their input too.
-        problem = Problem(BinaryCSR(X.indptr, X.indices, p), s, np.zeros(n, np.uint8),
-                          np.full(n, 1 / n), 1)  # fmt: skip
+        # The matrix is built inside, since the other solvers convert their input too.
+        design = BinaryCSR(X.indptr, X.indices, p)
+        problem = Problem.of(design, s, np.zeros(n, np.uint8), np.full(n, 1 / n), 1)
         odds = np.log(s.mean() / (1 - s.mean()))
         found = solve(
             problem, Penalty(l1, np.zeros(p)), Parameters(np.zeros(p), odds, np.zeros(1)),

@@ -1,4 +1,4 @@
-"""Timing, peak memory and the results file shared by all benchmarks."""
+"""Timing, peak memory and results files, shared by all benchmarks."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from relprev.files import written_whole
 from relprev.parallel.threads import thread_count
+from relprev.store.files import written_whole
 
 PLUS_MINUS = "\u00a0±\u00a0"  # in tables: a value and its SD stay on one line
 RESULTS = Path(__file__).parent / "results"
@@ -40,12 +40,12 @@ def seconds(function: Callable[[], Any]) -> tuple[float, Any]:
 
 
 def peak_gib() -> float:
-    """Largest memory this process has held so far."""
+    """Peak memory of this process so far, in GiB."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
 
 
 def machine() -> dict[str, Any]:
-    """What the numbers were measured on."""
+    """Date, machine and versions of a measurement."""
     versions = {}
     for name in PACKAGES:
         try:

@@ -1,7 +1,7 @@
 """National size: 15,357,528 visits x 19,710 codes, four groups, weights.
 
-A pass is one evaluation of likelihood and gradient. It is compared with scipy's
-X @ w plus X.T @ r on the same matrix, and the path of six penalties with the pass.
+A pass is one evaluation of the likelihood and its gradient. It is compared with scipy's
+X @ w plus X.T @ r on the same matrix, and the path of six penalties is compared with the pass.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ NATIONAL: dict[str, Any] = {"n_codes": CODES, "prevalence": 0.02, "survey": True
 
 
 def run(quick: bool) -> list[dict[str, Any]]:
-    """One row a number of visits, smallest first."""
+    """One row per number of visits, smallest first."""
     return by_size(_measure, quick)
 
 
 def by_size(measure: Callable[[int], dict[str, Any]], quick: bool) -> list[dict[str, Any]]:
-    """What ``measure`` finds for every number of visits; the largest is left out if quick."""
+    """What ``measure`` finds for each number of visits; if quick, the largest is left out."""
     rows = []
     for visits in SIZES[:-1] if quick else SIZES:
         rows.append(measure(visits))
@@ -46,11 +46,11 @@ def _measure(visits: int) -> dict[str, Any]:
     path_seconds, path = seconds(lambda: fit_path(problem, PAPER_GRID))
     peak = peak_gib()  # before scipy's copy of the matrix
     w, r = path[-1].parameters.w, np.random.default_rng(0).random(visits)
-    X = problem.X.to_scipy()
+    X = cohort.X.to_scipy()
     XT = X.T
     scipy_seconds = best_seconds(lambda: X @ w) + best_seconds(lambda: XT @ r)
     return {
-        "visits": visits, "codes": CODES, "ones": problem.X.nnz,
+        "visits": visits, "codes": CODES, "ones": cohort.X.nnz,
         "simulate_seconds": simulate_seconds, "pass_seconds": one_pass,
         "scipy_products_seconds": scipy_seconds, "pass_over_scipy": one_pass / scipy_seconds,
         "path_seconds": path_seconds, "path_in_passes": path_seconds / one_pass,
@@ -61,5 +61,5 @@ def _measure(visits: int) -> dict[str, Any]:
 
 
 def national_cohort(visits: int) -> Cohort:
-    """Simulated visits like a year of the national survey's."""
+    """Simulated visits like those of one year of the national survey."""
     return ed_visits(visits, **NATIONAL).cohort

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from benchmarks import summary
 from benchmarks.measure import PLUS_MINUS, RESULTS, made_by
-from relprev.files import written_whole
+from relprev.store.files import written_whole
 
 PAGE = Path(__file__).parent.parent / "docs" / "evidence" / "accuracy-and-speed.md"
 PLACES: dict[str, tuple[Callable[..., str], tuple[str, ...]]] = {  # table, benchmarks
@@ -38,7 +38,7 @@ def text(folder: Path = RESULTS) -> str:
 
 
 def _place(table: Callable[..., str], names: tuple[str, ...], folder: Path) -> str:
-    """A table, with command, date, machine and versions of every benchmark in it."""
+    """A table, with the command, date, machine and versions of every benchmark in it."""
     found = {name: summary.load(name, folder) for name in names}
     made = [made_by(f"python -m benchmarks {name}", found[name]["machine"]) for name in names]
     shown = table(*(content["rows"] for content in found.values())).replace(" ± ", PLUS_MINUS)

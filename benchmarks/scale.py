@@ -1,22 +1,22 @@
 """Past memory and past one process: the same visits in memory, out of core and on a cluster.
 
-Every measurement is a process of its own. The visits are those of `benchmarks.neds`, written
-in parts of two million. PURPLE's path of six penalties, then DebiasedPURPLE:
+Every measurement runs in a process of its own. The visits are those of `benchmarks.neds`, written
+in parts of two million. PURPLE's path of six penalties, then DebiasedPURPLE, are timed
 
 - in memory and out of core at 15,357,528 visits, out of core at 100 million;
-- on one and on two Dask workers of one thread each, at 15,357,528 visits. The driver's overhead
-  of a pass is its time by the clock less the kernel time of the slowest worker.
+- on one and on two Dask workers with one thread each, at 15,357,528 visits. The driver's overhead
+  per pass is the pass's time by the clock minus the kernel time of the slowest worker.
 
-Other programs on the machine lengthen times by the clock. ``cpu_seconds`` is the processors'
-own account, of the driver and all workers; ``critical_cpu_seconds`` that of the driver and its
-busiest worker.
+Other programs on the machine lengthen the time by the clock. ``cpu_seconds`` is the processor time
+of the driver and all workers; ``critical_cpu_seconds`` is that of the driver and its busiest
+worker.
 
 Memory: ``anonymous_gib`` is the largest RssAnon (Linux), the memory that only this process can
-free, read twenty times a second; ``peak_gib`` (VmHWM) also counts pages of mapped files, which
+free, sampled twenty times per second; ``peak_gib`` (VmHWM) also counts pages of mapped files, which
 the system drops when it needs the room.
 
-Visits and measurements stay in RELPREV_SCALE_FOLDER if that is set, and a run that was stopped
-goes on there; otherwise they are in a temporary folder.
+If RELPREV_SCALE_FOLDER is set, visits and measurements stay there and an interrupted run picks up
+where it stopped; otherwise they are in a temporary folder.
 """
 
 from __future__ import annotations
@@ -39,20 +39,13 @@ import numpy as np
 
 from benchmarks.measure import best_seconds, peak_gib, seconds
 from benchmarks.neds import CODES, NATIONAL, VISITS
-from relprev.cohort import AnyCohort, PartitionedCohort, write_parts
-from relprev.files import written_whole
+from relprev.cohort import Cohort, write_parts
 from relprev.inference import DebiasedPURPLE
-from relprev.model.likelihood import (
-    AnyProblem,
-    Parameters,
-    Problem,
-    _pass,
-    evaluate,
-    problem_of,
-)
+from relprev.model.likelihood import Parameters, Problem, ProblemPart, _pass, evaluate
 from relprev.model.path import PAPER_GRID, fit_path
 from relprev.parallel.threads import thread_count
 from relprev.simulate import ed_visit_parts, ed_visits
+from relprev.store.files import written_whole
 
 MANY = 100_000_000
 PART_ROWS = 2_000_000
@@ -63,7 +56,7 @@ Found = dict[str, Any]
 
 
 class Job(NamedTuple):
-    """What to fit, where the visits are, how many they are, and on how many workers."""
+    """What to fit, where the visits are, how many there are, and on how many workers."""
 
     fit: str
     where: str
@@ -72,7 +65,7 @@ class Job(NamedTuple):
 
 
 def run(quick: bool) -> list[Found]:
-    """One row a fit and place; estimates are compared with those in memory."""
+    """One row per fit and place; estimates are compared with those in memory."""
     few, many = (VISITS // 100, MANY // 100) if quick else (VISITS, MANY)
     jobs = [
         Job("path", "in memory", few, 0), Job("path", "out of core", few, 0),
@@ -96,7 +89,7 @@ def run(quick: bool) -> list[Found]:
 
 
 def _kept(folder: Path, job: Job, visits: str) -> tuple[Found, Found]:
-    """Row and estimates of a job, from its file if it is done."""
+    """Row and estimates of a job, from its file if it was done before."""
     path = folder / f"{'-'.join(map(str, job)).replace(' ', '-')}.json"
     if not path.exists():
         with written_whole(path) as temporary:
@@ -106,7 +99,7 @@ def _kept(folder: Path, job: Job, visits: str) -> tuple[Found, Found]:
 
 
 def _compared(row: Found, in_memory: Found, before: list[Found]) -> Found:
-    """Time a visit over that in memory; time with one worker over that with several."""
+    """Time per visit relative to in memory; time with one worker relative to several."""
     names = [
         name for name in ("seconds", "critical_cpu_seconds", "pass_seconds", "pass_cpu_seconds")
         if name in row
@@ -130,7 +123,7 @@ def _folder() -> Iterator[Path]:
 
 
 def _stored(folder: Path, visits: int, quick: bool) -> Path:
-    """The visits in parts, written unless they are there already."""
+    """The visits in parts, written unless they are already there."""
     path = folder / f"visits-{visits}"
     if not path.exists():
         rows = PART_ROWS // 8 if quick else PART_ROWS
@@ -139,24 +132,27 @@ def _stored(folder: Path, visits: int, quick: bool) -> Path:
 
 
 def _alone(function: Callable[..., Any], *arguments: Any) -> Any:
-    """What the function returns in a new process, whose memory is then its own."""
+    """Run the function in a new process, so that its memory is measured separately."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         return pool.submit(function, *arguments).result()
 
 
 def _measure(job: Job, folder: str) -> tuple[Found, Found]:
-    """One row, and the estimates behind it."""
+    """One row and the estimates behind it."""
     fit = _path if job.fit == "path" else _debiased
     with _visits(job, folder) as (cohort, workers), _anonymous() as largest:
         before = np.array([process_time(), *workers(process_time)])
-        with mock.patch("relprev.partitions.passed") as passed:
+        with (
+            mock.patch("relprev.rows.disk.passed") as on_disk,
+            mock.patch("relprev.rows.dask.passed") as on_cluster,
+        ):
             row, estimates = fit(cohort)
         spent = np.array([process_time(), *workers(process_time)]) - before
         row["cpu_seconds"] = float(spent.sum())
         row["critical_cpu_seconds"] = float(spent[0] + spent[1:].max(initial=0.0))
-        row["passes_over_parts"] = passed.call_count
+        row["passes_over_parts"] = on_disk.call_count + on_cluster.call_count
         if job.workers and job.fit == "path":
-            row |= _driver(problem_of(cohort))
+            row |= _driver(Problem.from_cohort(cohort))
         row |= {"anonymous_gib": largest() / GIB, "peak_gib": peak_gib()}
         row["worker_gib"] = max(workers(peak_gib), default=0.0)
         threads = job.workers or thread_count()
@@ -164,12 +160,12 @@ def _measure(job: Job, folder: str) -> tuple[Found, Found]:
 
 
 @contextmanager
-def _visits(job: Job, folder: str) -> Iterator[tuple[AnyCohort, Callable[..., list[float]]]]:
-    """The cohort, and a function that calls another on every worker."""
+def _visits(job: Job, folder: str) -> Iterator[tuple[Cohort, Callable[..., list[float]]]]:
+    """The cohort, and a function that calls a given function on every worker."""
     if job.where == "in memory":
         yield ed_visits(job.visits, **NATIONAL).cohort, lambda function: []
     elif job.where == "out of core":
-        yield PartitionedCohort.open(folder), lambda function: []
+        yield Cohort.open(folder), lambda function: []
     else:
         from distributed import Client, LocalCluster
 
@@ -179,13 +175,13 @@ def _visits(job: Job, folder: str) -> Iterator[tuple[AnyCohort, Callable[..., li
             ) as cluster,
             Client(cluster) as client,
         ):
-            parts = PartitionedCohort.open(folder, client)
+            parts = Cohort.open(folder, client)
             yield parts, lambda function: list(client.run(function).values())
 
 
-def _path(cohort: AnyCohort) -> tuple[Found, Found]:
+def _path(cohort: Cohort) -> tuple[Found, Found]:
     """PURPLE's path of six penalties, and one pass."""
-    problem = problem_of(cohort)
+    problem = Problem.from_cohort(cohort)
     at = _some_parameters(problem)
     took, path = seconds(lambda: fit_path(problem, PAPER_GRID))
     row = {
@@ -199,8 +195,8 @@ def _path(cohort: AnyCohort) -> tuple[Found, Found]:
     return row, {"estimate": [_ratios(problem, point.parameters).tolist() for point in path]}
 
 
-def _debiased(cohort: AnyCohort) -> tuple[Found, Found]:
-    """DebiasedPURPLE as it is by default."""
+def _debiased(cohort: Cohort) -> tuple[Found, Found]:
+    """DebiasedPURPLE with its default settings."""
     took, fitted = seconds(lambda: DebiasedPURPLE(lonely_psu="adjust").fit(cohort))
     table = fitted.relative_prevalence().to_frame()
     row = {
@@ -212,21 +208,21 @@ def _debiased(cohort: AnyCohort) -> tuple[Found, Found]:
 
 
 def _cpu_seconds(function: Callable[[], Any]) -> float:
-    """Processor time of this process, the mean of several runs."""
+    """Processor time of this process, averaged over several runs."""
     start = process_time()
     for _ in range(PASSES):
         function()
     return (process_time() - start) / PASSES
 
 
-def _some_parameters(problem: AnyProblem) -> Parameters:
+def _some_parameters(problem: Problem) -> Parameters:
     rng = np.random.default_rng(0)
     theta = np.log(rng.uniform(0.2, 0.9, problem.n_groups))
     return Parameters(0.1 * rng.normal(size=problem.n_cols), -3.0, theta)
 
 
-def _ratios(problem: AnyProblem, at: Parameters) -> np.ndarray:
-    """Mean p(y=1|x) of every group over the first group's."""
+def _ratios(problem: Problem, at: Parameters) -> np.ndarray:
+    """Mean p(y=1|x) of every group, divided by the first group's."""
     mean = evaluate(problem, at).condition / problem.group_weight
     return mean / mean[0]
 
@@ -236,19 +232,19 @@ def _differences(one: Found, other: Found) -> Found:
     return {f"{name}_difference": float(np.abs(other[name] / one[name] - 1).max()) for name in one}
 
 
-def _n_bytes(part: Problem) -> int:
+def _n_bytes(part: ProblemPart) -> int:
     return sum(array.nbytes for array in part.arrays().values())
 
 
-def _ones(part: Problem) -> int:
+def _ones(part: ProblemPart) -> int:
     return int(part.X.nnz)
 
 
 # -- the driver ----------------------------------------------------------------------------
 
 
-def _driver(problem: AnyProblem) -> Found:
-    """What a pass costs beside the kernels, and the bytes that travel; medians of many passes."""
+def _driver(problem: Problem) -> Found:
+    """What a pass costs besides the kernels, and the bytes sent; medians over many passes."""
     at = _some_parameters(problem)
     clocks, kernels, cpu, start = [], [], [], process_time()
     for _ in range(DRIVER_PASSES):
@@ -270,8 +266,8 @@ def _driver(problem: AnyProblem) -> Found:
     }
 
 
-def _timed_pass(part: Problem, at: Parameters) -> tuple[float, float, Any]:
-    """Time of the kernels by the clock and by the processor, and what they return."""
+def _timed_pass(part: ProblemPart, at: Parameters) -> tuple[float, float, Any]:
+    """Time of the kernels by the clock and in processor time, and what they return."""
     start, cpu = perf_counter(), process_time()
     result = _pass(part, at)
     return perf_counter() - start, process_time() - cpu, result
@@ -279,7 +275,7 @@ def _timed_pass(part: Problem, at: Parameters) -> tuple[float, float, Any]:
 
 @contextmanager
 def _anonymous() -> Iterator[Callable[[], int]]:
-    """A function that tells the largest anonymous memory of this process so far, in bytes."""
+    """A function that gives the largest anonymous memory of this process so far, in bytes."""
     largest, done = [0], threading.Event()
 
     def watch() -> None:

@@ -1,14 +1,14 @@
 """From a raw NEDS file to the cohorts: 3,300,000 and 33,100,000 simulated visits.
 
-These are timed one after the other in the same process: a bare DuckDB scan that counts the
-values of the columns relprev uses and does nothing with them; the same scan with the codes
-in one spelling, gathered in lists and handed over, which any use of them needs; the digest of
-the file; reading (digest, conversion to the store, checks); building (women of 18 and more,
-the cohorts of all four group variables). Seconds of processor time are given beside the
-clock's: they say the same when the machine has other work to do.
+The following are timed one after another in the same process: a bare DuckDB scan that counts the
+values in the columns relprev uses and does nothing else with them; the same scan with the codes
+normalised, collected in lists and handed over, which any use of them needs; the digest of the
+file; reading (digest, conversion to the store, checks); building (women aged 18 or over, the
+cohorts of all four group variables). Processor seconds are given beside seconds by the clock,
+because they stay the same when the machine has other work to do.
 
 Reading cannot come near a bare scan: it also writes the numbers and lists to the store, where
-every later study finds them. It does so once a file.
+every later study finds them. It does so once per file.
 
 The largest size needs 7 GB of disk in the temporary folder.
 """
@@ -27,10 +27,11 @@ from benchmarks.measure import peak_gib
 from relprev.cohort import build_cohorts, cohort_spec
 from relprev.simulate.neds import write_neds
 from relprev.sources import Source, read_neds
-from relprev.sources.fingerprint import file_fingerprint
+from relprev.sources.database import connect
+from relprev.sources.fingerprint import file_digest
 from relprev.sources.formats import csv_relation
-from relprev.sources.neds import KINDS, read_layout
-from relprev.sources.source import code_list, connect
+from relprev.sources.neds_store import KINDS, read_layout
+from relprev.sources.source import code_list
 
 CODES = 19_710
 SIZES = (330_000, 3_300_000, 33_100_000)
@@ -39,7 +40,7 @@ T = TypeVar("T")
 
 
 def run(quick: bool) -> list[dict[str, Any]]:
-    """One row a number of visits, smallest first."""
+    """One row per number of visits, smallest first."""
     rows = []
     for visits in SIZES[:1] if quick else SIZES[1:]:
         with tempfile.TemporaryDirectory(prefix="relprev-") as folder:
@@ -54,7 +55,7 @@ def _measure(visits: int, folder: Path) -> dict[str, Any]:
         pool.submit(_write, path, visits).result()
     scan, _ = _timed(lambda: _bare_scan(path))
     values, _ = _timed(lambda: _values(path))
-    digest, _ = _timed(lambda: file_fingerprint(path))
+    digest, _ = _timed(lambda: file_digest(path))
     read, source = _timed(lambda: read_neds(path, cache=folder / "cache"))
     stored, _ = _timed(lambda: _bare_scan_of_store(source))
     build, built = _timed(lambda: build_cohorts(cohort_spec("ipv-neds"), source))

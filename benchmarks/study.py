@@ -1,7 +1,7 @@
 """A whole study on a simulated NEDS file: cohort, both estimators, all checks, report.
 
-The study file is the one that ``relprev init --source neds`` writes: four group variables.
-Reading the raw file for the first time is part of it.
+The study file is the one that ``relprev init --source neds`` writes, with four group variables.
+The time includes reading the raw file for the first time.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ VISITS = 3_300_000
 
 
 def run(quick: bool) -> list[dict[str, Any]]:
-    """One row: minutes, stages that took longest, memory."""
+    """One row: minutes, the stages that took longest, memory."""
     visits = VISITS // 20 if quick else VISITS
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

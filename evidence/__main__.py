@@ -12,23 +12,25 @@ from evidence import rerun as rerun_
 from evidence import steps as steps_
 from evidence import store
 
-Results = Annotated[Path, typer.Option(help="Folder of the results kept.", show_default="evidence")]
-app = typer.Typer(help="The paper's evidence as run.", no_args_is_help=True)
+Results = Annotated[Path, typer.Option(help="Folder with the results.", show_default="evidence")]
+app = typer.Typer(help="The paper's evidence, rerun.", no_args_is_help=True)
 
 
 @app.command()
 def add(
     run: Annotated[str, typer.Argument(help=f"One of {', '.join(store.RUNS)}.")],
-    folder: Annotated[Path, typer.Argument(help="Folder that 'relprev reproduce' wrote.")],
+    folder: Annotated[Path, typer.Argument(help="Folder written by 'relprev reproduce'.")],
     results: Results = store.FOLDER,
 ) -> None:
-    """Keep the results of a run; other methods' results in it stay."""
+    """Add the results of a run; results of other methods stay."""
     typer.echo(f"{run}: {store.add(run, folder, results):,} rows")
 
 
 @app.command()
 def steps(
-    data_sets: Annotated[int, typer.Option(help="Data sets of each kind.")] = steps_.DATA_SETS,
+    data_sets: Annotated[
+        int, typer.Option(help="Number of data sets of each kind.")
+    ] = steps_.DATA_SETS,
     results: Results = store.FOLDER,
 ) -> None:
     """Show what PURPLE's curve takes from each group's positives on separable data (a minute)."""
@@ -52,7 +54,7 @@ def page(
 def rerun(
     out: Annotated[Path, typer.Option(help="Folder for everything.")] = Path("evidence-output"),
 ) -> None:
-    """Run everything behind the evidence pages at a reduced size, and build the pages from it."""
+    """Rerun everything behind the evidence pages at a reduced size, and build the pages from it."""
     rerun_.rerun(out)
 
 

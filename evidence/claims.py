@@ -1,7 +1,7 @@
-"""What the results must show. Each claim says what was found and whether it holds.
+"""What the results must show: each claim says what was found and whether it holds.
 
-Errors are those of the mean of estimate / truth over data sets and splits. A standard error (SE)
-is taken over data sets, because splits of one data set are not independent.
+Errors refer to the mean of estimate / truth over data sets and splits. Standard errors (SE) are
+computed over data sets, because splits of one data set are not independent.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from relprev.experiments.methods import METHODS
 
 @dataclass(frozen=True)
 class Claim:
-    """A sentence about a run, and a check of it that says what was found."""
+    """A sentence about a run, and a function that checks it and says what was found."""
 
     run: str
     words: str
@@ -26,7 +26,7 @@ class Claim:
 
 
 def means(stored: Stored, method: str) -> pd.DataFrame:
-    """Mean and SE of estimate / truth of a method in every scenario."""
+    """Mean and SE of a method's estimate / truth in every scenario."""
     rows = stored.results[stored.results["method"] == method]
     scenario = [name for name in stored.table.columns if name in _settings(stored)]
     by_seed = rows.groupby([*scenario, "seed"], sort=False)["ratio"].mean()
@@ -61,7 +61,7 @@ def _worst(stored: Stored, method: str) -> tuple[pd.Series, float]:
 
 
 def within(method: str, share: float) -> Callable[[Stored], tuple[str, bool]]:
-    """The method's mean is right up to a share in every scenario."""
+    """The method's mean error is at most a share of the truth in every scenario."""
 
     def check(stored: Stored) -> tuple[str, bool]:
         row, error = _worst(stored, method)
@@ -72,7 +72,7 @@ def within(method: str, share: float) -> Callable[[Stored], tuple[str, bool]]:
 
 
 def off(methods: tuple[str, ...], share: float, **where: object) -> Callable:
-    """Each method's mean is wrong by more than a share in some scenario."""
+    """Each method's mean error exceeds a share of the truth in some scenario."""
 
     def check(stored: Stored) -> tuple[str, bool]:
         texts, errors = [], []
@@ -138,7 +138,7 @@ CLAIMS = (
     Claim("gauss", "Oracle is within 1% in every cell", within("oracle", 0.01)),
     Claim(
         "gauss",
-        "Negative is off by the ratio of the diagnosis rates, 5 → 0.56",
+        "Negative is off by the diagnosis-rate ratio, 5 → 0.56",
         follows_rates("negative", 0.05),
     ),
     Claim(
@@ -157,12 +157,12 @@ CLAIMS = (
     Claim("alpha", "estimate / truth is alpha, within 2%", equals_alpha),
     Claim(
         "false-positives",
-        "PURPLE is right without false positives, and the worse the more there are",
+        "PURPLE is right without false positives, and gets worse the more there are",
         degrades("purple", steadily=True),
     ),
     Claim(
         "selective-diagnosis",
-        "PURPLE is right at beta = 0 and off beyond",
+        "PURPLE is right at beta = 0 and off for larger beta",
         degrades("purple", steadily=False),
     ),
     Claim(
@@ -172,22 +172,22 @@ CLAIMS = (
     ),
     Claim(
         "semisynthetic-nhds",
-        "PURPLE, its penalty chosen by AUC as in the paper, is within 15% in every cell",
+        "PURPLE with the penalty chosen by AUC, as in the paper, is within 15% in every cell",
         within("purple-auc", 0.15),
     ),
     Claim(
         "semisynthetic-nhds",
-        "and, as published, off by more than 5% in the high-rp setting",
+        "as in the paper, it is off by more than 5% in the high-rp setting",
         off(("purple-auc",), 0.05, setting="high-rp"),
     ),
     Claim(
         "semisynthetic-nhds",
-        "PURPLE, its penalty chosen by likelihood, is within 5% in every cell",
+        "PURPLE with the penalty chosen by likelihood is within 5% in every cell",
         within("purple", 0.05),
     ),
     Claim(
         "semisynthetic-nhds",
-        "Negative is off by the ratio of the diagnosis rates, up to 5 times",
+        "Negative is off by the diagnosis-rate ratio, up to a factor of 5",
         follows_rates("negative", 0.15),
     ),
     Claim(

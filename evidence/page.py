@@ -17,7 +17,7 @@ from relprev.codes import code_set
 from relprev.experiments import figures
 from relprev.experiments.methods import METHODS
 from relprev.experiments.semisynthetic import SETTINGS
-from relprev.files import written_whole
+from relprev.store.files import written_whole
 
 DOCS = FOLDER.parent / "docs" / "evidence"
 PUBLISHED = {  # the authors' code, run unmodified, not separable; columns as in the tables
@@ -28,7 +28,7 @@ PUBLISHED = {  # the authors' code, run unmodified, not separable; columns as in
         "1.001 ± 0.014", "0.990 ± 0.009", "0.998 ± 0.010", "1.013 ± 0.015", "1.012 ± 0.039",
     ),
 }  # fmt: skip
-NOT_RUN = "*Not run here: needs data that are not part of the repository.*"
+NOT_RUN = "*Not run here: this needs data that are not in the repository.*"
 FULL_GRID = 10 * 20 * 5  # scenarios, data sets and splits of gauss
 
 
@@ -41,7 +41,7 @@ def write(results: Path = FOLDER, docs: Path = DOCS) -> list[Path]:
 
 
 def text(results: Path = FOLDER) -> str:
-    """The page: template.md with its {{ places }} filled; a run without results says so."""
+    """The page: template.md with its {{ places }} filled in; runs without results say so."""
     runs = _runs(results)
     content = {name: _run(runs[name]) if name in runs else NOT_RUN for name in RUNS}
     content |= {
@@ -74,7 +74,7 @@ def _claims(runs: dict[str, Stored], no: str) -> str:
 
 
 def _tables(stored: Stored) -> list[str]:
-    """One table a panel: a row for each method (or series), a column for each value of x."""
+    """One table per panel: a row for each method (or series), a column for each value of x."""
     experiment, summary = stored.experiment, stored.table
     panels = summary.groupby(experiment.panel, sort=False) if experiment.panel else [("", summary)]
     line = experiment.series or "method"
@@ -144,19 +144,19 @@ def _steps(results: Path) -> str:
     about = json.loads((results / steps.MACHINE).read_text(encoding="utf-8"))
     made = made_by("python -m evidence steps", about)
     count = lines["seed"].nunique()
-    return f"{table(head, rows)}\n\nMeans of {count} data sets each. {made}"
+    return f"{table(head, rows)}\n\nMeans over {count} data sets each. {made}"
 
 
 def _symptoms(results: Path) -> str:
-    """Tables S1 to S5: the codes chosen on NHDS, and the endometriosis codes that choose some."""
+    """Tables S1 to S5: the codes chosen from NHDS, and the endometriosis codes used to choose."""
     file = results / "semisynthetic-nhds" / "symptoms.csv"
     if not file.is_file():
         return NOT_RUN
     chosen = pd.read_csv(file, dtype={"code": str})
     parts = [
-        "Chosen from NHDS 2010 by the paper's rules, with the share of the visits of Black (a) and "
-        "white (b) patients that have each code; a dash hides shares that stand for 1 to 10 "
-        "visits. The command that runs the experiment writes them as `symptoms.csv`."
+        "Symptoms chosen from NHDS 2010 by the paper's rules, with the share of visits by Black "
+        "(a) and white (b) patients that have each code. A dash hides shares that stand for 1 to "
+        "10 visits. The command that runs the experiment writes the sets to `symptoms.csv`."
     ]
     for name in SETTINGS:
         rows = [
@@ -183,10 +183,11 @@ def _times(stored: Stored) -> str:
     total = seconds.sum() * FULL_GRID / 60
     rows.append(["all", f"{seconds.sum():.2f}", f"{total:.1f}"])
     return (
-        "CPU time of a fit on Gauss-Synth, one thread. At these times the full grid (10 scenarios, "
-        f"20 data sets, 5 splits of each) takes {total:.0f} minutes of CPU, {total / 2:.0f} on two "
-        "cores. KM2 is held to 300 rows a group, because its time grows with their cube.\n\n"
-    ) + table(["method", "seconds a fit", "minutes for the full grid"], rows)
+        "CPU time of one fit on Gauss-Synth with one thread. At these speeds the full grid (10 "
+        f"scenarios, 20 data sets, 5 splits of each) takes {total:.0f} minutes of CPU time, or "
+        f"{total / 2:.0f} minutes on two cores. KM2 is limited to 300 rows per group, because its "
+        "time grows with the cube of that number.\n\n"
+    ) + table(["method", "seconds per fit", "minutes for the full grid"], rows)
 
 
 def _figure(stored: Stored, docs: Path) -> Path:

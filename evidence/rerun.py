@@ -1,8 +1,8 @@
-"""All evidence again at a reduced size, in a folder of its own.
+"""Rerun all evidence at a reduced size, in a folder of its own.
 
-The commands are those that the pages name, with fewer data sets and smaller data; the results in
-the repository stay as they are. The numbers are noisier than those on the pages, and claims that
-need the full size may not hold; what they show is that everything runs and how it is made.
+The commands are those named on the pages, with fewer data sets and smaller data; the results in
+the repository are not touched. The numbers are noisier than those on the pages, and claims that
+need the full size may not hold. What the rerun shows is that everything runs, and how.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ coverage
 
 
 def commands(out: Path) -> list[str]:
-    """What is run, in order."""
+    """The commands, in order."""
     lines = []
     for run, (experiment, variant, data) in RUNS.items():
         if data == "nhds":  # not in the repository
@@ -48,7 +48,7 @@ def commands(out: Path) -> list[str]:
     return [
         *lines,
         f"python -m evidence steps --data-sets 3 --results {out}/paper",
-        f"cp simulations/results/truth.csv {out}/simulations",  # minutes, and no chance in it
+        f"cp simulations/results/truth.csv {out}/simulations",  # takes minutes, and not random
         f"python -m simulations coverage --replicates 10 --out {out}/simulations/coverage.csv",
         f"python -m simulations power --replicates 4 --paper-checks 1 "
         f"--out {out}/simulations/power.csv",
@@ -82,7 +82,7 @@ def rerun(out: Path) -> None:
 
 
 def _spent(start: float) -> str:
-    """Minutes by the clock, and of processors, which other programs disturb less."""
+    """Minutes by the clock and of processor time, which other programs disturb less."""
     children = resource.getrusage(resource.RUSAGE_CHILDREN)
     clock, processor = time.monotonic() - start, children.ru_utime + children.ru_stime
     return f"[{clock / 60:4.1f} min, {processor / 60:4.1f} of processor]"

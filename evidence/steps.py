@@ -1,12 +1,12 @@
 """Why PURPLE errs on separable data: what its curve takes from each group's positives.
 
-On separable data p(y=1|x) is a step. A logistic curve can only be too flat for it, never too
-steep, and being too flat costs most where positives lie near the boundary. For each group
+On separable data p(y=1|x) is a step. A logistic curve can only be too flat for a step, never too
+steep, and a flat curve loses most where positives lie near the boundary. For each group
 
     lost = 1 - mean of the fitted p(y=1|x) over the group's positives,
 
-fitted without L1 penalty, so that it is not the penalty that makes the curve flat; and estimate
-over truth in the rows fitted on.
+fitted without an L1 penalty, so that the penalty is not what makes the curve flat. Estimate / truth
+is computed on the same rows.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from benchmarks.measure import machine
 
 from evidence.store import FOLDER
 from relprev import PURPLE
-from relprev.files import written_whole
 from relprev.simulate import gauss_synth
+from relprev.store.files import written_whole
 
 RESULTS, MACHINE = "steps.csv", "steps.json"
 DATA_SETS = 20
@@ -29,7 +29,7 @@ RATES_B = (0.1, 0.5, 0.9)
 
 
 def run(data_sets: int = DATA_SETS, results: Path = FOLDER) -> pd.DataFrame:
-    """One row for each variant, diagnosis rate of group b and data set; also written to a file."""
+    """One row per variant, diagnosis rate of group b and data set; also written to a file."""
     rows = pd.DataFrame(
         [
             {"variant": variant, "rate_b": rate, "seed": seed, **_lost(variant, rate, seed)}
@@ -50,7 +50,7 @@ def _lost(variant: str, rate: float, seed: int) -> dict[str, float]:
     cohort, y = data.cohort, data.condition == 1
     fitted = PURPLE(lambdas=0.0).fit(cohort)
     p = fitted.predict_condition(cohort.X)
-    # from the boundary, in standard deviations within a group
+    # from the boundary, in within-group standard deviations
     distance = cohort.X.to_scipy().sum(axis=1) / (4 * np.sqrt(cohort.X.n_cols))
     a, b = (cohort.groups == group for group in (0, 1))
     return {

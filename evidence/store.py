@@ -1,4 +1,4 @@
-"""Results files kept in the repository: one folder a run of an experiment."""
+"""Results files kept in the repository: one folder per run of an experiment."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from benchmarks.measure import machine
 from relprev.experiments import EXPERIMENTS
 from relprev.experiments.experiment import Experiment
 from relprev.experiments.summary import settings_of, summarise
-from relprev.files import written_whole
+from relprev.store.files import written_whole
 
 FOLDER = Path(__file__).parent
 RUNS = {  # name: experiment, variant, data
@@ -32,7 +32,7 @@ RUNS = {  # name: experiment, variant, data
 
 @dataclass(frozen=True)
 class Stored:
-    """Results of a run, their summary and the machine they come from."""
+    """Results of a run, their summary and the machine they were made on."""
 
     name: str
     experiment: Experiment

@@ -5,7 +5,7 @@
     python -m simulations bias --nhds PATH --replicates 20
     python -m simulations page
 
-The first three write tidy files to `simulations/results`, the last one makes the page
-`docs/evidence/coverage.md` of them. Every replicate has its own seed, so a file can be
-continued where it stopped and replicates may run in any order, on any number of processes.
+The first three write tidy files to `simulations/results`; the last one turns them into the page
+`docs/evidence/coverage.md`. Every replicate has its own seed, so an interrupted file can be
+continued, and replicates may run in any order on any number of processes.
 """

@@ -18,10 +18,10 @@ from simulations.replicates import RESULTS, run_all
 from simulations.scenarios import DRIFTS, SCENARIOS, WORLDS
 
 app = typer.Typer(help="Simulations with known truth.", no_args_is_help=True)
-Replicates = Annotated[int, typer.Option(help="Number of replicates in all.")]
+Replicates = Annotated[int, typer.Option(help="Total number of replicates.")]
 Out = Annotated[Path, typer.Option(help="CSV file; continued if it exists.")]
 CORES = available_cores()
-Processes = Annotated[int, typer.Option(help="Processes to use.")]
+Processes = Annotated[int, typer.Option(help="Number of processes.")]
 
 
 @app.command()
@@ -61,13 +61,13 @@ def power(
 @app.command()
 def bias(
     nhds: Annotated[
-        Path | None, typer.Option(help="Folder of NHDS 2010; without it artificial codes only.")
+        Path | None, typer.Option(help="Folder of NHDS 2010; without it, artificial codes only.")
     ] = None,
     replicates: Replicates = 20,
     processes: Processes = CORES,
     out: Out = RESULTS / "bias.csv",
 ) -> None:
-    """Bias on code vectors with a simulated condition, beside PURPLE's."""
+    """Bias on code vectors with a simulated condition, compared with PURPLE's."""
     place = None if nhds is None else str(nhds)
     command = f"bias {'--nhds PATH ' if nhds else ''}--replicates {replicates}"
     run = partial(bias_.replicate, nhds=place)
@@ -77,10 +77,10 @@ def bias(
 
 @app.command()
 def page(
-    results: Annotated[Path, typer.Option(help="Folder of the results files.")] = RESULTS,
+    results: Annotated[Path, typer.Option(help="Folder with the results files.")] = RESULTS,
     out: Annotated[Path, typer.Option(help="Markdown file to write.")] = PAGE,
 ) -> None:
-    """Make the documentation's page from the results files."""
+    """Write the documentation's page from the results files."""
     write_page(results, out)
 
 

@@ -1,7 +1,7 @@
-"""Bias on code vectors: real visits (NHDS 2010) or artificial ones, a simulated condition.
+"""Bias on code vectors of real (NHDS 2010) or artificial visits with a simulated condition.
 
 The data are those of `relprev.experiments.semisynthetic`; the truth is the ratio of the
-groups' mean p(y=1|x). DebiasedPURPLE and PURPLE use all visits of every draw.
+groups' mean p(y=1|x). DebiasedPURPLE and PURPLE use all visits in every draw.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def jobs(nhds: str | None, replicates: int) -> list[Job]:
 
 
 def replicate(job: Job, nhds: str | None) -> list[dict[str, Any]]:
-    """Estimate over truth of both methods on one draw of y and s."""
+    """Truth and both methods' estimates on one draw of y and s."""
     kind, setting, rate = job[0].split("/")
     data = f"nhds:{nhds}" if kind == "nhds-2010" else "simulated"
     settings = {"setting": setting, "rate_b": float(rate), "variant": "paper", "data": data}
@@ -51,7 +51,7 @@ def replicate(job: Job, nhds: str | None) -> list[dict[str, Any]]:
 
 
 def summary(table: pd.DataFrame) -> pd.DataFrame:
-    """Mean and SD of estimate over truth in every cell, and whether the mean is near enough."""
+    """Mean and SD of estimate / truth in every cell, and whether the mean is close enough to 1."""
     over = table.assign(
         debiased=table.debiased / table.truth, purple=table.purple / table.truth,
         recorded=table.recorded / table.truth,

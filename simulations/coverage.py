@@ -12,12 +12,12 @@ from relprev import Cohort
 from relprev.checks import check_constant_ratio
 from relprev.cohort.summary import group_totals
 from relprev.errors import TooFewCasesError
-from relprev.files import written_whole
 from relprev.inference import DebiasedPURPLE
 from relprev.inference.intervals import infer
 from relprev.inference.moments import group_moments
 from relprev.inference.score import solve_score
 from relprev.simulate import ed_visits
+from relprev.store.files import written_whole
 from simulations.replicates import Job, seed_of
 from simulations.scenarios import SCENARIOS, WORLDS, draw, truth
 
@@ -27,7 +27,7 @@ COLUMNS = ["group", "versus", "estimate", "ci_low", "ci_high", "std_error", "eff
 
 
 def replicate(job: Job) -> list[dict[str, Any]]:
-    """Doubly robust and case-only results of one cohort, versus the second group."""
+    """Doubly robust and case-only results for one cohort, versus the second group."""
     cohort, truths = _drawn(job)
     fitted = DebiasedPURPLE().fit(cohort)
     data = fitted.score_data_.without_risk()
@@ -60,7 +60,7 @@ def _p_value(fitted: DebiasedPURPLE, by: str) -> float:
 
 
 def _drawn(job: Job) -> tuple[Cohort, dict[str, float]]:
-    """A cohort, and its true ratios to the second group where they are its own."""
+    """A cohort and its true ratios to the second group, if they are specific to it."""
     name, number = job
     if name in SCENARIOS:
         return draw(SCENARIOS[name], seed_of(job)).cohort, {}
@@ -70,7 +70,7 @@ def _drawn(job: Job) -> tuple[Cohort, dict[str, float]]:
 
 
 def true_ratios(path: Path) -> pd.DataFrame:
-    """Scenario, group and true ratio to group b, from the file or computed and kept there."""
+    """Scenario, group and true ratio to group b, read from the file or computed and kept."""
     if not path.is_file():
         rows = []
         for name, scenario in SCENARIOS.items():
@@ -87,7 +87,7 @@ def true_ratios(path: Path) -> pd.DataFrame:
 def summary(table: pd.DataFrame, truths: pd.DataFrame) -> pd.DataFrame:
     """Coverage, bias and standard errors for every scenario, method and contrast.
 
-    Estimates that were withheld are counted, not judged.
+    Withheld estimates are counted but not judged.
     """
     table = table.merge(truths, on=["scenario", "group"], how="left", validate="many_to_one")
     table["truth"] = table["truth"].fillna(table["own_truth"])
@@ -110,7 +110,7 @@ def summary(table: pd.DataFrame, truths: pd.DataFrame) -> pd.DataFrame:
 
 
 def rejections(table: pd.DataFrame) -> pd.DataFrame:
-    """Share of replicates in which the test of constant diagnosis ratio rejects at 5%."""
+    """Share of replicates in which the test of a constant ratio rejects at the 5% level."""
     tested = table.dropna(subset=["p_trend"]).drop_duplicates(["scenario", "replicate"])
     by = tested.groupby("scenario", sort=False)
     return pd.DataFrame(

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from benchmarks.measure import PLUS_MINUS, made_by
 
-from relprev.files import written_whole
+from relprev.store.files import written_whole
 from simulations import bias, coverage, power
 from simulations.scenarios import SCENARIOS, WORLDS
 
@@ -19,15 +19,15 @@ PAGE = Path(__file__).parent.parent / "docs" / "evidence" / "coverage.md"
 WORDS = {
     "two_groups": "two groups",
     "four_groups": "four groups",
-    "repeat_patients": "repeat patients, whose visits are alike",
+    "repeat_patients": "patients with several visits, which are alike",
     "survey": "survey: 15 strata, 180 primary sampling units, unequal weights",
-    "few_cases": "about 200 diagnosed in all",
+    "few_cases": "about 200 diagnosed in total",
     "interactions": "p(y\\|x) has interactions the model lacks",
     "strong_shift": "symptoms differ strongly between groups",
-    "many_codes": "1,000 rare codes beside the symptoms",
+    "many_codes": "1,000 rare codes in addition to the symptoms",
     "many_codes_few_cases": "the same with few cases",
     "many_codes_same_in_all_groups": "the same, symptoms and codes alike in all groups",
-    "presentations": "2,000 codes in presentations, another world every time",
+    "presentations": "2,000 codes in presentations, a new world every time",
     "presentations_few_cases": "the same with few cases",
 }
 MANY_CODES = [name for name in SCENARIOS | WORLDS if name in WORLDS or SCENARIOS[name].codes]
@@ -52,8 +52,9 @@ _INTRODUCTION = """\
 
 # Coverage, bias and the power of checks
 
-Simulated data have a truth to compare with. This page is written by `python -m simulations page`
-from the tables in `simulations/results`; each section names the command that made its table."""
+With simulated data, estimates can be compared with a known truth. This page is written by
+`python -m simulations page` from the tables in `simulations/results`; each section names the
+command that made its table."""
 
 
 def _coverage(results: Path) -> str:
@@ -72,20 +73,22 @@ def _coverage(results: Path) -> str:
     )
     return "\n\n".join(
         [
-            "## Do 95% intervals hold the truth 95% of the time?",
-            f"{rows[~hard].replicates.max():,} cohorts of each kind: 20,000 visits (4,000 where "
-            "about 200 are diagnosed) with 30 symptoms, diagnosis rates between 20% and 50%. "
-            "Standard errors, their spread and the bias are those of the logarithm of the ratio, "
-            "by `DebiasedPURPLE` as it is by default; ± is what the number of replicates leaves "
-            "uncertain. *Case-only* is `DebiasedPURPLE(risk=None)`.",
+            "## Do 95% intervals contain the truth 95% of the time?",
+            f"{rows[~hard].replicates.max():,} cohorts of each kind, each with 20,000 visits "
+            "(4,000 where about 200 are diagnosed), 30 symptoms and diagnosis rates between 20% "
+            "and 50%. Estimates are by `DebiasedPURPLE` with its default settings; *case-only* is "
+            "`DebiasedPURPLE(risk=None)`. The mean standard error, the SD of the estimates and "
+            "the bias all refer to the logarithm of the ratio. ± is the standard error due to the "
+            "finite number of replicates.",
             _covered(rows[~hard]),
-            f"{rows[hard].replicates.max():,} cohorts of 20,000 visits of each kind with many "
-            "codes. The last rows are the hardest: 2,000 codes that come together, so few cases "
-            "for every code that the risk model learns little, and codes, groups and truth (here "
-            "the median) drawn anew every time. Intervals are rather too long than too short.",
+            f"{rows[hard].replicates.max():,} cohorts of 20,000 visits for each kind with many "
+            "codes. The last rows are the hardest: 2,000 codes that occur together, so few cases "
+            "per code that the risk model learns little, and codes, groups and truth (the table "
+            "shows its median) redrawn every time. Where intervals err, they are too long "
+            "rather than too short.",
             _covered(rows[hard]),
-            "The test of a constant ratio of diagnosis rates on the same cohorts, where the ratio "
-            f"is constant: how often it rejects at the 5% level ({uncertain}).",
+            "How often the test of a constant diagnosis-rate ratio rejects at the 5% level on "
+            f"the same cohorts, in which the ratio is constant ({uncertain}).",
             _table(["scenario", "trend in risk", "fifths of risk"], tested),
             _made(results / "coverage.json"),
         ]
@@ -135,12 +138,11 @@ def _power(results: Path) -> str:
     return "\n\n".join(
         [
             "## Do the checks notice when they should?",
-            "In one of two groups the diagnosis rate rises with risk, by the given factor between "
-            "the 5th and the 95th percentile of risk. The table holds the share of cohorts about "
-            "which a check raises concern, at the 5% level; in the rows without a drift there is "
-            "nothing to find. The last two checks are the paper's. Replicates of each row: "
-            + ", ".join(counts)
-            + ".",
+            "In one of two groups the diagnosis rate rises with risk: between the 5th and the 95th "
+            "percentile of risk, by the factor given in the first column. The table shows the "
+            "share of cohorts for which a check raises a concern at the 5% level; in the rows "
+            "without drift there is nothing to find. The last two checks are the paper's. "
+            "Replicates per row: " + ", ".join(counts) + ".",
             _table(["drift", "diagnosed", *CHECKS.values()], body),
             _made(results / "power.json"),
         ]
@@ -148,7 +150,7 @@ def _power(results: Path) -> str:
 
 
 def _patients(scenario: str) -> str:
-    return ", repeat patients" if scenario.endswith("patients") else ""
+    return ", patients with several visits" if scenario.endswith("patients") else ""
 
 
 def _bias(results: Path) -> str:
@@ -162,15 +164,15 @@ def _bias(results: Path) -> str:
         for row in rows.itertuples()
     ]  # fmt: skip
     head = ["data", "condition", "rate in b", "diagnosed", "true ratio", "recorded ÷ true",
-            "PURPLE ÷ true", "DebiasedPURPLE ÷ true", "its standard error"]  # fmt: skip
+            "PURPLE ÷ true", "DebiasedPURPLE ÷ true", "its mean standard error"]  # fmt: skip
     return "\n\n".join(
         [
             "## Bias on real and artificial codes",
-            "Codes of real discharges (National Hospital Discharge Survey 2010, Black against "
-            "white patients) or of artificial visits, with a condition simulated from them in four "
-            "ways; the diagnosis rate is 0.5 in group a. "
-            f"Mean ± SD over {int(rows.draws.min())} draws of condition and diagnosis; the mean is "
-            "uncertain by its SD over the square root of that number.",
+            "Codes of real discharges (National Hospital Discharge Survey 2010, Black versus white "
+            "patients) or of artificial visits, from which a condition is simulated in four ways. "
+            "The diagnosis rate in group a is 0.5. "
+            f"Mean ± SD over {int(rows.draws.min())} draws of condition and diagnosis; the "
+            "standard error of the mean is the SD divided by the square root of that number.",
             _table(head, body),
             _made(results / "bias.json"),
         ]

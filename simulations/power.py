@@ -1,7 +1,7 @@
-"""How often do the checks raise concern, by how much the diagnosis rate drifts with risk?
+"""How often do the checks raise a concern, depending on how the diagnosis rate drifts with risk?
 
-`check_constant_ratio` beside the paper's two checks, which fit ten models more and are
-therefore run on the first replicates only.
+`check_constant_ratio` is compared with the paper's two checks, which fit ten more models and are
+therefore run only on the first replicates.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ CHECKS = ("trend", "quintiles", "unconstrained", "calibration")
 
 
 def replicate(job: Job, paper_checks: int) -> list[dict[str, Any]]:
-    """Whether every check raised concern (at level 95%) about one cohort."""
+    """For each check, whether it raised a concern (at level 95%) about one cohort."""
     scenario = DRIFTS[job[0]]
     cohort = draw(scenario, seed_of(job)).cohort
     fitted = DebiasedPURPLE().fit(cohort)
@@ -34,7 +34,7 @@ def replicate(job: Job, paper_checks: int) -> list[dict[str, Any]]:
 
 
 def summary(table: pd.DataFrame) -> pd.DataFrame:
-    """Share of replicates with concern for every drift and check, and number of replicates."""
+    """Share of replicates with a concern for every drift and check, and number of replicates."""
     by = table.reindex(columns=[*table.columns, *set(CHECKS) - set(table.columns)]).groupby(
         ["scenario", "drift"], sort=False
     )

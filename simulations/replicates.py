@@ -1,13 +1,12 @@
 """Run seeded replicates on several processes and keep their rows in one tidy file.
 
 The file is written whole after every batch; replicates found in it are not run again. A
-second file beside it, ``.json``, says with which command, where and with which versions.
+``.json`` file beside it records the command, the machine and the versions.
 """
 
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
@@ -17,8 +16,9 @@ import numpy as np
 import pandas as pd
 from benchmarks.measure import machine
 
-from relprev.files import written_whole
+from relprev.parallel.threads import use_threads
 from relprev.progress import progress
+from relprev.store.files import written_whole
 
 BATCH = 20
 RESULTS = Path(__file__).parent / "results"
@@ -27,27 +27,31 @@ Run = Callable[[Job], list[dict[str, Any]]]
 
 
 def seed_of(job: Job) -> np.random.SeedSequence:
-    """A replicate's own seed, whatever the order of work."""
+    """A replicate's own seed, independent of the order in which replicates run."""
     scenario, replicate = job
     return np.random.SeedSequence([replicate, *scenario.encode()])
 
 
-def run_all(run: Run, jobs: list[Job], out: Path, processes: int, command: str) -> pd.DataFrame:
-    """Rows of all jobs, from the file where they are there and run where not.
+def _on_one_core(run: Run, job: Job) -> list[dict[str, Any]]:
+    with use_threads(1):
+        return run(job)
 
-    Jobs are started in the order given: with all scenarios of one replicate next to each
-    other, a run that is stopped early has the same number of each.
+
+def run_all(run: Run, jobs: list[Job], out: Path, processes: int, command: str) -> pd.DataFrame:
+    """Rows of all jobs, taken from the file if they are in it and run otherwise.
+
+    Jobs are started in the order given. If all scenarios of one replicate are next to each
+    other, a run that is stopped early has the same number of replicates of each.
     """
     done = pd.read_csv(out) if out.is_file() else pd.DataFrame()
     known = set(zip(done.scenario, done.replicate, strict=True)) if len(done) else set()
     todo = [job for job in jobs if job not in known]
     rows = done.to_dict("records")
-    os.environ["RELPREV_NUM_THREADS"] = "1"  # inherited: one core a process
     with (
         progress("Replicates", len(todo), True) as advance,
         ProcessPoolExecutor(processes) as pool,
     ):
-        futures = [pool.submit(run, job) for job in todo]
+        futures = [pool.submit(_on_one_core, run, job) for job in todo]
         try:
             for number, future in enumerate(as_completed(futures), 1):
                 rows += future.result()
@@ -55,7 +59,7 @@ def run_all(run: Run, jobs: list[Job], out: Path, processes: int, command: str) 
                 if number % BATCH == 0 or number == len(todo):
                     _write(pd.DataFrame(rows), out, command)
         except BaseException:
-            pool.shutdown(cancel_futures=True)  # else it would run all that are left
+            pool.shutdown(cancel_futures=True)  # otherwise it would run all jobs that are left
             raise
     return pd.DataFrame(rows)
 

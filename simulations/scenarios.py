@@ -1,13 +1,13 @@
 """Populations to draw cohorts from, and their true relative prevalences.
 
-A visit has 30 binary symptoms and, in some scenarios, a few of 1,000 rare codes, which are
-symptoms too. Symptom j is present with log-odds a_j + d_gj, where d makes the groups differ;
+A visit has 30 binary symptoms and, in some scenarios, a few of 1,000 rare codes, which are also
+symptoms. Symptom j is present with log-odds a_j + d_gj, where d makes the groups differ;
 p(y=1|x) = sigma(b + w.x + interactions); s ~ Bernoulli(c_g y). The truth is the ratio of the
-groups' mean p(y=1|x) in the population, taken over twenty million visits (two million with
+groups' mean p(y=1|x) in the population, computed over twenty million visits (two million with
 rare codes), because that is what the intervals claim to cover.
 
-`WORLDS` are visits of `relprev.simulate.ed_visits`, whose codes come in presentations; there
-every replicate is another world with other codes, other groups and another truth.
+`WORLDS` are visits from `relprev.simulate.ed_visits`, whose codes come in presentations; there
+every replicate is a different world with its own codes, groups and truth.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ class Scenario:
 
     Parameters
     ----------
-    rates : diagnosis rate c_g of every group
-    shares : share of every group
-    n : visits drawn
-    intercept : b of p(y=1|x)
-    codes : number of rare codes, beside the 30 symptoms
+    rates : diagnosis rate c_g of each group
+    shares : each group's share of visits
+    n : number of visits drawn
+    intercept : b in p(y=1|x)
+    codes : number of rare codes, in addition to the 30 symptoms
     shift : standard deviation of d, how much the groups' symptoms differ
     interactions : strength of products of symptoms in p(y=1|x)
-    visits_per_patient : mean; above 1 a patient's visits share symptoms and condition
+    visits_per_patient : mean number; above 1, a patient's visits share symptoms and condition
     strata, psus : strata, and PSUs drawn in each; PSUs differ in symptoms and groups
     drift : log of the factor by which the first group's diagnosis rate rises from the
         5th to the 95th percentile of risk (breaks the method's assumption)
@@ -106,7 +106,7 @@ class _World:
 
 @cache
 def _world(scenario: Scenario) -> _World:
-    """What stays the same in all replicates."""
+    """What all replicates have in common."""
     rng = np.random.default_rng(WORLD_SEED)
     base = rng.uniform(-3.5, -1.0, N_SYMPTOMS)
     w = rng.normal(0.5, 0.6, N_SYMPTOMS)
@@ -140,11 +140,11 @@ def draw(scenario: Scenario, seed: int | np.random.SeedSequence) -> Draw:
 
 
 def truth(scenario: Scenario) -> FloatArray:
-    """Mean p(y=1|x) of every group in the population, shape (K,), over very many visits."""
+    """Mean p(y=1|x) of each group in the population, shape (K,), over very many visits."""
     if scenario.strata:
         return _survey_truth(scenario)
     world, chance = _world(scenario), _sigmoid(_world(scenario).frequency)
-    more = 1 + scenario.codes // N_SYMPTOMS  # times the memory and time of a visit
+    more = 1 + scenario.codes // N_SYMPTOMS  # factor in memory and time per visit
     draws = TRUTH_DRAWS * min(more, 4)
     mean = np.zeros(len(scenario.rates))
     for number in range(draws):
@@ -174,7 +174,7 @@ def _symptoms(
 
 
 def _repeated(scenario: Scenario, world: _World, rng: np.random.Generator) -> Draw:
-    """Visits of a patient share their group, most symptoms and part of what decides y."""
+    """A patient's visits share the group, most symptoms and part of what determines y."""
     visits = rng.geometric(1 / scenario.visits_per_patient, scenario.n)
     count = int(np.searchsorted(np.cumsum(visits), scenario.n)) + 1
     patient = np.repeat(np.arange(count), visits[:count])[: scenario.n]
@@ -182,13 +182,13 @@ def _repeated(scenario: Scenario, world: _World, rng: np.random.Generator) -> Dr
     fresh = rng.random((scenario.n, len(world.w))) < _sigmoid(world.frequency)[group[patient]]
     x = np.where(rng.random(fresh.shape) < 0.7, base[patient], fresh)
     p = _sigmoid(_log_odds(scenario, world, x))
-    own = rng.random(count)[patient]  # with probability 1/2 the patient's number decides y
+    own = rng.random(count)[patient]  # with probability 1/2 the patient's own number determines y
     luck = np.where(rng.random(scenario.n) < 0.5, own, rng.random(scenario.n))
     return Draw(_cohort(scenario, world, x, group[patient], p, luck, rng, clusters=patient), p)
 
 
 def _survey(scenario: Scenario, world: _World, rng: np.random.Generator) -> Draw:
-    """PSUs differ in symptoms and mix of groups; strata differ too and in their weights."""
+    """PSUs differ in symptoms and mix of groups; so do strata, which also differ in weights."""
     n_psus = scenario.strata * scenario.psus
     stratum = np.repeat(np.arange(scenario.strata), scenario.psus)
     level = np.linspace(-1, 1, scenario.strata)[stratum]  # of the PSU's stratum

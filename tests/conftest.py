@@ -60,7 +60,7 @@ def random_problem(
     s = (rng.random(n) < 0.4).astype(np.uint8)
     s[: 2 * groups] = np.repeat([1, 0], groups)
     omega = rng.random(n) + 0.5 if weighted else np.ones(n)
-    return Problem(design_of(matrix, kind), s, g, omega / omega.sum(), groups)
+    return Problem.of(design_of(matrix, kind), s, g, omega / omega.sum(), groups)
 
 
 def design_of(matrix: np.ndarray, kind: str):

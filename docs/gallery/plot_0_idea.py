@@ -2,9 +2,9 @@
 The idea in one picture
 =======================
 
-Patients with the same symptoms have the same risk, whatever their group. If at every risk the
-share recorded in one group is the same multiple of that in another, the multiple is the ratio of
-the diagnosis rates. Dividing the recorded ratio by it leaves the ratio of the true rates.
+Patients with the same symptoms have the same risk, whatever their group. If at every level of risk
+the share recorded in one group is the same multiple of the share recorded in another, that multiple
+is the diagnosis-rate ratio. Dividing the recorded ratio by it leaves the ratio of the true rates.
 """
 
 import matplotlib.pyplot as plt
@@ -18,9 +18,9 @@ visits = ed_visits(400_000, n_codes=200, diagnosis_rates=rates, prevalence=0.1, 
 cohort, risk = visits.cohort, visits.condition_probability
 
 # %%
-# Left: the share recorded in each of ten classes of risk. On log scales the groups are parallel,
-# 0.2 / 0.5 = 0.4 apart, at every risk. Right: Group A has more visits at high risk, so the
-# condition is more common there, although fewer of its visits are recorded.
+# Left: the share recorded in each of ten risk classes. On log scales the two groups run parallel,
+# 0.2 / 0.5 = 0.4 apart at every level of risk. Right: more of Group A's visits are at high risk, so
+# the condition is more common in Group A, although fewer of its visits are recorded.
 edges = np.quantile(risk, np.linspace(0, 1, 11))
 classes = np.clip(np.searchsorted(edges, risk, side="right") - 1, 0, 9)
 _, (left, right) = plt.subplots(1, 2, figsize=(9, 3.8), layout="constrained")
@@ -38,13 +38,13 @@ left.yaxis.set_major_formatter(PercentFormatter(1, decimals=1))
 left.legend(frameon=False, fontsize=8)
 right.yaxis.set_major_formatter(PercentFormatter(1))
 right.set(
-    xticks=range(1, 11), xlabel="class of risk, low to high", ylabel="share of the group's visits"
+    xticks=range(1, 11), xlabel="risk class, low to high", ylabel="share of the group's visits"
 )
 right.legend(frameon=False, fontsize=8)
 plt.show()
 
 # %%
-# In numbers, with the truth that only a simulation knows:
+# In numbers, with the truth that we know because the data are simulated:
 table = visits.relative_prevalence("Group B").to_frame().iloc[0]
 print(f"recorded ratio         {table['observed_ratio']:.2f}")
 print(f"diagnosis-rate ratio   {table['diagnosis_ratio']:.2f}")

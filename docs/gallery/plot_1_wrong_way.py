@@ -2,8 +2,8 @@
 When the records point the wrong way
 ====================================
 
-Cases in Group A are more common than elsewhere but rarely recorded, so the records say the
-opposite. The comparison of patients with the same symptoms corrects it.
+The condition is more common in Group A than elsewhere, but its cases are rarely recorded, so the
+records say the opposite. Comparing patients with the same symptoms corrects this.
 """
 
 import textwrap
@@ -19,8 +19,8 @@ fitted = DebiasedPURPLE().fit(visits.cohort)
 result = fitted.relative_prevalence()
 
 # %%
-# The picture shows recorded ratios, corrected ratios with 95% intervals, and the truth that only a
-# simulation knows.
+# The figure shows recorded ratios, corrected ratios with 95% intervals, and the true ratios, which
+# we know because the data are simulated.
 truth = visits.relative_prevalence().to_frame()["estimate"]
 _, ax = plt.subplots(figsize=(8, 4), layout="constrained")
 plot_forest(result.to_frame(), truth, ax)

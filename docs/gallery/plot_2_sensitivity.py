@@ -2,8 +2,8 @@
 How wrong would the assumptions have to be?
 ===========================================
 
-`relprev.checks.check_sensitivity` lets each assumption fail by a range of amounts and shows what
-becomes of the estimate, and at which point the interval reaches 1.
+`relprev.checks.check_sensitivity` lets each assumption fail by a range of amounts. It shows what
+happens to the estimate, and at which point the interval reaches 1.
 """
 
 import textwrap
@@ -21,7 +21,7 @@ result = check_sensitivity(fitted, "Group A", "Group B")
 print(textwrap.fill(str(result.effect), 80))
 
 # %%
-# The bands, in the report's style. The grey line is 1, equally common:
+# The bands, drawn as in the report. The grey line marks 1, where the condition is equally common:
 _, ax = plt.subplots(figsize=(8, 7), layout="constrained")
 plot_sensitivity(result, ax)
 plt.show()

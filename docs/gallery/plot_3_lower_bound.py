@@ -2,10 +2,10 @@
 A lower bound when the same symptoms mean more risk
 ===================================================
 
-The third assumption says that the same symptoms mean the same risk in every group. Here it is
-broken on purpose: at equal symptoms the risk in group b is ``alpha`` times that in group a. The
-estimate then misses by exactly that factor, so that it understates the disparity when the more
-affected group also has the higher risk.
+The third assumption says that the same symptoms mean the same risk in every group. Here we break it
+on purpose: at equal symptoms, the risk in group b is ``alpha`` times the risk in group a. The
+estimate is then off by exactly that factor. If the more affected group also has the higher risk at
+equal symptoms, the estimate understates the disparity.
 """
 
 import matplotlib.pyplot as plt
@@ -23,7 +23,7 @@ for alpha in alphas:
     truth.append(simulated.relative_prevalence("a").to_frame()["estimate"].iloc[0])
 
 # %%
-# Estimate over truth is 1 / alpha:
+# The estimate divided by the truth is 1 / alpha:
 figure, ax = plt.subplots(layout="constrained")
 ax.plot(alphas, np.array(estimate) / truth, "o", label="estimated / true ratio")
 ax.plot(alphas, 1 / alphas, "-", color="0.6", zorder=0, label="1 / alpha")

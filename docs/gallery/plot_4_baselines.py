@@ -2,9 +2,9 @@
 Other methods on the same data
 ==============================
 
-All methods of `relprev.baselines` are used like PURPLE: ``fit`` and ``relative_prevalence``. Here
-the groups' diagnosis rates drift apart, and everything else stays as it is: the truth is 0.43
-throughout. A figure of your own needs nothing but the tables.
+All methods in `relprev.baselines` are used like PURPLE: ``fit``, then ``relative_prevalence``. Here
+only the diagnosis rate of group b varies and everything else stays the same: the true ratio is 0.43
+throughout. To draw a figure of your own you need nothing but the tables.
 """
 
 import matplotlib.pyplot as plt
@@ -46,7 +46,7 @@ ax.legend(frameon=False, ncols=3)
 plt.show()
 
 # %%
-# The recorded ratio is off by the ratio of the diagnosis rates. BBE and DEDPUL need places where
-# everybody is ill; these data come close to that, so they err by little. SAR-EM fits each group
-# on its own and trusts the height of its curve, which is right here and seldom elsewhere: see
-# :doc:`the paper's experiments </evidence/paper>` for data where it is not.
+# The recorded ratio is off by the diagnosis-rate ratio. BBE and DEDPUL need regions where
+# everybody has the condition; these data come close to that, so their errors are small. SAR-EM
+# fits each group separately and relies on the height of its curve, which is right here but seldom
+# elsewhere: see :doc:`the paper's experiments </evidence/paper>` for data where it is not.

@@ -20,7 +20,7 @@ from relprev.inference import DebiasedPURPLE, anchor, bootstrap, plan
 from relprev.model import PURPLE, RepeatedSplits, repeated_splits
 from relprev.study import Study
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "PURPLE",

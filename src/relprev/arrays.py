@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 FloatArray = NDArray[np.float64]
 
 BLOCK = 2**20
+LARGEST = 1e100  # of a feature or weight: sums of squares of larger ones may be infinite
 
 
 def group_sums(

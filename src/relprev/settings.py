@@ -11,6 +11,7 @@ import difflib
 import json
 import re
 import tomllib
+import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -25,41 +26,131 @@ KeyPath = tuple[str | int, ...]
 SETTINGS = ConfigDict(extra="forbid", allow_inf_nan=False)  # of every dataclass read from a file
 MAX_ERRORS = 5
 LONGEST_SHOWN = 60
+LONGEST_FILE = 10_000_000  # bytes; no settings are that long
+DEEPEST = 16  # tables within tables; no settings are that deep
+SECRET = "source"  # the table whose texts may be passwords: errors never show them
+WORDS = {  # of pydantic, and of TOML
+    "an object": "a table", "a valid dictionary": "a table", "a valid tuple": "a list",
+    "a valid array": "a list",
+}  # fmt: skip
+NO_XML = "\ufffe\uffff"  # characters that no page can hold
 _KEY = re.compile(r"""\s*(?:"([^"]*)"|'([^']*)'|([A-Za-z0-9_-]+))\s*""")
 
 
 def read_settings(path: str | Path, kind: type[T], **context: Any) -> T:
     """The dataclass ``kind`` from a TOML file; ``context`` is for its validators."""
     path = Path(path)
+    return parse_settings(settings_text(path), kind, str(path), folder=path.parent, **context)
+
+
+def settings_text(path: Path) -> str:
+    """Text of a settings file, without a byte order mark."""
     try:
-        text = path.read_text(encoding="utf-8")
+        if path.stat().st_size > LONGEST_FILE:
+            raise InvalidInputError(f"{path} is too long for settings; give a TOML file")
+        return path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         why = "is not UTF-8 text" if isinstance(error, ValueError) else "cannot be read"
         raise InvalidInputError(f"{path} {why}; expected a TOML file") from None
-    return parse_settings(text, kind, str(path), folder=path.parent, **context)
 
 
-def parse_settings(text: str, kind: type[T], name: str, **context: Any) -> T:
-    """The dataclass ``kind`` from TOML text; ``name`` is what errors call the file."""
-    try:
-        content = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise InvalidInputError(f"{name} is not valid TOML: {error}") from None
+def parse_settings(
+    text: str, kind: type[T], name: str, moved: Mapping[KeyPath, str] | None = None, **context: Any
+) -> T:
+    """The dataclass ``kind`` from TOML text.
+
+    Parameters
+    ----------
+    text : str
+        The file's content.
+    kind : type
+        Dataclass that says which keys there are.
+    name : str
+        What errors call the file.
+    moved : mapping of key path to str, optional
+        Keys of earlier versions, and what to write instead.
+    **context
+        For the validators of ``kind``.
+    """
+    content = _parsed(text, name)
+    for path, instead in (moved or {}).items():
+        if _holds(content, path):
+            raise located(text, name, path, f"there is no such key any more; {instead}")
     adapter = TypeAdapter(kind)
     try:
         return adapter.validate_json(_json(content), strict=True, context=context)
     except ValidationError as error:
         schema = adapter.json_schema()
         found = error.errors(include_url=False)
-        messages = [_message(item, content, text, name, schema) for item in found]
+        lines = dict(_lines(text))
+        messages = [_message(item, content, lines, name, schema) for item in found[:MAX_ERRORS]]
         rest = f"\n... and {len(found) - MAX_ERRORS} more" if len(found) > MAX_ERRORS else ""
-        raise InvalidInputError("\n".join(messages[:MAX_ERRORS]) + rest) from None
+        raise InvalidInputError("\n".join(messages) + rest) from None
+
+
+def unprintable(text: str) -> bool:
+    """Whether a text holds characters that no page, table or figure can show.
+
+    Examples
+    --------
+    >>> unprintable("Café au lait"), unprintable("bell\\a"), unprintable("two\\nlines")
+    (False, True, True)
+    """
+    return any(unicodedata.category(sign) in ("Cc", "Cs") or sign in NO_XML for sign in text)
+
+
+def _parsed(text: str, name: str) -> dict[str, Any]:
+    """The tables of a TOML file that can be settings: not too deep, all texts printable."""
+    try:
+        content = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        where = re.search(r"\(at [^()]*\)$", str(error))
+        what = "it is nested too deeply" if isinstance(error, RecursionError) else _syntax(error)
+        raise InvalidInputError(f"{name} is not valid TOML: {what} {where[0] if where else ''}"
+                                .rstrip()) from None  # fmt: skip
+    waiting: list[tuple[KeyPath, Any]] = [((), content)]
+    while waiting:
+        path, value = waiting.pop()
+        if len(path) > DEEPEST:
+            raise located(text, name, path[:1], "it is nested too deeply; no setting is")
+        if isinstance(value, str) and unprintable(value):
+            raise located(text, name, path, "it holds a control character, such as a line break; "
+                          "write it in one line, without such characters")  # fmt: skip
+        items = value.items() if isinstance(value, dict) else (
+            enumerate(value) if isinstance(value, list) else ())  # fmt: skip
+        for key, inner in items:
+            if isinstance(key, str) and unprintable(key):
+                raise located(text, name, path, f"the key {key!r} in it holds a control character")
+            waiting.append(((*path, key), inner))
+    return content
+
+
+def _syntax(error: Exception) -> str:
+    """What is wrong with the syntax, without the texts that Python's words may quote."""
+    words = re.sub(r"\s*\(at [^()]*\)$", "", str(error))
+    return re.sub(r"\(.*\)|'[^']{2,}'|\"[^\"]{2,}\"", "a key", words)
+
+
+def _holds(content: Any, path: KeyPath) -> bool:
+    for part in path:
+        if not isinstance(content, dict) or part not in content:
+            return False
+        content = content[part]
+    return True
 
 
 def located(text: str, name: str, path: KeyPath, message: str) -> InvalidInputError:
     """An error about one key of a settings file."""
-    line = line_of(text, path)
+    return _located(dict(_lines(text)), name, path, message)
+
+
+def _located(
+    lines: Mapping[KeyPath, int], name: str, path: KeyPath, message: str
+) -> InvalidInputError:
+    line = _line(lines, path)
     where = f"{name}, line {line}" if line else name
+    if path[:1] == (SECRET,):  # a key may be an address that was put in the wrong place
+        path = tuple(part if _is_plain(part) else "(a key)" for part in path)
     return InvalidInputError(
         f"{where}: {dotted(path)}: {message}" if path else f"{where}: {message}"
     )
@@ -93,10 +184,18 @@ def line_of(text: str, path: KeyPath) -> int | None:
     >>> line_of('seed = 1\\n[[groups]]\\ncolumn = "race"', ("groups", 0, "column"))
     3
     """
-    lines = dict(_lines(text))
+    return _line(dict(_lines(text)), path)
+
+
+def _is_plain(part: str | int) -> bool:
+    return isinstance(part, int) or re.fullmatch(r"[\w-]{1,60}", part) is not None
+
+
+def _line(lines: Mapping[KeyPath, int], path: KeyPath) -> int | None:
     for length in range(len(path), 0, -1):
-        if path[:length] in lines:
-            return lines[path[:length]]
+        inside = [line for known, line in lines.items() if known[:length] == path[:length]]
+        if inside:
+            return min(inside)
     return None
 
 
@@ -175,8 +274,9 @@ def _json(content: Mapping[str, Any]) -> str:
 
 
 def _message(
-    error: Any, content: Mapping[str, Any], text: str, name: str, schema: Mapping[str, Any]
-) -> str:
+    error: Any, content: Mapping[str, Any], lines: Mapping[KeyPath, int], name: str,
+    schema: Mapping[str, Any],
+) -> str:  # fmt: skip
     """One mistake in our words."""
     path = _in_file(error["loc"], content, error["type"])
     kind, value = error["type"], error["input"]
@@ -190,18 +290,31 @@ def _message(
         expected = str(context.get("expected_tags") or context.get("expected"))
         given = context.get("tag", value)
         options = re.findall(r"'([^']*)'", expected)
-        words = f"got {_shown(given)}; {suggestion(str(given), options)}"
+        plain = isinstance(given, str) and re.fullmatch(r"[\w-]{1,30}", given)
+        got = repr(given) if plain else _shown(given, path)
+        words = f"got {got}; {suggestion(str(given), options)}"
         path = (*path, "kind") if kind == "union_tag_invalid" else path
     elif kind == "union_tag_not_found":
         words, path = "this key is missing; it names the kind of source", (*path, "kind")
     elif kind == "value_error":
         words = str(context["error"])
     else:
-        words = f"{error['msg'].replace('Input should', 'it should')}, got {_shown(value)}"
-    return str(located(text, name, path, words))
+        words = f"{_expected(error['msg'])}, got {_shown(value, path)}"
+    return str(_located(lines, name, path, words))
 
 
-def _shown(value: Any) -> str:
+def _expected(words: str) -> str:
+    """What pydantic expected, in the words of a settings file."""
+    words = re.sub(r"^\w+ should", "it should", words).partition(" after validation")[0]
+    for theirs, ours in WORDS.items():
+        words = words.replace(theirs, ours)
+    return words
+
+
+def _shown(value: Any, path: KeyPath) -> str:
+    """A value of a key; of texts that may be passwords only what kind of thing they are."""
+    if path[:1] == (SECRET,) and isinstance(value, str | list | dict):
+        return {"str": "a text", "list": "a list", "dict": "a table"}[type(value).__name__]
     text = repr(value)
     return text if len(text) <= LONGEST_SHOWN else text[:LONGEST_SHOWN] + "..."
 

@@ -25,7 +25,7 @@ with (Path(__file__).parent / "reference.csv").open() as file:
 
 def problem(data: Sample) -> Problem:
     n = len(data.s)
-    return Problem(
+    return Problem.of(
         as_matrix(data.X)[0], data.s.astype(np.uint8), np.zeros(n, np.uint8), np.full(n, 1 / n), 1
     )
 

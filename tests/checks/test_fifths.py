@@ -6,8 +6,9 @@ import pytest
 
 from relprev import as_cohort
 from relprev.checks.fifths import logit_range, rates_by_fifth
-from relprev.checks.held_out import N_SPLITS, HeldOut, Rows
-from relprev.partitions import InMemory
+from relprev.checks.held_out import N_SPLITS, HeldOut
+from relprev.rows import Rows
+from relprev.rows.memory import InMemory
 
 
 def held_out(p, s, g, pieces=1, weight=None):

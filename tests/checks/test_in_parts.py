@@ -1,7 +1,5 @@
 """Checks and bootstrap on a cohort kept in parts give the numbers they give in memory."""
 
-from dataclasses import replace
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -19,12 +17,13 @@ from relprev.checks import (
 )
 from relprev.checks import quantiles as quantiles_module
 from relprev.checks.quantiles import weighted_quantiles
-from relprev.cohort import PartitionedCohort, write_parts
+from relprev.cohort import Cohort, write_parts
 from relprev.errors import InvalidInputError
 from relprev.inference import bootstrap
 from relprev.inference.replication import replicate_weights
 from relprev.model.ranking import ranking
-from relprev.partitions import InMemory
+from relprev.rows import Rows, one_part
+from relprev.rows.memory import InMemory
 from relprev.simulate import ed_visits
 from tests.parts import cut
 
@@ -37,7 +36,7 @@ def prepared(folder, **options):
     cohort = ed_visits(9_000, n_codes=50, prevalence=0.3, seed=3, **options).cohort
     cohort = cohort.take(np.random.default_rng(0).permutation(cohort.n))
     write_parts(cut(cohort, 2_001), folder / "visits")
-    parts = PartitionedCohort.open(folder / "visits")
+    parts = Cohort.open(folder / "visits")
     fits = [DebiasedPURPLE(strengths=[10.0], lambdas=1e-4).fit(c) for c in (cohort, parts)]
     return cohort, parts, *fits
 
@@ -108,7 +107,7 @@ def test_bootstrap(both):
     one, other = (bootstrap(estimator, c, replicates=3) for c in (cohort, parts))
     pd.testing.assert_frame_equal(other.replicates, one.replicates, rtol=SAME)
     np.testing.assert_allclose(other.std_errors(), one.std_errors(), rtol=1e-6)
-    with pytest.raises(InvalidInputError, match="processes must be 1 for a cohort kept in parts"):
+    with pytest.raises(InvalidInputError, match=r"processes=2 \(1 uses all cores.* in memory only"):
         bootstrap(estimator, parts, replicates=3, processes=2)
 
 
@@ -132,7 +131,7 @@ def test_on_a_cluster(tmp_path):
         ) as cluster,
         distributed.Client(cluster) as client,
     ):
-        parts = PartitionedCohort.open(tmp_path / "visits", client)
+        parts = Cohort.open(tmp_path / "visits", client)
         one, other = (DebiasedPURPLE(**options).fit(c) for c in (cohort, parts))
         assert_same(check_constant_ratio(one), check_constant_ratio(other))
         assert_same(check_overlap(one, cohort), check_overlap(other, parts))
@@ -149,7 +148,8 @@ def test_quantiles_are_those_of_the_sorted_rows(few, monkeypatch):
     rng = np.random.default_rng(1)
     values = np.append(np.round(rng.normal(size=3_000), 2), np.full(500, 0.7))
     weights = rng.uniform(0.1, 2.0, len(values))
-    parts = InMemory(list(zip(np.split(values, [900]), np.split(weights, [900]), strict=True)))
+    pieces = list(zip(np.split(values, [900]), np.split(weights, [900]), strict=True))
+    parts = Rows(InMemory(pieces), tuple(len(piece[0]) for piece in pieces))
     order = np.argsort(values)
     reached = np.cumsum(weights[order])
     at = [0.05, 0.3, 0.5, 0.8, 0.95, 1.0]
@@ -161,7 +161,7 @@ def test_quantiles_are_those_of_the_sorted_rows(few, monkeypatch):
 
 def test_quantiles_of_one_value(monkeypatch):
     monkeypatch.setattr(quantiles_module, "FEW", 3)
-    parts = InMemory([(np.full(50, -1.25), np.ones(50))])
+    parts = one_part((np.full(50, -1.25), np.ones(50)), 50)
     assert weighted_quantiles(parts, lambda part: part, [0.1, 0.9]).tolist() == [-1.25, -1.25]
 
 
@@ -171,7 +171,7 @@ def test_ranks_are_scikit_learns():
     p = np.round(rng.random(2_000) + 0.3 * s, 2)  # many ties
     omega = rng.uniform(0.5, 2.0, 2_000)
     pieces = [(p[rows], s[rows], omega[rows]) for rows in (slice(0, 700), slice(700, None))]
-    found = ranking(InMemory(pieces), lambda part: part)
+    found = ranking(Rows(InMemory(pieces), (700, 1_300)), lambda part: part)
     assert found.auc == pytest.approx(roc_auc_score(s, p, sample_weight=omega), rel=1e-12)
     expected = average_precision_score(s, p, sample_weight=omega)
     assert found.average_precision == pytest.approx(expected, rel=1e-12)
@@ -180,9 +180,10 @@ def test_ranks_are_scikit_learns():
 def test_a_group_that_is_never_diagnosed_in_some_part(tmp_path):
     cohort = ed_visits(6_000, n_codes=50, prevalence=0.3, seed=5).cohort
     silent = (cohort.groups == 3) & (np.arange(cohort.n) < 3_000)
-    cohort = replace(cohort, diagnosed=np.where(silent, 0, cohort.diagnosed).astype(np.uint8))
+    diagnosed = np.where(silent, 0, cohort.diagnosed).astype(np.uint8)
+    cohort = cohort.with_values(diagnosed=diagnosed)
     write_parts(cut(cohort, 1_500), tmp_path / "visits")
-    parts = PartitionedCohort.open(tmp_path / "visits")
+    parts = Cohort.open(tmp_path / "visits")
     one, other = (DebiasedPURPLE(risk=None, strengths=[10.0]).fit(c) for c in (cohort, parts))
     assert_same(check_overlap(one, cohort), check_overlap(other, parts))
     assert_same(check_calibration(cohort, ONE), check_calibration(parts, ONE))

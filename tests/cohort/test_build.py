@@ -233,3 +233,38 @@ def test_values_with_quotes_are_data_not_sql():
     source = make(visits, codes, attributes=["ward"])
     ward = GroupVariable("ward", {"one": ["O'Neill"], "two": ["b'; DROP TABLE codes; --"]})
     assert build(CohortSpec(ABUSE, (ward,)), source).cohort.groups.tolist() == [0, 1, 0, 1]
+
+
+def test_edges_on_text_are_refused_without_showing_a_value():
+    """A patient's value stood in the traceback."""
+    features = Features(extra=(Extra("ward", (1,)),))
+    with pytest.raises(InvalidInputError, match=r"features\.extra: ward holds text") as caught:
+        build(CohortSpec(ABUSE, (WARD,), features=features))
+    assert caught.value.__suppress_context__ or caught.value.__context__ is None
+
+
+def test_edges_on_text_with_numbers_leave_the_rest_in_the_reference():
+    visits = pd.DataFrame({"id": range(6), "ward": list("aaabbb"),
+                           "stay": ["1", "7", "unknown", "9", None, "2"]})  # fmt: skip
+    codes = pd.DataFrame({"id": range(6), "code": ["T741", "R51"] * 3, "version": "10"})
+    source = make(visits, codes, attributes=["ward", "stay"])
+    features = Features(extra=(Extra("stay", (5,)),))
+    cohort = build(CohortSpec(ABUSE, (WARD,), features=features), source).cohort
+    assert cohort.feature_names[-1] == "stay:[5,inf)"
+    assert cohort.X.to_scipy().toarray()[:, -1].tolist() == [0, 1, 0, 1, 0, 0]
+
+
+@pytest.mark.parametrize("missing", ["", "unknown"])
+def test_many_recoded_values_give_what_few_give(missing):
+    """40,000 groups made a CASE that took minutes; many values are looked up in a table."""
+    few = {"A": ["a"], "B": ["b", "c"]}
+    many = {"A": ["a", *map(str, range(20_000))], "B": ["b", "c", *map(str, range(20_000, 40_000))]}
+    first, second = (
+        build(CohortSpec(ABUSE, (GroupVariable("ward", recode, missing=missing),)))
+        for recode in (few, many)
+    )
+    assert first.cohort.group_names == second.cohort.group_names
+    for name in ("groups", "diagnosed", "weights", "clusters"):
+        found = getattr(second.cohort, name)
+        np.testing.assert_array_equal(getattr(first.cohort, name), found)
+    assert first.attrition == second.attrition

@@ -17,7 +17,7 @@ def _cohort(**changes):
         "groups": np.array([0, 0, 1, 1], np.uint8),
         "group_names": ("a", "b"),
     }
-    return Cohort(**(parts | changes))
+    return Cohort.of(**(parts | changes))
 
 
 def test_cohort_cannot_be_changed():

@@ -9,7 +9,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from relprev import PURPLE, DebiasedPURPLE, as_cohort
 from relprev.checks import check_unconstrained
-from relprev.cohort import PartitionedCohort, write_parts
+from relprev.cohort import Cohort, write_parts
 from relprev.cohort.origin import about, origin_of
 from tests.parts import cut
 
@@ -108,7 +108,7 @@ def test_codes_stay_where_they_are():
 def test_parts_have_one_origin(form, tmp_path):
     cohort = as_cohort(**world(UNITS["year"], form))
     write_parts(cut(cohort, 1_700), tmp_path / "parts")
-    parts = PartitionedCohort.open(tmp_path / "parts")
+    parts = Cohort.open(tmp_path / "parts")
     np.testing.assert_allclose(origin_of(parts), origin_of(cohort), rtol=1e-12)
     for estimator in (PURPLE(1e-4), DebiasedPURPLE(lambdas=1e-4, strengths=[3.0])):
         expected = estimator.fit(cohort).relative_prevalence("b").to_frame()["estimate"]

@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 
 from relprev import as_cohort
-from relprev.cohort import PartitionedCohort, write_parts
+from relprev.cohort import Cohort, write_parts
+from relprev.cohort.opening import _batches
 from relprev.cohort.part_files import verify_parts
-from relprev.cohort.partitioned import _batches
 from relprev.errors import InvalidInputError
 from relprev.simulate import ed_visits
 from tests.conftest import design_of
@@ -30,12 +30,12 @@ def small(kind):
 def test_what_is_written_is_read_again(kind, tmp_path):
     whole = small(kind)
     write_parts(cut(whole, 20), tmp_path / "visits")
-    opened = PartitionedCohort.open(tmp_path / "visits")
+    opened = Cohort.open(tmp_path / "visits")
     assert (opened.n, opened.sizes, opened.n_cols) == (50, (20, 20, 10), 4)
     assert opened.group_names == whole.group_names
     assert opened.feature_names == whole.feature_names
     for name in ("diagnosed", "groups", "weights", "clusters", "strata", "psus"):
-        np.testing.assert_array_equal(opened.gathered(name), getattr(whole, name))
+        np.testing.assert_array_equal(getattr(opened, name), getattr(whole, name))
     w = np.arange(1.0, 5.0)
     product = np.concatenate(opened.map(lambda part: part.X.matvec(w)))
     np.testing.assert_array_equal(product, whole.X.matvec(w))
@@ -44,7 +44,7 @@ def test_what_is_written_is_read_again(kind, tmp_path):
 
 def test_absent_fields_stay_absent(tmp_path, cohort):
     write_parts([cohort], tmp_path / "visits")
-    assert PartitionedCohort.open(tmp_path / "visits").gathered("strata") is None
+    assert Cohort.open(tmp_path / "visits").strata is None
 
 
 def test_folder_appears_only_when_complete(tmp_path, cohort):
@@ -78,14 +78,14 @@ def test_missing_and_damaged_parts_are_named(tmp_path, cohort):
     content = bytearray(file.read_bytes())
     file.write_bytes(content[:-10])
     with pytest.raises(InvalidInputError, match=r"part-00002.arrow is damaged.*bytes, expected"):
-        PartitionedCohort.open(folder)
+        Cohort.open(folder)
     content[len(content) // 2] ^= 1
     file.write_bytes(content)
     with pytest.raises(InvalidInputError, match=r"part-00002.arrow is damaged.*content"):
         verify_parts(folder)
     file.unlink()
     with pytest.raises(InvalidInputError, match=r"part-00002.arrow is missing"):
-        PartitionedCohort.open(folder)
+        Cohort.open(folder)
 
 
 @pytest.mark.parametrize("header", [None, "{", "[]", '{"relprev_partitioned_cohort": 99}'])
@@ -93,7 +93,7 @@ def test_other_folders_are_refused(header, tmp_path):
     if header is not None:
         (tmp_path / "cohort.json").write_text(header)
     with pytest.raises(InvalidInputError, match=r"no cohort.json|damaged|format 99"):
-        PartitionedCohort.open(tmp_path)
+        Cohort.open(tmp_path)
 
 
 def test_workers_get_rows_by_their_threads():

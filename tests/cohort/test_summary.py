@@ -1,7 +1,7 @@
 import numpy as np
 
 from relprev import as_cohort
-from relprev.cohort import PartitionedCohort, write_parts
+from relprev.cohort import Cohort, write_parts
 from relprev.cohort.summary import group_patients
 from tests.parts import cut
 
@@ -20,7 +20,7 @@ def test_patients_of_every_group_are_counted_once():
 
 def test_patients_are_counted_over_the_parts_of_a_cohort(tmp_path):
     write_parts(cut(cohort(clusters=[7, 7, 7, 8, 9, 8]), 2), tmp_path / "visits")
-    found = group_patients(PartitionedCohort.open(tmp_path / "visits"))
+    found = group_patients(Cohort.open(tmp_path / "visits"))
     assert [counts.tolist() for counts in found] == [[2, 2], [1, 0]]
 
 

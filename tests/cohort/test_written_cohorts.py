@@ -11,11 +11,12 @@ import pandas as pd
 import pytest
 
 from relprev.codes import CodeSet
-from relprev.cohort import PartitionedCohort, build_cohorts, cohort_spec
+from relprev.cohort import Cohort, build_cohorts, cohort_spec
 from relprev.cohort.cohort import ROW_FIELDS
 from relprev.cohort.part_files import verify_parts
 from relprev.cohort.spec import CohortSpec, Extra, Features, GroupVariable, Include
 from relprev.errors import DataWarning, InvalidInputError
+from relprev.parallel import threads
 from relprev.simulate.mimic import write_mimic
 from relprev.simulate.neds import write_neds
 from relprev.sources import read_mimic, read_neds, read_tables
@@ -28,7 +29,7 @@ def assert_same(whole, written, rows_per_part):
     assert list(whole) == list(written)
     for name, built in written.items():
         one, other = whole[name].cohort, built.cohort
-        assert isinstance(other, PartitionedCohort)
+        assert isinstance(other, Cohort)
         assert other.n == one.n
         assert max(other.sizes) <= rows_per_part
         together = other.collected()
@@ -161,7 +162,7 @@ def test_everybody_diagnosed_is_a_clear_error():
 def _with_few_files(folder):
     """Open more parts than the process may have files open."""
     resource.setrlimit(resource.RLIMIT_NOFILE, (64, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
-    opened = PartitionedCohort.open(folder)
+    opened = Cohort.open(folder)
     taken = opened.take(np.arange(0, opened.n, 2))
     assert taken.n == 30
 
@@ -178,7 +179,7 @@ def test_more_parts_than_open_files(tmp_path):
 
 def test_many_row_groups_and_threads_keep_the_order(tmp_path, monkeypatch):
     """DuckDB reads groups of 122,880 rows on several threads."""
-    monkeypatch.setenv("RELPREV_NUM_THREADS", "4")
+    monkeypatch.setattr(threads, "DEFAULT", 4)
     n = 500_000
     number = np.arange(n)
     visits = pd.DataFrame({"id": number, "w": number + 1.0, "ward": np.tile(["a", "b"], n // 2)})

@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -16,10 +17,13 @@ from typing import Any
 import pandas as pd
 import pytest
 
+import relprev
 from relprev.experiments import engine
 from relprev.experiments.engine import run_cells
 from relprev.experiments.experiment import Cell
 from relprev.experiments.reproduce import run
+from relprev.store import modules
+from relprev.store.stages import read_checked
 
 CELLS = [Cell("toy", {"level": level}, "m", seed, 0) for level in (1, 2) for seed in range(3)]
 
@@ -74,9 +78,27 @@ def test_finished_cells_are_not_computed_again(tmp_path: Path) -> None:
 def test_cell_that_fails_leaves_no_file(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError, match="a bug"):
         run_cells(CELLS, failing, tmp_path)
-    files = list((tmp_path / "cells").iterdir())
-    assert [json.loads(file.read_text())["seed"] for file in files] == [0]
+    (file,) = (tmp_path / "cells").iterdir()
+    assert json.loads(read_checked(file))["values"]["seed"] == 0
     assert not (tmp_path / "results.csv").exists()
+
+
+@pytest.mark.parametrize("place", [0, 30, -2])
+def test_a_damaged_cell_is_computed_again(tmp_path: Path, place: int) -> None:
+    """One flipped bit anywhere in the file of a cell, which used to fail for ever."""
+    first = run_cells(CELLS, toy, tmp_path)
+    file = sorted((tmp_path / "cells").iterdir())[0]
+    content = bytearray(file.read_bytes())
+    content[place] ^= 1
+    file.write_bytes(content)
+    computed: list[Cell] = []
+
+    def watched(cell: Cell) -> dict[str, Any]:
+        computed.append(cell)
+        return toy(cell)
+
+    pd.testing.assert_frame_equal(run_cells(CELLS, watched, tmp_path), first)
+    assert len(computed) == 1
 
 
 def test_two_processes_give_what_one_gives(tmp_path: Path) -> None:
@@ -91,16 +113,17 @@ def test_another_version_or_setting_is_another_cell() -> None:
 
 
 def test_changed_source_computes_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    source = tmp_path / "source"
-    (source / "model").mkdir(parents=True)
-    (source / "report").mkdir()
-    (source / "model" / "solver.py").write_text("TOLERANCE = 1e-4")
-    monkeypatch.setattr(engine, "SOURCE", source)
+    source = tmp_path / "relprev"
+    shutil.copytree(Path(relprev.__file__).parent, source)
+    monkeypatch.setattr(modules, "_root", lambda: source)
     first = run_cells(CELLS, toy, tmp_path)
-    (source / "report" / "text.py").write_text("changes no result")
+    for downstream in ("report/figures.py", "cli/app.py", "experiments/figures.py"):
+        with (source / downstream).open("a") as file:
+            file.write("# changes no result\n")
     same = run_cells(CELLS, failing, tmp_path)
     pd.testing.assert_frame_equal(same, first)
-    (source / "model" / "solver.py").write_text("TOLERANCE = 1e-5")
+    with (source / "model" / "solver.py").open("a") as file:
+        file.write("# may change results\n")
     with pytest.raises(RuntimeError, match="a bug"):
         run_cells(CELLS, failing, tmp_path)
 
@@ -167,5 +190,5 @@ def test_ctrl_c_ends_all_processes_and_keeps_finished_cells(tmp_path: Path) -> N
     assert process.wait(30) != 0
     wait_until_gone(process.pid, 30)
     for name in finished(tmp_path / "stopped"):
-        json.loads((tmp_path / "stopped" / "group-gap" / "cells" / name).read_text())
+        read_checked(tmp_path / "stopped" / "group-gap" / "cells" / name)
     assert not (tmp_path / "stopped" / "group-gap" / "results.csv").exists()

@@ -126,7 +126,7 @@ def test_any_classifier_will_do():
     found = table(
         dense,
         propensity=LogisticRegression(),
-        m=DecisionTreeClassifier(min_samples_leaf=300, random_state=0),
+        risk=DecisionTreeClassifier(min_samples_leaf=300, random_state=0),
     )
     true_ratio = truth[1:] / truth[0]
     assert ((found["ci_low"] < true_ratio) & (true_ratio < found["ci_high"])).all()
@@ -140,7 +140,7 @@ def test_something_that_is_no_classifier_is_refused():
 
 @pytest.mark.parametrize(
     ("parameter", "value"),
-    [("m", "logistic"), ("folds", 1), ("folds", [0, 1]), ("folds", np.full(500, 0.5)),
+    [("risk", "logistic"), ("folds", 1), ("folds", [0, 1]), ("folds", np.full(500, 0.5)),
      ("strengths", ()), ("reference", "nobody")],
 )  # fmt: skip
 def test_wrong_parameters_are_named(parameter, value):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from relprev import as_cohort
-from relprev.cohort import PartitionedCohort, write_parts
+from relprev.cohort import Cohort, write_parts
 from relprev.errors import DataWarning, TooFewCasesError
 from relprev.inference import DebiasedPURPLE, SamplingDesign
 from relprev.inference.folds import fold_of_rows, make_folds
@@ -96,7 +96,7 @@ def test_the_same_deal_in_parts(tmp_path):
     patients = np.maximum(np.arange(600), 3)  # the first in several PSUs
     cohort = as_cohort(x, s, groups=g, psus=psus, clusters=patients)
     write_parts(cut(cohort, 250), tmp_path / "parts")
-    parts = PartitionedCohort.open(tmp_path / "parts")
+    parts = Cohort.open(tmp_path / "parts")
     for one, other in zip(folds_of(cohort), folds_of(parts), strict=True):
         np.testing.assert_array_equal(one, other)
 

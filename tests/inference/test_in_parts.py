@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from relprev import DebiasedPURPLE, as_cohort
-from relprev.cohort import PartitionedCohort, write_parts
+from relprev.cohort import Cohort, write_parts
 from relprev.errors import DataWarning, InvalidInputError
 from relprev.simulate import ed_visits
 from tests.parts import cut
@@ -22,7 +22,7 @@ def fitted(cohort, **options):
 
 def in_parts(cohort, folder, rows=3_001):
     write_parts(cut(cohort, rows), folder)
-    return PartitionedCohort.open(folder)
+    return Cohort.open(folder)
 
 
 def assert_same(one, other):
@@ -100,7 +100,7 @@ def test_on_a_cluster(patients, tmp_path):
         ) as cluster,
         distributed.Client(cluster) as client,
     ):
-        assert_same(fitted(patients), fitted(PartitionedCohort.open(tmp_path / "visits", client)))
+        assert_same(fitted(patients), fitted(Cohort.open(tmp_path / "visits", client)))
 
 
 def test_rows_need_not_be_cut_evenly(tmp_path):
@@ -111,4 +111,4 @@ def test_rows_need_not_be_cut_evenly(tmp_path):
     cohort = as_cohort(x.astype(float), s, groups=g, clusters=rng.integers(0, 400, 900))
     pieces = [cohort.take(np.arange(a, b)) for a, b in ((0, 500), (500, 501), (501, 900))]
     write_parts(pieces, tmp_path / "visits")
-    assert_same(fitted(cohort), fitted(PartitionedCohort.open(tmp_path / "visits")))
+    assert_same(fitted(cohort), fitted(Cohort.open(tmp_path / "visits")))

@@ -23,11 +23,11 @@ def random_data(n=500, K=3, seed=0, with_risk=True):
     s = (rng.random(n) < 0.3).astype(float)
     omega = rng.uniform(0.5, 2, n)
     risk = rng.uniform(0.1, 0.4, n) if with_risk else np.zeros(n)
-    return ScoreData(g, s, omega / omega.sum(), propensity, risk, reference=1)
+    return ScoreData.of(g, s, omega / omega.sum(), propensity, risk, reference=1)
 
 
 def rows_design(data):
-    n = len(data.g)
+    n = data.n
     return SamplingDesign(np.arange(n), np.zeros(n, dtype=int))
 
 
@@ -44,10 +44,11 @@ def test_influence_is_the_effect_of_a_little_more_weight(group, others, with_ris
     columns = np.column_stack(list(influence_functions(data, solve_score(data))))
     influence = columns @ contrast.gradient.T
     h = 1e-4
-    for row in (0, 1, 2, 3, int(np.argmax(data.s)), 77):
-        omega = data.omega.copy()
+    rows = data.in_memory()
+    for row in (0, 1, 2, 3, int(np.argmax(rows.s)), 77):
+        omega = rows.omega.copy()
         omega[row] *= 1 + h
-        heavier = ScoreData(data.g, data.s, omega / omega.sum(), data.propensity, data.risk, 1)
+        heavier = ScoreData.of(rows.g, rows.s, omega / omega.sum(), rows.propensity, rows.risk, 1)
         moved = moments_of(heavier).contrast(group, np.array(others)).values - contrast.values
         np.testing.assert_allclose(moved / h, influence[row], atol=2e-6)
 
@@ -74,27 +75,27 @@ def test_recorded_equals_corrected_times_diagnosis_ratio():
 
 
 def test_effective_cases_of_two_groups_is_the_sum_of_mixing():
-    data = random_data(K=2)
-    data = ScoreData(data.g, data.s, np.full(500, 1 / 500), data.propensity, data.risk, 0)
+    rows = random_data(K=2).in_memory()
+    data = ScoreData.of(rows.g, rows.s, np.full(500, 1 / 500), rows.propensity, rows.risk, 0)
     theta = solve_score(data)
     moments = group_moments(data, theta, ("a", "b"), rows_design(data))
-    tilted = data.propensity[data.s == 1] * np.exp(theta)
+    tilted = rows.propensity[rows.s == 1] * np.exp(theta)
     share = tilted[:, 0] / tilted.sum(axis=1)
     expected = (share * (1 - share)).sum()
     assert moments.contrast(0, np.array([1])).effective_cases == pytest.approx(expected)
 
 
 def information(data, patient=None):
-    n = len(data.g)
+    n = data.n
     design = SamplingDesign(np.arange(n), np.zeros(n, dtype=int), patient=patient)
     return case_information(data, np.array([0.3, 0.0, -0.4]), design)[0]
 
 
 def repeated(data, rows, omega=None):
-    omega = data.omega[rows] if omega is None else omega
-    return ScoreData(
-        data.g[rows], data.s[rows], omega / omega.sum(), data.propensity[rows], data.risk[rows], 1
-    )
+    whole = data.in_memory()
+    omega = whole.omega[rows] if omega is None else omega
+    g, s, propensity, risk = (v[rows] for v in (whole.g, whole.s, whole.propensity, whole.risk))
+    return ScoreData.of(g, s, omega / omega.sum(), propensity, risk, 1)
 
 
 def test_copies_of_a_patients_rows_carry_no_information():
@@ -130,7 +131,7 @@ def test_few_patients_who_come_often_are_few_cases():
     patient = np.concatenate([np.arange(100) // 20, 5 + np.arange(2_000)])
     share = np.tile([100 / 2_100, 2_000 / 2_100], (2_100, 1))
     rows, ones = np.ones(2_100) / 2_100, np.ones(2_100, dtype=np.uint8)
-    data = ScoreData(group.astype(np.uint8), ones, rows, share, np.zeros(2_100), 1)
+    data = ScoreData.of(group.astype(np.uint8), ones, rows, share, np.zeros(2_100), 1)
     for of_row, expected in ((patient, 5.0), (np.arange(2_100), 100 * 2_000 / 2_100)):
         design = SamplingDesign(np.arange(2_100), np.zeros(2_100, dtype=int), patient=of_row)
         found = case_information(data, np.zeros(2), design)[0]

@@ -33,9 +33,9 @@ def true_risk(drawn):
 def refitted(drawn, risk):
     """The risk refitted, and the slope."""
     problem = Problem.from_cohort(drawn.cohort)
-    shares = np.tile(problem.group_weight, (problem.n_rows, 1))
-    data, slope = recalibrated(score_data(problem, folds_of(problem.n_rows), shares, risk, 1))
-    return data.risk, slope
+    shares = np.tile(problem.group_weight, (problem.n, 1))
+    data, slope = recalibrated(score_data(problem, folds_of(problem.n), shares, risk, 1))
+    return data.in_memory().risk, slope
 
 
 @pytest.mark.parametrize("slope", [0.5, 0.8])

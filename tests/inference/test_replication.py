@@ -1,7 +1,5 @@
 """Bootstrap and replicate weights."""
 
-from dataclasses import replace
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,7 +8,7 @@ from scipy.linalg import hadamard
 
 from relprev import PURPLE, as_cohort
 from relprev.baselines import Observed
-from relprev.cohort import PartitionedCohort, write_parts
+from relprev.cohort import Cohort, write_parts
 from relprev.errors import DataWarning, InvalidInputError
 from relprev.inference import DebiasedPURPLE, SamplingDesign, bootstrap, replicate_weights
 from relprev.inference.replication import Replication, rao_wu
@@ -120,7 +118,7 @@ def halves():
     cohort, _ = blocks(count=20)
     strata = cohort.psus // 2
     kept = (hadamard(16)[:, strata + 1] > 0) == (cohort.psus % 2 == 0)
-    return replace(cohort, strata=strata), np.where(kept, 2.0, 0.0).T
+    return cohort.with_values(strata=strata), np.where(kept, 2.0, 0.0).T
 
 
 @pytest.mark.parametrize("lonely", ["fail", "certainty"])
@@ -148,7 +146,7 @@ def test_replicates_keep_the_folds():
 def test_replicates_keep_the_folds_in_parts(tmp_path):
     cohort, weights = blocks(1200, 10)
     write_parts(cut(cohort, 500), tmp_path / "visits")
-    parts = PartitionedCohort.open(tmp_path / "visits")
+    parts = Cohort.open(tmp_path / "visits")
     estimator = DebiasedPURPLE(risk=None, strengths=(1.0,))
     one, other = (replicate_weights(estimator, c, weights, kind="jk1") for c in (cohort, parts))
     np.testing.assert_allclose(other.std_errors(), one.std_errors(), rtol=1e-6)
@@ -193,6 +191,20 @@ def test_a_file_of_another_study_is_not_continued(tmp_path):
     (tmp_path / "other.csv").write_text("a,b\n1,2\n")
     with pytest.raises(InvalidInputError, match="delete it"):
         bootstrap(Observed(), cohort, "b", replicates=5, out=tmp_path / "other.csv")
+
+
+@pytest.mark.parametrize("place", [0, 0.5])
+def test_a_damaged_file_of_replicates_is_made_again(place, tmp_path):
+    """One flipped bit used to change the standard error, or to end in a traceback."""
+    cohort, out = as_cohort(**survey()), tmp_path / "replicates.csv"
+    whole = bootstrap(Observed(), cohort, "b", replicates=5, out=out)
+    content = bytearray(out.read_bytes())
+    content[int(place * len(content))] ^= 2
+    out.write_bytes(content)
+    with pytest.warns(DataWarning, match=r"replicates\.csv is damaged; .* made again"):
+        again = bootstrap(Observed(), cohort, "b", replicates=5, out=out)
+    np.testing.assert_allclose(again.std_errors(), whole.std_errors(), rtol=1e-12)
+    bootstrap(Observed(), cohort, "b", replicates=5, out=out)
 
 
 @pytest.mark.parametrize("processes", [0, 1.5])
@@ -275,7 +287,7 @@ def test_failed_replicates_are_counted_with_their_reason():
     """Group b is diagnosed in two PSUs; without one of them nothing is left to train on."""
     cohort, _ = blocks(4000, 10)
     diagnosed = np.where((cohort.groups == 1) & (cohort.psus > 1), 0, cohort.diagnosed)
-    cohort = replace(cohort, diagnosed=diagnosed.astype(np.uint8))
+    cohort = cohort.with_values(diagnosed=diagnosed.astype(np.uint8))
     weights = (cohort.psus[:, None] != np.arange(10)) * 10 / 9
     estimator = DebiasedPURPLE(risk=None, strengths=(1.0,))
     words = r"2 of 10 replicates gave no estimate for a versus b; .*: group 'b' has recorded"
@@ -296,6 +308,7 @@ def test_diagnosis_ratios_have_standard_errors_too(tmp_path):
     expected = half / stats.t.ppf(0.975, linear["degrees_of_freedom"])
     assert found.std_errors("diagnosis_ratio")[0] == pytest.approx(expected, rel=0.4)
     pd.read_csv(out).drop(columns="diagnosis_ratio").to_csv(out, index=False)
+    (tmp_path / "replicates.csv.blake2b").unlink()  # as an earlier version wrote it
     with pytest.raises(InvalidInputError, match="has no column diagnosis_ratio"):
         replicate_weights(estimator, cohort, weights, "b", kind="jk1", out=out)
 

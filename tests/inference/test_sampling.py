@@ -28,7 +28,7 @@ def recorded_error(cohort, design, rows=slice(None)):
     """Estimate and standard error of the log recorded ratio a / b, by our linearisation."""
     omega = cohort.weights[rows] / cohort.weights[rows].sum()
     n = len(omega)
-    data = ScoreData(
+    data = ScoreData.of(
         cohort.groups[rows], cohort.diagnosed[rows].astype(float), omega,
         np.full((n, 2), 0.5), np.zeros(n),
     )  # fmt: skip

@@ -7,6 +7,7 @@ from scipy.optimize import approx_fprime, minimize
 from relprev.errors import TooFewCasesError
 from relprev.inference.score import (
     ScoreData,
+    ScorePart,
     mean_score,
     row_scores,
     solve_score,
@@ -21,7 +22,7 @@ def random_data(n=500, K=3, seed=0, with_risk=True):
     s = (rng.random(n) < 0.3).astype(float)
     omega = rng.uniform(0.5, 2, n)
     risk = rng.uniform(0.1, 0.4, n) if with_risk else np.zeros(n)
-    return ScoreData(g, s, omega / omega.sum(), propensity, risk, reference=1)
+    return ScoreData.of(g, s, omega / omega.sum(), propensity, risk, reference=1)
 
 
 def population(K=3, cells=4, seed=0):
@@ -40,11 +41,13 @@ def population(K=3, cells=4, seed=0):
 
 def test_hand_computed_value():
     g, s = np.array([0, 1], np.uint8), np.array([1.0, 0.0])
-    data = ScoreData(g, s, np.full(2, 0.5), np.array([[0.5, 0.5], [0.25, 0.75]]), np.full(2, 0.1))
+    data = ScoreData.of(
+        g, s, np.full(2, 0.5), np.array([[0.5, 0.5], [0.25, 0.75]]), np.full(2, 0.1)
+    )
     theta = np.array([0.0, np.log(2.0)])
     # Row 0: pi* = (1/3, 2/3), residual 1 - 0.1. Row 1: pi* = (1/7, 6/7), residual -0.1 * 2.
     expected = np.array([[2 / 3 * 0.9, -2 / 3 * 0.9], [-1 / 7 * -0.2, 1 / 7 * -0.2]])
-    np.testing.assert_allclose(row_scores(data, theta), expected)
+    np.testing.assert_allclose(row_scores(data.in_memory(), theta), expected)
     np.testing.assert_allclose(mean_score(data, theta)[0], expected.mean(axis=0))
 
 
@@ -60,7 +63,7 @@ def test_jacobian_agrees_with_finite_differences(with_risk):
 def test_scores_sum_to_zero_over_groups():
     data = random_data()
     np.testing.assert_allclose(
-        row_scores(data, np.array([0.1, 0.0, 0.4])).sum(axis=1), 0, atol=1e-12
+        row_scores(data.in_memory(), np.array([0.1, 0.0, 0.4])).sum(axis=1), 0, atol=1e-12
     )
 
 
@@ -71,7 +74,7 @@ def test_root_is_true_if_either_nuisance_is(wrong):
         pi = np.roll(pi, 1, axis=0)
     if wrong == "risk":
         m = m[::-1] * 1.3
-    found = solve_score(ScoreData(g, s, omega, pi[x], m[x]))
+    found = solve_score(ScoreData.of(g, s, omega, pi[x], m[x]))
     np.testing.assert_allclose(found, theta, atol=1e-7)
 
 
@@ -84,7 +87,7 @@ def test_error_is_of_second_order_in_the_nuisances():
     def moved(h):
         wrong = pi * np.exp(h * in_pi)
         wrong /= wrong.sum(axis=1, keepdims=True)
-        data = ScoreData(g, s, omega, wrong[x], (m * np.exp(h * in_m))[x])
+        data = ScoreData.of(g, s, omega, wrong[x], (m * np.exp(h * in_m))[x])
         return np.abs(solve_score(data) - theta).max()
 
     assert moved(0.02) / moved(0.01) == pytest.approx(4.0, rel=0.1)
@@ -93,7 +96,7 @@ def test_error_is_of_second_order_in_the_nuisances():
 def test_mean_given_x_is_the_product_of_errors():
     x, g, s, omega, pi, m, theta = population()
     wrong_pi, wrong_m = np.roll(pi, 1, axis=0), m * 1.2
-    scores = row_scores(ScoreData(g, s, omega, wrong_pi[x], wrong_m[x]), theta)
+    scores = row_scores(ScorePart(g, s, omega, wrong_pi[x], wrong_m[x]), theta)
     T = pi @ np.exp(theta)
     expected = ((m - wrong_m) * T)[:, None] * (
         tilted_propensity(pi, theta) - tilted_propensity(wrong_pi, theta)
@@ -106,8 +109,9 @@ def test_mean_given_x_is_the_product_of_errors():
 
 def test_case_only_is_a_multinomial_logit_with_offset():
     data = random_data(with_risk=False)
-    diagnosed = data.s == 1
-    g, weight, offset = data.g[diagnosed], data.omega[diagnosed], np.log(data.propensity[diagnosed])
+    rows = data.in_memory()
+    diagnosed = rows.s == 1
+    g, weight, offset = rows.g[diagnosed], rows.omega[diagnosed], np.log(rows.propensity[diagnosed])
 
     def deviance(free):
         z = offset + np.array([free[0], 0.0, free[1]])
@@ -119,22 +123,22 @@ def test_case_only_is_a_multinomial_logit_with_offset():
 
 def test_reference_group_does_not_matter():
     x, g, s, omega, pi, m, theta = population()
-    one = solve_score(ScoreData(g, s, omega, pi[x], 1.1 * m[x], reference=0))
+    one = solve_score(ScoreData.of(g, s, omega, pi[x], 1.1 * m[x], reference=0))
     # The risk is that of the reference group, so it changes with it.
-    two = solve_score(ScoreData(g, s, omega, pi[x], 1.1 * m[x] * np.exp(theta[2]), reference=2))
+    two = solve_score(ScoreData.of(g, s, omega, pi[x], 1.1 * m[x] * np.exp(theta[2]), reference=2))
     np.testing.assert_allclose(one - one[2], two, atol=1e-7)
 
 
 def test_both_estimates_of_cases_are_equal():
     """The module's remark: borrowing all groups' cases changes nothing at the root."""
     data = random_data()
-    theta = solve_score(data)
-    rate, T = np.exp(theta), data.propensity @ np.exp(theta)
-    residual = data.s - data.risk * rate[data.g]
+    theta, rows = solve_score(data), data.in_memory()
+    rate, T = np.exp(theta), rows.propensity @ np.exp(theta)
+    residual = rows.s - rows.risk * rate[rows.g]
     for group in range(3):
-        inside = data.g == group
-        simple = data.omega @ (inside * data.s) / rate[group]
-        borrowed = data.omega @ (inside * data.risk + data.propensity[:, group] / T * residual)
+        inside = rows.g == group
+        simple = rows.omega @ (inside * rows.s) / rate[group]
+        borrowed = rows.omega @ (inside * rows.risk + rows.propensity[:, group] / T * residual)
         assert simple == pytest.approx(borrowed, rel=1e-8)
 
 
@@ -143,4 +147,4 @@ def test_groups_told_apart_completely_have_no_solution():
     s = np.tile([1.0, 0.0], 50)
     propensity = np.where(g[:, None] == np.arange(2), 1.0, 0.0)
     with pytest.raises(TooFewCasesError, match="apart"):
-        solve_score(ScoreData(g, s, np.full(100, 0.01), propensity, np.full(100, 0.3)))
+        solve_score(ScoreData.of(g, s, np.full(100, 0.01), propensity, np.full(100, 0.3)))

@@ -75,3 +75,13 @@ def test_text_columns_are_named():
 def test_one_dimension_is_refused_with_the_remedy():
     with pytest.raises(InvalidInputError, match="reshape"):
         as_matrix(np.zeros(3))
+
+
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
+def test_values_beyond_reason_are_refused(make):
+    """Their squares are infinite: eigenvalues did not converge."""
+    X = np.ones((4, 3))
+    X[2, 1] = -1e308
+    with pytest.raises(InvalidInputError, match=r"1 values beyond 1e\+100.*row 2.*columns 1"):
+        as_matrix(make(X))
+    assert as_matrix(make(X.clip(-1e100)))[0].shape == (4, 3)

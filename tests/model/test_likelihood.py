@@ -4,6 +4,7 @@ from scipy.special import expit
 from sklearn.metrics import log_loss
 
 from relprev.model.likelihood import Parameters, Problem, evaluate
+from relprev.parallel.threads import use_threads
 from tests.conftest import design_of, random_problem
 
 KINDS = ("dense", "float", "binary")
@@ -11,17 +12,17 @@ KINDS = ("dense", "float", "binary")
 
 def _parameters(rng, problem, largest=0.9):
     c = rng.uniform(0.2, largest, problem.n_groups)
-    return Parameters(rng.normal(size=problem.X.n_cols), 0.3, np.log(c))
+    return Parameters(rng.normal(size=problem.n_cols), 0.3, np.log(c))
 
 
 def _naive_loss(problem, at):
-    X = problem.X.to_scipy()
-    p = at.c[problem.g] * expit(X @ at.w + at.b)
-    return -problem.omega @ np.where(problem.s == 1, np.log(p), np.log1p(-p))
+    rows = problem.in_memory()
+    p = at.c[rows.g] * expit(rows.X.to_scipy() @ at.w + at.b)
+    return -rows.omega @ np.where(rows.s == 1, np.log(p), np.log1p(-p))
 
 
 def test_loss_of_two_rows_by_hand():
-    problem = Problem(
+    problem = Problem.of(
         design_of(np.array([[1.0], [0.0]]), "dense"), np.array([1, 0], np.uint8),
         np.array([0, 1], np.uint8), np.array([0.25, 0.75]), 2,
     )  # fmt: skip
@@ -44,7 +45,7 @@ def test_gradient_agrees_with_finite_differences(kind, groups, weighted):
     at = _parameters(rng, problem)
     found = evaluate(problem, at)
     assert found.loss == pytest.approx(_naive_loss(problem, at), rel=1e-12)
-    p = problem.X.n_cols
+    p = problem.n_cols
     x0 = np.concatenate([at.w, [at.b], at.theta])
 
     def loss(x):
@@ -59,15 +60,16 @@ def test_one_group_always_diagnosed_is_logistic_regression():
     rng = np.random.default_rng(4)
     problem = random_problem(rng, groups=1, weighted=True)
     at = Parameters(rng.normal(size=5), -0.2, np.zeros(1))
-    p = expit(problem.X.to_scipy() @ at.w + at.b)
-    expected = log_loss(problem.s, p, sample_weight=problem.omega)
+    rows = problem.in_memory()
+    p = expit(rows.X.to_scipy() @ at.w + at.b)
+    expected = log_loss(rows.s, p, sample_weight=rows.omega)
     assert evaluate(problem, at).loss == pytest.approx(expected, rel=1e-13)
 
 
 @pytest.mark.parametrize("z", [-600.0, -40.0, 40.0, 600.0])
 @pytest.mark.parametrize("c", [0.3, 1.0])
 def test_extreme_scores_give_finite_and_exact_values(z, c):
-    problem = Problem(
+    problem = Problem.of(
         design_of(np.array([[1.0], [1.0]]), "dense"), np.array([1, 0], np.uint8),
         np.zeros(2, np.uint8), np.array([0.5, 0.5]), 1,
     )  # fmt: skip
@@ -88,7 +90,8 @@ def test_weight_two_equals_a_duplicated_row():
     weights[:20] = 2.0
     rows = np.concatenate([np.arange(60), np.arange(20)])
     doubled = problem.take(rows)
-    weighted = Problem(problem.X, problem.s, problem.g, weights / 80, problem.n_groups)
+    own = problem.in_memory()
+    weighted = Problem.of(own.X, own.s, own.g, weights / 80, problem.n_groups)
     a, b = evaluate(doubled, at), evaluate(weighted, at)
     assert a.loss == pytest.approx(b.loss, rel=1e-13)
     np.testing.assert_allclose(a.grad_w, b.grad_w, rtol=1e-11)
@@ -108,7 +111,7 @@ def test_curvature_is_the_expected_squared_slope():
     p = c * expit(z)
     slopes = np.array([-expit(-z), p * expit(-z) / (1 - p)])
     expected = p * slopes[0] ** 2 + (1 - p) * slopes[1] ** 2
-    problem = Problem(
+    problem = Problem.of(
         design_of(np.array([[1.0]]), "dense"), np.array([0], np.uint8), np.zeros(1, np.uint8),
         np.ones(1), 1,
     )  # fmt: skip
@@ -116,12 +119,12 @@ def test_curvature_is_the_expected_squared_slope():
     assert found.curvature == pytest.approx(expected, rel=1e-13)
 
 
-def test_results_are_the_same_bits_for_any_number_of_threads(visits, monkeypatch):
+def test_results_are_the_same_bits_for_any_number_of_threads(visits):
     problem = Problem.from_cohort(visits.cohort)
     at = Parameters(np.random.default_rng(0).normal(size=300), -2.0, np.log(np.full(4, 0.3)))
     seen = set()
-    for threads in ("1", "2", "3"):
-        monkeypatch.setenv("RELPREV_NUM_THREADS", threads)
-        found = evaluate(problem, at)
+    for threads in (1, 2, 3):
+        with use_threads(threads):
+            found = evaluate(problem, at)
         seen.add(found.grad_w.tobytes() + np.float64(found.loss).tobytes())
     assert len(seen) == 1

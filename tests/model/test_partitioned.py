@@ -5,9 +5,9 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from relprev import PURPLE, DebiasedPURPLE, as_cohort
-from relprev.cohort import PartitionedCohort, write_parts
+from relprev.cohort import Cohort, write_parts
 from relprev.errors import InvalidInputError
-from relprev.model.likelihood import Parameters, evaluate, linear_predictor, problem_of
+from relprev.model.likelihood import Parameters, Problem, evaluate, linear_predictor
 from relprev.model.splits import split
 from relprev.model.tuning import auc
 from relprev.simulate import ed_visits
@@ -48,7 +48,7 @@ def client():
 @pytest.fixture(scope="module", params=["out of core", "cluster"])
 def parts(request, folder):
     client = request.getfixturevalue("client") if request.param == "cluster" else None
-    return PartitionedCohort.open(folder, client)
+    return Cohort.open(folder, client)
 
 
 def some_parameters(problem):
@@ -58,7 +58,7 @@ def some_parameters(problem):
 
 
 def test_loss_and_gradient_are_sums_over_parts(cohort, parts):
-    whole, cut_up = problem_of(cohort), problem_of(parts)
+    whole, cut_up = Problem.from_cohort(cohort), Problem.from_cohort(parts)
     at = some_parameters(whole)
     one, other = evaluate(whole, at), evaluate(cut_up, at)
     for name in ("loss", "grad_w", "grad_b", "grad_theta", "condition", "curvature"):
@@ -70,30 +70,30 @@ def test_loss_and_gradient_are_sums_over_parts(cohort, parts):
 def test_some_rows_of_parts_are_those_of_the_whole(cohort, parts):
     rows = np.sort(np.random.default_rng(0).choice(cohort.n, 9_000, replace=False))
     rows = rows[(rows < 7_001) | (rows > 15_000)]  # one part keeps no row
-    whole, cut_up = problem_of(cohort).take(rows), problem_of(parts).take(rows)
-    assert cut_up.n_rows == whole.n_rows
+    whole, cut_up = Problem.from_cohort(cohort).take(rows), Problem.from_cohort(parts).take(rows)
+    assert cut_up.n == whole.n
     at = some_parameters(whole)
     assert evaluate(cut_up, at).loss == pytest.approx(evaluate(whole, at).loss, rel=1e-12)
     together = cut_up.collected()
-    np.testing.assert_array_equal(together.s, whole.s)
-    np.testing.assert_allclose(together.omega, whole.omega, rtol=1e-12)
+    np.testing.assert_array_equal(together.in_memory().s, whole.in_memory().s)
+    np.testing.assert_allclose(together.in_memory().omega, whole.in_memory().omega, rtol=1e-12)
 
 
 def test_auc_is_scikit_learns(cohort, parts):
-    whole = problem_of(cohort)
+    whole = Problem.from_cohort(cohort)
     at = some_parameters(whole)
     at = Parameters(np.round(at.w), at.b, at.theta)  # many ties
-    p = at.c[whole.g] / (1 + np.exp(-linear_predictor(whole, at)))
-    expected = roc_auc_score(whole.s, p, sample_weight=whole.omega)
+    p = at.c[whole.in_memory().g] / (1 + np.exp(-linear_predictor(whole.in_memory(), at)))
+    expected = roc_auc_score(whole.in_memory().s, p, sample_weight=whole.in_memory().omega)
     assert auc(whole, at) == pytest.approx(expected, rel=1e-12)
-    assert auc(problem_of(parts), at) == pytest.approx(expected, rel=1e-12)
+    assert auc(Problem.from_cohort(parts), at) == pytest.approx(expected, rel=1e-12)
 
 
 def test_splits_are_the_same_and_patients_stay_together(cohort, parts):
     in_memory, in_parts = split(cohort, [0.7, 0.3], 3), split(parts, [0.7, 0.3], 3)
     for one, other in zip(in_memory, in_parts, strict=True):
         np.testing.assert_array_equal(one, other)
-    patients = parts.gathered("clusters")
+    patients = parts.clusters
     assert not set(patients[in_parts[0]]) & set(patients[in_parts[1]])
 
 
@@ -114,7 +114,7 @@ def test_fit_gives_the_same_numbers(selection, cohort, parts):
 def test_small_problems_are_collected(cohort, tmp_path):
     few = cohort.take(np.arange(1_500))
     write_parts(cut(few, 400), tmp_path / "few")
-    parts = PartitionedCohort.open(tmp_path / "few")
+    parts = Cohort.open(tmp_path / "few")
     one, other = PURPLE(1e-3).fit(few), PURPLE(1e-3).fit(parts)
     np.testing.assert_allclose(other.coef_, one.coef_, rtol=0, atol=1e-10)
 
@@ -124,7 +124,7 @@ def test_leakage_is_found_in_parts(cohort, tmp_path):
     leaky = as_cohort(values, cohort.diagnosed, groups=cohort.group_labels)
     write_parts(cut(leaky, 11_000), tmp_path / "leaky")
     with pytest.raises(InvalidInputError, match="column 0 equals s"):
-        PURPLE().fit(PartitionedCohort.open(tmp_path / "leaky"))
+        PURPLE().fit(Cohort.open(tmp_path / "leaky"))
 
 
 def test_what_needs_memory_says_so(parts):
@@ -132,20 +132,20 @@ def test_what_needs_memory_says_so(parts):
 
     with pytest.raises(InvalidInputError, match="in memory only"):
         PURPLE(1e-3, learner=LogisticRegression()).fit(parts)
-    for name in ("propensity", "m"):
+    for name in ("propensity", "risk"):
         with pytest.raises(InvalidInputError, match=f"a classifier as {name} works on a cohort in"):
             DebiasedPURPLE(strengths=[10.0], lambdas=1e-3).set_params(
                 **{name: LogisticRegression()}
             ).fit(parts)
-    with pytest.raises(InvalidInputError, match="this needs a cohort in memory"):
-        as_cohort(parts)
+    with pytest.raises(InvalidInputError, match=r"Cohort\.X works on a cohort in memory only"):
+        as_cohort(parts).X  # noqa: B018
     with pytest.raises(InvalidInputError, match="must not be given too"):
         PURPLE().fit(parts, [0, 1])
 
 
 def test_a_lost_worker_does_not_change_the_answer(cohort, folder, client):
-    parts = PartitionedCohort.open(folder, client)
-    problem = problem_of(parts)
+    parts = Cohort.open(folder, client)
+    problem = Problem.from_cohort(parts)
     at = some_parameters(problem)
     before = evaluate(problem, at)
     victim = next(iter(client.scheduler_info()["workers"]))

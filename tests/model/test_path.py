@@ -45,11 +45,11 @@ def test_more_features_enter_as_the_penalty_falls(problem):
         np.count_nonzero(point.parameters.w) for point in fit_path(problem, [1e-3, 1e-4, 1e-5, 0.0])
     ]
     assert counts == sorted(counts)
-    assert counts[-1] == np.count_nonzero(problem.X.rmatvec(np.ones(problem.X.n_rows)))
+    assert counts[-1] == np.count_nonzero(problem.in_memory().X.rmatvec(np.ones(problem.n)))
 
 
 def test_ridge_floor_follows_the_scale_of_features_not_the_number_of_rows(problem):
-    rows = np.arange(problem.X.n_rows)
+    rows = np.arange(problem.n)
     twice = problem.take(np.concatenate([rows, rows]))
     np.testing.assert_allclose(ridge(twice, 0.0, 1e-5), ridge(problem, 0.0, 1e-5), rtol=1e-9)
     assert ridge(problem, 0.3, 0.0).tolist() == [0.3] * 300

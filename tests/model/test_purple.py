@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.utils import estimator_checks
 
-from relprev import PURPLE, Cohort
+from relprev import PURPLE, Cohort, as_cohort
 from relprev.errors import DataWarning, InvalidInputError
 from relprev.simulate import ed_visits, gauss_synth
 
@@ -78,6 +78,42 @@ def test_estimates_on_other_rows_use_their_means(visits):
     found = est.relative_prevalence("Group B", on=half).to_frame().set_index("group")["estimate"]
     expected = p[half.groups == 0].mean() / p[half.groups == 1].mean()
     assert found["Group A"] == pytest.approx(expected)
+
+
+def _reordered(cohort):
+    """The same visits, groups numbered the other way round."""
+    return cohort.with_groups(np.arange(cohort.n_groups)[::-1])
+
+
+def test_order_of_groups_in_validation_and_test_rows_does_not_matter(visits):
+    """Rates are looked up by number: reversed, every group was scored with another's rate."""
+    train, validation = (visits.cohort.take(np.arange(k, visits.cohort.n, 2)) for k in (0, 1))
+    one = PURPLE([1e-3, 1e-4]).fit(train, validation=validation)
+    other = PURPLE([1e-3, 1e-4]).fit(train, validation=_reordered(validation))
+    np.testing.assert_allclose(other.selection_["score"], one.selection_["score"], rtol=1e-12)
+    expected = one.relative_prevalence(on=validation).to_frame()
+    found = one.relative_prevalence(on=_reordered(validation)).to_frame()
+    np.testing.assert_allclose(found["estimate"], expected["estimate"], rtol=1e-12)
+    assert found["group"].tolist() == expected["group"].tolist()
+
+
+def test_other_groups_or_features_in_validation_and_test_rows_are_refused(visits, gauss):
+    cohort = visits.cohort
+    other = as_cohort(cohort.X, cohort.diagnosed, groups=[f"x{g}" for g in cohort.groups])
+    with pytest.raises(InvalidInputError, match=r"of validation differ .*'x0'.*'Group A'"):
+        PURPLE([1e-3, 1e-4]).fit(cohort, validation=other)
+    fitted = PURPLE(1e-3).fit(cohort)
+    with pytest.raises(InvalidInputError, match=r"of on differ .*'x0'.*'Group A'"):
+        fitted.relative_prevalence(on=other)
+    with pytest.raises(InvalidInputError, match=r"on has \d+ features, the model .* 300"):
+        fitted.relative_prevalence(on=gauss.cohort)
+
+
+def test_an_unknown_reference_is_refused_before_the_fit(small, monkeypatch):
+    X, s, groups = small
+    monkeypatch.setattr("relprev.model.purple.fit_best", lambda *_, **__: pytest.fail("fitted"))
+    with pytest.raises(InvalidInputError, match=r"reference='nobody' is not a group; groups: \("):
+        PURPLE(1e-3, reference="nobody").fit(X, s, groups=groups)
 
 
 def test_predicted_diagnosis_is_condition_times_rate(visits):

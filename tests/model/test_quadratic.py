@@ -18,17 +18,18 @@ def _setting(kind="float", seed=0):
 
 
 def _curvature_matrix(problem, at):
-    X = problem.X.to_scipy()
+    rows = problem.in_memory()
+    X = rows.X.to_scipy()
     X = X if isinstance(X, np.ndarray) else X.toarray()
     z = X @ at.w + at.b
-    p = at.c[problem.g] * expit(z)
+    p = at.c[rows.g] * expit(z)
     v = expit(-z)[:, None]
-    groups = np.eye(problem.n_groups)[problem.g]
+    groups = np.eye(problem.n_groups)[rows.g]
     u = np.hstack([v * X, v, groups])
-    fisher = (u * (problem.omega * p / (1 - p))[:, None]).T @ u
+    fisher = (u * (rows.omega * p / (1 - p))[:, None]).T @ u
     observed = expit(z) * expit(-z) - p / (1 - p) * expit(-z) ** 2
     x = np.hstack([X, np.ones_like(v), np.zeros_like(groups)])
-    return fisher + (x * (problem.omega * problem.s * observed)[:, None]).T @ x
+    return fisher + (x * (rows.omega * rows.s * observed)[:, None]).T @ x
 
 
 def _gradient(found):

@@ -14,6 +14,7 @@ from relprev.model.solver import (
     null_parameters,
     solve,
 )
+from relprev.parallel.threads import use_threads
 from relprev.simulate import gauss_synth
 from tests.conftest import design_of
 
@@ -28,17 +29,18 @@ def _binary_problem(kind, n=4000, p=30, seed=0, groups=2):
     g = rng.integers(0, groups, n).astype(np.uint8)
     c = np.linspace(0.3, 0.8, groups)
     s = (rng.random(n) < c[g] * expit(matrix @ w - 0.5)).astype(np.uint8)
-    return Problem(design_of(matrix, kind), s, g, np.full(n, 1 / n), groups)
+    return Problem.of(design_of(matrix, kind), s, g, np.full(n, 1 / n), groups)
 
 
 def _independent_kkt(problem, solution):
     """Optimality residual from dense formulas that share no code with the solver."""
-    X = problem.X.to_scipy()
+    rows = problem.in_memory()
+    X = rows.X.to_scipy()
     X = X if isinstance(X, np.ndarray) else X.toarray()
     at, penalty = solution.parameters, solution.penalty
     sick = expit(X @ at.w + at.b)
-    p = at.c[problem.g] * sick
-    slope_p = np.where(problem.s == 1, -1 / p, 1 / (1 - p)) * problem.omega
+    p = at.c[rows.g] * sick
+    slope_p = np.where(rows.s == 1, -1 / p, 1 / (1 - p)) * rows.omega
     grad_z = slope_p * p * (1 - sick)
     grad_w = X.T @ grad_z + penalty.l2 * at.w
     on_w = np.where(
@@ -46,7 +48,7 @@ def _independent_kkt(problem, solution):
         np.abs(grad_w + penalty.l1 * np.sign(at.w)),
         np.maximum(abs(grad_w) - penalty.l1, 0),
     )
-    on_theta = np.bincount(problem.g, slope_p * p, minlength=problem.n_groups)
+    on_theta = np.bincount(rows.g, slope_p * p, minlength=problem.n_groups)
     on_theta = np.where(at.theta < 0, np.abs(on_theta), np.maximum(on_theta, 0))
     return max(on_w.max(), abs(grad_z.sum()), on_theta.max())
 
@@ -64,12 +66,12 @@ def test_solution_meets_optimality_conditions_computed_independently(kind, l1):
 @pytest.mark.parametrize("l1", [1e-2, 1e-3])
 def test_one_group_always_diagnosed_equals_l1_logistic_regression(l1):
     problem = _binary_problem("binary", groups=1)
-    X = problem.X.to_scipy()
+    X = problem.in_memory().X.to_scipy()
     start = Parameters(np.zeros(30), 0.0, np.zeros(1))
     ours = solve(problem, Penalty(l1, np.zeros(30)), start, fit_rates=False, options=STRICT)
     saga = LogisticRegression(
         l1_ratio=1.0, C=1 / (l1 * 4000), solver="saga", tol=1e-10, max_iter=20_000
-    ).fit(X, problem.s)
+    ).fit(X, problem.in_memory().s)
     np.testing.assert_allclose(ours.parameters.w, saga.coef_[0], atol=1e-5)
     assert ours.parameters.b == pytest.approx(saga.intercept_[0], abs=1e-5)
     assert ours.parameters.theta[0] == 0.0
@@ -108,9 +110,9 @@ def test_solution_is_reproducible_to_the_bit(visits, monkeypatch):
     problem = Problem.from_cohort(visits.cohort)
     penalty = Penalty(1e-4, ridge(problem, 0.0, 1e-5))
     seen = set()
-    for threads in ("1", "2"):
-        monkeypatch.setenv("RELPREV_NUM_THREADS", threads)
-        seen.add(solve(problem, penalty).parameters.w.tobytes())
+    for threads in (1, 2):
+        with use_threads(threads):
+            seen.add(solve(problem, penalty).parameters.w.tobytes())
     assert len(seen) == 1
 
 
@@ -130,7 +132,7 @@ def test_diagnosis_rate_stops_at_one_when_the_data_want_more():
     g = rng.integers(0, 2, 3000).astype(np.uint8)
     y = rng.random(3000) < expit(1.5 * x[:, 0])
     s = (y & (rng.random(3000) < np.where(g == 1, 1.0, 0.4))).astype(np.uint8)
-    problem = Problem(design_of(x, "dense"), s, g, np.full(3000, 1 / 3000), 2)
+    problem = Problem.of(design_of(x, "dense"), s, g, np.full(3000, 1 / 3000), 2)
     solution = solve(problem, Penalty(0.02, np.zeros(2)), options=STRICT)
     assert solution.parameters.theta[1] == 0.0
     assert solution.evaluation.grad_theta[1] < 0  # it would rise if it could
@@ -139,11 +141,11 @@ def test_diagnosis_rate_stops_at_one_when_the_data_want_more():
 
 def test_group_without_cases_gets_rate_zero_and_leaves_the_others_alone():
     problem = _binary_problem("binary", groups=3)
-    s = problem.s.copy()
-    s[problem.g == 2] = 0
-    silent = Problem(problem.X, s, problem.g, problem.omega, 3)
-    rest = problem.take(np.flatnonzero(problem.g < 2))
-    rest = Problem(rest.X, rest.s, rest.g, rest.omega, 2)
+    rows = problem.in_memory()
+    s = np.where(rows.g == 2, 0, rows.s).astype(np.uint8)
+    silent = Problem.of(rows.X, s, rows.g, rows.omega, 3)
+    rest = problem.take(np.flatnonzero(rows.g < 2)).in_memory()
+    rest = Problem.of(rest.X, rest.s, rest.g, rest.omega, 2)
     share = silent.group_weight[:2].sum()
     a = solve(silent, Penalty(1e-3 * share, np.zeros(30)), options=STRICT)
     b = solve(rest, Penalty(1e-3, np.zeros(30)), options=STRICT)
@@ -156,7 +158,7 @@ def test_codes_never_seen_with_a_diagnosis_get_finite_coefficients():
     matrix = (rng.random((5000, 200)) < 0.01).astype(float)
     g = rng.integers(0, 2, 5000).astype(np.uint8)
     s = ((rng.random(5000) < 0.05) & (matrix[:, :150].sum(axis=1) == 0)).astype(np.uint8)
-    problem = Problem(design_of(matrix, "binary"), s, g, np.full(5000, 1 / 5000), 2)
+    problem = Problem.of(design_of(matrix, "binary"), s, g, np.full(5000, 1 / 5000), 2)
     solution = solve(problem, Penalty(0.0, ridge(problem, 0.0, 1e-5)))
     assert solution.certificate.reason == "kkt"
     assert solution.certificate.iterations < 60
@@ -170,6 +172,22 @@ def test_stopping_early_warns_with_the_residual_and_the_remedy():
         found = solve(problem, Penalty(1e-4, np.zeros(30)), options=SolverOptions(max_iterations=1))
     assert not found.certificate.converged
     assert found.certificate.reason == "max_iterations"
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_features_that_say_nothing_are_not_measured_by_their_rounding(seed):
+    """Every group has one value of x, so the gradient in w is zero but for rounding (1e-17).
+
+    The residual was measured in units of that rounding, and never small.
+    """
+    rng = np.random.default_rng(seed)
+    g = (np.arange(60) % 2).astype(np.uint8)
+    s = (rng.random(60) < 0.3).astype(np.uint8)
+    s[:4] = [1, 1, 0, 0]
+    omega = rng.random(60)
+    problem = Problem.of(design_of((1.0 - g)[:, None], "dense"), s, g, omega / omega.sum(), 2)
+    assert gradient_scale(problem) > 1e-3
+    assert solve(problem, Penalty(0.01, np.zeros(1))).certificate.reason == "kkt"
 
 
 def test_objective_falls_as_the_penalty_falls():

@@ -80,6 +80,6 @@ def test_clusters_with_large_numbers_are_kept_together():
     clusters = np.repeat(np.arange(50) * 10**9, 4)
     s = np.tile([1, 0, 0, 0], 50)
     cohort = as_cohort(np.ones((200, 1)), s, groups=np.repeat(np.arange(2), 100), clusters=clusters)
-    object.__setattr__(cohort, "clusters", clusters)  # as a cohort built by hand might have them
+    cohort = cohort.with_values(clusters=clusters)  # as a cohort built by hand might have them
     train, rest = split(cohort, (3, 1), 0)
     assert not set(clusters[train]) & set(clusters[rest])

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+import urllib.error
 import urllib.request
 from contextlib import contextmanager
 
@@ -16,7 +17,7 @@ import numpy as np
 import pytest
 
 from relprev import PURPLE, as_cohort
-from relprev.cohort import PartitionedCohort, write_parts
+from relprev.cohort import Cohort, write_parts
 from relprev.errors import ClusterError, InvalidInputError
 from relprev.parallel import cluster
 from relprev.simulate import ed_visits
@@ -96,7 +97,7 @@ def test_a_cluster_without_workers(tmp_path, folder, monkeypatch):
         cluster.connect(address, timeout=10) as client,
         pytest.raises(ClusterError, match=f"the cluster at {address} has no workers"),
     ):
-        PartitionedCohort.open(folder, client)
+        Cohort.open(folder, client)
 
 
 def test_workers_with_another_version(tmp_path, folder):
@@ -110,7 +111,7 @@ def test_workers_with_another_version(tmp_path, folder):
         cluster.connect(address) as client,
         pytest.raises(ClusterError, match=rf"other versions: relprev 99\.0 there, {ours} here; "),
     ):
-        PartitionedCohort.open(folder, client)
+        Cohort.open(folder, client)
 
 
 def test_a_worker_without_relprev(tmp_path, folder):
@@ -122,7 +123,7 @@ def test_a_worker_without_relprev(tmp_path, folder):
         cluster.connect(address) as client,
         pytest.raises(ClusterError, match=r"cannot load relprev \(\w+\); install relprev"),
     ):
-        PartitionedCohort.open(folder, client)
+        Cohort.open(folder, client)
 
 
 def test_workers_that_lack_memory(tmp_path):
@@ -145,9 +146,8 @@ def test_workers_that_lack_memory(tmp_path):
         ) as machine,
         Client(machine) as client,
     ):  # fmt: skip
-        parts = PartitionedCohort.open(tmp_path / "visits", client)
         with pytest.raises(ClusterError, match="most likely for lack of memory: together they"):
-            PURPLE(1e-3).fit(parts)
+            PURPLE(1e-3).fit(Cohort.open(tmp_path / "visits", client))
 
 
 def test_a_worker_that_runs_out_of_memory_by_itself():
@@ -166,23 +166,22 @@ def test_a_folder_that_workers_cannot_read(folder, tmp_path):
     ):
         client.wait_for_workers(1, timeout=30)
         client.run(_forget, str(here))
-        parts = PartitionedCohort.open(here, client)
         with pytest.raises(ClusterError, match=r"part-00000.arrow cannot be read by .*all workers"):
-            parts.gathered("groups")
+            Cohort.open(here, client)
 
 
 def _forget(folder):
     """Make a worker process blind for a folder."""
     from relprev.cohort import part_files
 
-    found = part_files.map_file
+    found = part_files.file_fingerprint
 
     def blind(path):
         if str(path).startswith(folder):
             raise FileNotFoundError(2, "No such file or directory", str(path))
         return found(path)
 
-    part_files.map_file = blind
+    part_files.file_fingerprint = blind
 
 
 def test_the_scheduler_is_lost(tmp_path, folder):
@@ -190,7 +189,7 @@ def test_the_scheduler_is_lost(tmp_path, folder):
 
     def work():
         for _ in range(10_000):
-            parts.gathered("groups")
+            assert len(parts.groups)
 
     with (
         dask.config.set({"distributed.comm.timeouts.connect": "2s"}),
@@ -198,8 +197,8 @@ def test_the_scheduler_is_lost(tmp_path, folder):
         worker(address),
         cluster.connect(address) as client,
     ):
-        parts = PartitionedCohort.open(folder, client)
-        assert parts.gathered("groups") is not None
+        parts = Cohort.open(folder, client)
+        assert parts.groups is not None
         threading.Timer(0.5, running.kill).start()
         with pytest.raises(ClusterError, match="connection to the cluster's scheduler was lost"):
             work()
@@ -209,7 +208,7 @@ def test_a_worker_killed_in_the_middle_of_a_fit_does_not_change_the_answer(cohor
     """SIGKILL; Dask's nanny starts another, and its parts are read again."""
     expected = PURPLE(1e-4).fit(cohort).relative_prevalence().to_frame()["estimate"]
     with cluster.local_cluster(2) as client:
-        parts = PartitionedCohort.open(folder, client)
+        parts = Cohort.open(folder, client)
         pids = client.run(os.getpid)
         victim = next(iter(pids.values()))
         sent = _Sent(client, 20, lambda: os.kill(victim, signal.SIGKILL))
@@ -234,26 +233,115 @@ class _Sent:
         return future
 
 
-def test_all_workers_are_lost(tmp_path, folder, monkeypatch):
-    monkeypatch.setattr(cluster, "WORKER_SECONDS", 1.0)
+@pytest.fixture
+def impatient(monkeypatch):
+    """Give up after seconds instead of a minute or two."""
+    for name, seconds in (("POLL", 0.2), ("STEADY", 2.0), ("LOST", 6.0)):
+        monkeypatch.setattr(cluster, f"{name}_SECONDS", seconds)
+
+
+@pytest.mark.usefixtures("impatient")
+def test_all_workers_are_lost(tmp_path, folder):
     with (
         scheduler(tmp_path) as (_, address),
         worker(address) as only,
         cluster.connect(address) as client,
     ):
         client.wait_for_workers(1, timeout=30)
-        parts = PartitionedCohort.open(folder, client)
+        parts = Cohort.open(folder, client)
         _Sent(client, 20, only.kill)
         with pytest.raises(ClusterError, match=f"the cluster at {address} has no workers; .*again"):
             PURPLE(1e-4).fit(parts)
+
+
+def _kill_all(client):
+    for nanny in client.cluster.workers.values():
+        if nanny.process and nanny.process.pid:
+            os.kill(nanny.process.pid, signal.SIGKILL)
+
+
+def test_all_workers_killed_once_are_started_again_and_the_fit_goes_on(cohort, folder):
+    """Parts were tied to workers that were gone, and waited for them for ever."""
+    expected = PURPLE(1e-4).fit(cohort).relative_prevalence().to_frame()["estimate"]
+    with cluster.local_cluster(2) as client:
+        parts = Cohort.open(folder, client)
+        _Sent(client, 20, lambda: _kill_all(client))
+        found = PURPLE(1e-4).fit(parts).relative_prevalence().to_frame()["estimate"]
+    np.testing.assert_allclose(found, expected, rtol=1e-8)
+
+
+@pytest.mark.usefixtures("impatient")
+def test_workers_that_nannies_start_again_and_again_in_vain(folder):
+    ended = threading.Event()
+
+    def kill_again():
+        while not ended.wait(0.3):
+            _kill_all(client)
+
+    with cluster.local_cluster(2) as client:
+        parts = Cohort.open(folder, client)
+        killer = threading.Thread(target=kill_again)
+        killer.start()
+        try:
+            with pytest.raises(ClusterError, match="has no workers|lost again and again"):
+                for _ in range(1_000):
+                    PURPLE(1e-4).fit(parts)
+        finally:
+            ended.set()
+            killer.join()
+
+
+def test_giving_up_takes_less_than_two_minutes():
+    assert cluster.LOST_SECONDS + cluster.STEADY_SECONDS / 2 + cluster.POLL_SECONDS < 120
+
+
+@pytest.mark.usefixtures("impatient")
+def test_workers_without_anything_to_do_are_not_waited_for(folder):
+    with cluster.local_cluster(1) as client:
+        client.wait_for_workers(1, timeout=30)
+        never = client.submit(len, "abc", workers=["tls://127.0.0.1:1"], pure=False)
+        with pytest.raises(ClusterError, match="have nothing to do"):
+            cluster.gathered(client, [never])
+
+
+def test_a_local_cluster_admits_nobody_else():
+    """Without its certificates no client gets in, and nothing else listens."""
+    from distributed import Client
+
+    with cluster.local_cluster(1) as client:
+        address = client.scheduler.address
+        assert address.startswith("tls://127.0.0.1:")
+        assert all(worker.startswith("tls://127.0.0.1:") for worker in client.nthreads())
+        for stranger in (address, address.replace("tls://", "tcp://")):
+            with pytest.raises((OSError, TypeError)):
+                Client(stranger, timeout=2)
+        processes = [os.getpid(), *client.run(os.getpid).values()]
+        served = [port for process in processes for port in _http_ports(process)]
+        assert served == []
+
+
+def _http_ports(process):
+    """Ports of the process that answer a request for a page."""
+    psutil = pytest.importorskip("psutil")
+    found = []
+    for one in psutil.Process(process).net_connections(kind="inet"):
+        if one.status == "LISTEN":
+            try:
+                with urllib.request.urlopen(f"http://127.0.0.1:{one.laddr.port}", timeout=2):
+                    found.append(one.laddr.port)
+            except urllib.error.HTTPError:
+                found.append(one.laddr.port)
+            except OSError:
+                pass
+    return found
 
 
 @pytest.mark.filterwarnings("error")
 def test_dask_does_not_warn_of_large_tasks(folder):
     rows = np.arange(4_000_000, dtype=np.int32)  # 16 MB
     with cluster.local_cluster(1) as client:
-        parts = PartitionedCohort.open(folder, client).parts
-        sizes = parts.map(_counted, each=[rows] * len(parts))
+        parts = Cohort.open(folder, client)
+        sizes = parts.map(_counted, each=[rows] * len(parts.sizes))
     assert sizes == [rows.size] * len(sizes)
 
 
@@ -263,7 +351,7 @@ def _counted(part, rows):
 
 def test_the_dashboard_answers():
     pytest.importorskip("bokeh")
-    with cluster.local_cluster(1) as client:
+    with cluster.local_cluster(1, with_dashboard=True) as client:
         link = cluster.dashboard(client)
         assert link.startswith("http://127.0.0.1:")
         with urllib.request.urlopen(link, timeout=10) as page:

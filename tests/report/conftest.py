@@ -1,7 +1,5 @@
 """Reports from real fits, each made and written once a session."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -32,7 +30,9 @@ def awkward():
     few = np.flatnonzero((cohort.groups == 4) & (cohort.diagnosed == 1))[5:]
     diagnosed = cohort.diagnosed.copy()
     diagnosed[few] = 0
-    return findings(f"pay {SCRIPT}", replace(cohort, diagnosed=diagnosed), "Medicaid", full=False)
+    return findings(
+        f"pay {SCRIPT}", cohort.with_values(diagnosed=diagnosed), "Medicaid", full=False
+    )
 
 
 @pytest.fixture(scope="session")
@@ -41,7 +41,7 @@ def withheld():
     cohort = simulated(9, ("north", "south", "east"), 5_000)
     diagnosed = cohort.diagnosed.copy()
     diagnosed[np.flatnonzero((cohort.groups == 2) & (diagnosed == 1))[1:]] = 0
-    return findings("region", replace(cohort, diagnosed=diagnosed), "pairwise", full=False)
+    return findings("region", cohort.with_values(diagnosed=diagnosed), "pairwise", full=False)
 
 
 @pytest.fixture(scope="session")

@@ -3,6 +3,7 @@ import pytest
 from scipy.special import expit
 
 from relprev.errors import InvalidInputError
+from relprev.parallel.threads import use_threads
 from relprev.simulate import ed_visit_parts, ed_visits
 from relprev.simulate import visits as module
 
@@ -85,9 +86,9 @@ def test_probability_is_a_logistic_function_of_the_codes(data):
 def test_result_does_not_depend_on_the_number_of_threads(monkeypatch):
     monkeypatch.setattr(module, "BLOCK_VISITS", 5_000)
     seen = set()
-    for threads in ("1", "3"):
-        monkeypatch.setenv("RELPREV_NUM_THREADS", threads)
-        cohort = ed_visits(18_000, n_codes=100, seed=9).cohort
+    for threads in (1, 3):
+        with use_threads(threads):
+            cohort = ed_visits(18_000, n_codes=100, seed=9).cohort
         seen.add(cohort.X.indices.tobytes() + cohort.diagnosed.tobytes())
     assert len(seen) == 1
 

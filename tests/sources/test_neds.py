@@ -4,6 +4,7 @@ import gzip
 import subprocess
 import sys
 import time
+import warnings
 import zipfile
 
 import numpy as np
@@ -13,10 +14,10 @@ import pytest
 from relprev import PURPLE
 from relprev.cohort.build import build_cohorts
 from relprev.cohort.spec import cohort_spec
-from relprev.errors import InvalidInputError
+from relprev.errors import DataWarning, InvalidInputError
 from relprev.simulate.neds import write_neds
 from relprev.sources import read_neds
-from relprev.sources.neds import read_layout
+from relprev.sources.neds_store import read_layout
 
 COLUMNS = {
     "race": "RACE",
@@ -266,13 +267,34 @@ def test_the_cache_is_keyed_by_content(tmp_path):
     file = make(tmp_path / "NEDS_2019_Core.csv", [row()])
     read_neds(file, cache=cache)
     stored = {path: path.stat().st_mtime_ns for path in cache.iterdir()}
-    assert len(stored) == 1
+    assert sorted(path.suffix for path in stored) == [".blake2b", ".parquet"]
     make(file, [row()])
     read_neds(file, cache=cache)
     assert {path: path.stat().st_mtime_ns for path in cache.iterdir()} == stored
     make(file, [row(AGE=41)])
     assert read_neds(file, cache=cache).query("SELECT age FROM visits") == [(41,)]
-    assert len(list(cache.iterdir())) == 2
+    assert len(list(cache.glob("*.parquet"))) == 2
+
+
+def test_a_damaged_cache_is_made_again_with_a_word(tmp_path):
+    """One changed byte failed for ever, or changed the estimates."""
+    file = make(tmp_path / "NEDS_2019_Core.csv", [row()])
+    read_neds(file, cache=tmp_path / "cache")
+    (store,) = (tmp_path / "cache").glob("*.parquet")
+    assert store.stat().st_mode & 0o077 == 0
+    whole = store.read_bytes()
+    for damaged in (whole[:-9], bytes([whole[0] ^ 1]) + whole[1:], b""):
+        store.write_bytes(damaged)
+        with pytest.warns(
+            DataWarning, match=r"copy of NEDS_2019_Core\.csv in the cache is damaged"
+        ):
+            assert read_neds(file, cache=tmp_path / "cache").n_visits == 1
+    store.with_suffix(".blake2b").unlink()  # stopped between the two files
+    with pytest.warns(DataWarning, match="made again"):
+        read_neds(file, cache=tmp_path / "cache")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        read_neds(file, cache=tmp_path / "cache")
 
 
 def test_a_layout_file_serves_other_years(tmp_path):

@@ -2,8 +2,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import subprocess
-import sys
 
 import duckdb
 import pandas as pd
@@ -12,8 +10,9 @@ import pytest
 from relprev.errors import InvalidInputError
 from relprev.simulate.mimic import write_mimic
 from relprev.simulate.neds import write_neds
-from relprev.sources import READERS, Attrition, Source, Step, read_mimic, read_neds, read_tables
-from relprev.sources.source import code_list, connect, identifier, labels, quoted, reading
+from relprev.sources import SOURCES, Attrition, Source, Step, read_mimic, read_neds, read_tables
+from relprev.sources.database import connect
+from relprev.sources.source import code_list, labels
 
 COLUMNS = (
     "0 AS visit, 'a' AS visit_id, 1 AS patient, 30 AS age, 'F' AS sex, 1.0 AS weight, "
@@ -59,42 +58,9 @@ def test_labels_put_words_for_numbers():
     assert found == [("Workers' compensation",), ("b",), (None,), (None,)]
 
 
-def test_names_and_texts_are_quoted():
-    assert quoted("O'Neill") == "'O''Neill'"
-    assert identifier('a"b') == '"a""b"'
-
-
-def test_database_errors_lose_the_values_they_quote():
-    with (
-        pytest.raises(InvalidInputError, match="the file cannot be read") as caught,
-        reading("the file"),
-    ):
-        duckdb.execute("SELECT 'secret'::INTEGER")
-    assert "secret" not in str(caught.value)
-    assert caught.value.__suppress_context__
-
-
-CTRL_C = """
-import os, signal, threading
-from relprev.sources.source import connect, execute, reading
-connection = connect()
-threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
-query = "SELECT sum(a.range - b.range) FROM range(9999999) a, range(9999999) b"
-with reading("the file"):
-    execute(connection, query).fetchall()
-"""
-
-
-def test_ctrl_c_in_a_query_stays_a_keyboard_interrupt():
-    done = subprocess.run(
-        [sys.executable, "-c", CTRL_C], capture_output=True, text=True, timeout=60
-    )
-    assert done.stderr.splitlines()[-1].startswith("KeyboardInterrupt")
-
-
 def test_every_reader_is_documented():
-    for name, reader in READERS.items():
-        assert "Returns" in reader.__doc__, name
+    for name, declared in SOURCES.items():
+        assert "Returns" in declared.read.__doc__, name
 
 
 def test_patients_are_not_counted_where_they_are_not_identified():
@@ -108,7 +74,6 @@ def test_sources_carry_fingerprints_of_their_content_without_paths(tmp_path):
     (found,) = read_neds(raw, cache=tmp_path / "cache").details["data"]
     assert found == {
         "file": raw.name,
-        "bytes": raw.stat().st_size,
         "blake2b": hashlib.blake2b(raw.read_bytes(), digest_size=12).hexdigest(),
     }
     written = write_mimic(tmp_path, 400, n_codes=50)

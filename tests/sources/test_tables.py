@@ -1,6 +1,9 @@
 from __future__ import annotations
 
 import pandas as pd
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
 import pytest
 
 from relprev.errors import InvalidInputError
@@ -237,3 +240,64 @@ def test_another_separator_is_recognised(tmp_path, separator, words):
     VISITS.to_csv(file, index=False, sep=separator)
     with pytest.raises(InvalidInputError, match=rf"visits\.csv: .* contains {words}; .*commas"):
         read_tables(file, code=["dx1"], version="ICD10", **NAMES)
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "frame"])
+def test_wanted_columns_that_are_there_twice_are_refused(tmp_path, ending):
+    """Two columns of one name ended in a BinderException."""
+    visits = pa.Table.from_pandas(VISITS[["id", "dx1", "area"]])
+    names = {"visit_id": "id", "code": ["dx1"], "version": "ICD10"}
+
+    def read(table):
+        path = tmp_path / f"visits.{ending}"
+        if ending == "frame":
+            return read_tables(table.to_pandas(), **names)
+        (pa.csv.write_csv if ending == "csv" else pa.parquet.write_table)(table, path)
+        return read_tables(path, **names)
+
+    for name in ("dx1", "DX1"):
+        with pytest.raises(InvalidInputError, match="more than one column named 'dx1'"):
+            read(visits.append_column(name, visits["area"]))
+    assert read(visits.append_column("area", visits["area"])).n_visits == 3
+
+
+def test_a_column_without_a_name_is_no_mistake(tmp_path):
+    """As pandas writes its index."""
+    VISITS.to_csv(tmp_path / "visits.csv")
+    source = read_tables(tmp_path / "visits.csv", visit_id="id", code=["dx1"], version="ICD10")
+    assert source.n_visits == 3
+
+
+@pytest.mark.parametrize("weight", ["1e308", "1e101", "inf"])
+def test_weights_beyond_reason_are_refused(weight):
+    visits = VISITS.assign(w=[1.0, float(weight), 2.0])
+    with pytest.raises(InvalidInputError, match=r"'w' \(weight\) .* first data row 2"):
+        read_tables(visits, code=["dx1"], version="ICD10", **NAMES)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"attributes": ["age"]}, "'age' is a name with a meaning of its own.*give age = 'age'"),
+        ({"attributes": ["visit"]}, "'visit' is a name with .*; rename the column"),
+        ({"code": []}, "code: at least one column"),
+        ({"code": 3}, "code must be a column's name or a list of names"),
+        ({"visits": None}, "visits must be the path of a file or a data frame, got NoneType"),
+        ({"version": "id"}, "version: the column holds more than 100 different values"),
+    ],
+)
+def test_arguments_that_would_be_misread_are_refused(change, words):
+    visits = pd.DataFrame({"id": range(200), "age": 30, "visit": 1, "dx": "R51"})
+    given = {"visits": visits, "visit_id": "id", "code": "dx", "version": "ICD10", **change}
+    given["code"] = [given["code"]] if isinstance(given["code"], str) else given["code"]
+    with pytest.raises(InvalidInputError, match=words):
+        read_tables(**given)
+
+
+def test_an_attribute_under_its_own_name_is_there_once():
+    """A second column age_1 was made of it."""
+    visits = VISITS.rename(columns={"years": "age"})
+    source = read_tables(
+        visits, visit_id="id", code=["dx1"], version=10, age="age", attributes=["age", "area"]
+    )
+    assert source.attributes == ("area",)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import warnings
 from pathlib import Path
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from relprev.errors import RelprevError
 from relprev.study import Study
 from relprev.study import run as run_module
+from tests.corpus.test_bad_inputs import REMEDY
 from tests.study.conftest import TABLES, write_tables
 
 STUDY = TABLES.replace('["debiased", "purple"]', '["purple"]').replace('"overlap", ', "")
@@ -67,6 +69,18 @@ def _outcome(folder: Path) -> str:
     return "done"
 
 
+def _require_place_and_remedy(message: str) -> None:
+    """A message names the file, where it can the line, and what was expected or what to do."""
+    if message == "done":
+        return
+    for line in message.splitlines():
+        if not line.startswith("... and "):
+            assert "pain.toml" in line
+            assert re.search(r"pain\.toml, line \d+: |line \d+, column|end of document|pain\.toml: "
+                             "|not UTF-8", line), line  # fmt: skip
+            assert REMEDY.search(line), line
+
+
 @st.composite
 def mutated_study(draw):
     lines = STUDY.splitlines()
@@ -106,8 +120,7 @@ def test_mutated_study_files_end_in_results_or_in_a_message(folder, text):
         message = _outcome(folder)
     finally:
         file.write_text(STUDY)
-    assert len(message) >= len("done")
-    assert "Traceback" not in message
+    _require_place_and_remedy(message)
 
 
 @st.composite
@@ -157,4 +170,4 @@ def test_damaged_inputs_end_in_results_or_in_a_message(folder, damage):
             file.rmdir()
         file.write_bytes(content)
         (folder / "pain.toml").write_text(STUDY)
-    assert message
+    _require_place_and_remedy(message)

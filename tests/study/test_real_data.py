@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from relprev.sources.omop import TABLES
+from relprev.sources.omop_tables import TABLES
 from relprev.study import Study
 from relprev.study.inspect import inspect_study
 from relprev.study.template import study_template

@@ -3,21 +3,29 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
+import warnings
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
+import relprev
 from relprev.checks.registry import CHECKS
 from relprev.codes import CodeSet
 from relprev.cohort import CohortSpec
 from relprev.cohort.spec import GroupVariable, Include
-from relprev.errors import InvalidInputError, TooFewCasesError
+from relprev.disclosure import NOT_SHOWN
+from relprev.errors import DataWarning, InvalidInputError, TooFewCasesError
 from relprev.messages import Message
 from relprev.simulate import ed_visits
+from relprev.store import modules
+from relprev.store.modules import source_digest
 from relprev.study import CheckOptions, EstimateOptions, InferenceOptions, SourceOptions, Study
 from relprev.study import run as run_module
+from relprev.study.folder import working_folder
 from relprev.study.variable import Variable
 from tests.study.conftest import csv_files, write_tables
 
@@ -25,6 +33,10 @@ FILES = {
     "report.html", "estimates.csv", "estimates.parquet", "checks.csv", "attrition.csv",
     "symptoms.csv", "methods.txt", "manifest.json", "run.log", "figures", "tables",
 }  # fmt: skip
+
+
+def stop(*args, **options):
+    raise KeyboardInterrupt
 
 
 def simulated(**changes):
@@ -80,11 +92,7 @@ def test_a_stopped_run_goes_on_where_it_was(finished, tables_study, monkeypatch)
     study = Study.from_toml(tables_study)
     out = tables_study.parent / "results"
     with monkeypatch.context() as patch:
-
-        def stop(self, name):
-            raise KeyboardInterrupt
-
-        patch.setattr(Variable, "check", stop)
+        patch.setattr(run_module, "run_check", stop)
         with pytest.raises(KeyboardInterrupt):
             study.run(out, verbose=False)
     assert not out.exists()
@@ -96,7 +104,7 @@ def test_a_stopped_run_goes_on_where_it_was(finished, tables_study, monkeypatch)
         def never(*args, **options):
             raise AssertionError("made again")
 
-        patch.setattr(run_module, "study_cohorts", never)
+        patch.setattr(run_module, "build", never)
         patch.setattr(Variable, "estimate", never)
         study.run(out, verbose=False)
     assert csv_files(out) == csv_files(finished[1])
@@ -104,51 +112,149 @@ def test_a_stopped_run_goes_on_where_it_was(finished, tables_study, monkeypatch)
     assert not work.exists()
 
 
-def test_changed_data_or_settings_are_not_taken_from_an_earlier_run(tables_study, monkeypatch):
-    study = Study.from_toml(tables_study)
-    out = tables_study.parent / "results"
-
-    def stop(*args):
-        raise KeyboardInterrupt
-
+@pytest.fixture
+def stopped(tables_study, monkeypatch):
+    """A study that was stopped before its report: its file, and the log of a run that was too."""
     monkeypatch.setattr(run_module, "write_report", stop)
-    with pytest.raises(KeyboardInterrupt):
-        study.run(out, verbose=False)
-    log = out.parent / "results.work" / "run.log"
-
-    def kept_stages(study):
-        log.unlink()
-        with pytest.raises(KeyboardInterrupt):
-            study.run(out, verbose=False)
-        lines = log.read_text().splitlines()
-        return [re.search(r"(\w+): kept", line)[1] for line in lines if ": kept" in line]
-
-    fitted = ["debiased", "purple", "overlap", "leakage"]
-    assert kept_stages(study) == ["cohort", *fitted]
-    assert kept_stages(replace(study, seed=2)) == ["cohort"]
-    visits = tables_study.parent / "visits.csv"
-    os.utime(visits, ns=(0, 0))  # same content: the cohort is read again, the rest is kept
-    assert kept_stages(study) == fitted
-    visits.write_text(visits.read_text().replace(",N,", ",S,", 1))
-    assert kept_stages(study) == []
-
-
-def test_a_damaged_stage_is_made_again(finished, tables_study, monkeypatch):
-    study = Study.from_toml(tables_study)
     out = tables_study.parent / "results"
 
-    def stop(*args):
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(run_module, "write_report", stop)
+    def run(study):
         with pytest.raises(KeyboardInterrupt):
             study.run(out, verbose=False)
-    work = out.parent / "results.work"
-    for file in [*work.glob("*.parquet"), *work.glob("purple*.json")]:
-        file.write_bytes(file.read_bytes()[:40])
-    study.run(out, verbose=False)
-    assert csv_files(out) == csv_files(finished[1])
+        return (out.parent / "results.work" / "run.log").read_text()
+
+    run(Study.from_toml(tables_study))
+    return tables_study, run
+
+
+def kept_stages(log):
+    return [re.search(r"(\w+): kept", line)[1] for line in log.splitlines() if ": kept" in line]
+
+
+FITTED = ["debiased", "purple", "overlap", "leakage"]
+
+
+def test_changed_data_or_settings_are_not_taken_from_an_earlier_run(stopped):
+    file, run = stopped
+    study = Study.from_toml(file)
+    assert kept_stages(run(study)) == ["cohort", *FITTED]
+    assert kept_stages(run(replace(study, seed=2))) == ["cohort"]
+    visits = file.parent / "visits.csv"
+    os.utime(visits, ns=(0, 0))  # the same content
+    assert kept_stages(run(study)) == ["cohort", *FITTED]
+    visits.write_text(visits.read_text().replace(",N,", ",S,", 1))
+    assert kept_stages(run(study)) == []
+
+
+def test_changed_input_of_the_same_size_and_time_is_noticed(stopped):
+    file, run = stopped
+    visits = file.parent / "visits.csv"
+    before = visits.stat()
+    visits.write_text(visits.read_text().replace(",N,", ",S,", 1))
+    os.utime(visits, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert visits.stat().st_size == before.st_size
+    assert kept_stages(run(Study.from_toml(file))) == []
+
+
+@pytest.mark.parametrize("pattern", ["cohort-*.npz", "debiased-estimates-*.parquet",
+                                     "purple-*.json", "leakage-table0-*.parquet"])  # fmt: skip
+def test_one_flipped_bit_in_a_kept_file_is_noticed_and_said(pattern, stopped):
+    """It used to change the estimates, or to fail for ever."""
+    file, run = stopped
+    work = file.parent / "results.work"
+    (kept, *_) = sorted(work.glob(pattern))
+    content = bytearray(kept.read_bytes())
+    content[len(content) // 2] ^= 1
+    kept.write_bytes(content)
+    log = run(Study.from_toml(file))
+    stage = pattern.partition("-")[0]
+    assert re.search(rf"WARNING {stage}.*damaged.*made again", log)
+    assert len(kept_stages(log)) == 4  # all but the one
+    assert kept_stages(run(Study.from_toml(file))) == ["cohort", *FITTED]
+
+
+@pytest.mark.parametrize(
+    ("module", "cohort_again", "estimates_again", "checks_again"),
+    [
+        ("report/figures.py", False, False, False),
+        ("cli/app.py", False, False, False),
+        ("study/run.py", False, False, False),
+        ("study/options.py", False, False, False),
+        ("checks/overlap.py", False, False, True),
+        ("inference/score.py", False, True, True),
+        ("model/solver.py", False, True, True),
+        ("sources/tables.py", True, False, False),
+    ],
+)
+def test_a_stage_is_made_again_only_if_code_upstream_of_it_changed(
+    module, cohort_again, estimates_again, checks_again, tmp_path, monkeypatch
+):
+    """A comment in the report must not refit a national study."""
+    source = tmp_path / "relprev"
+    shutil.copytree(Path(relprev.__file__).parent, source)
+    monkeypatch.setattr(modules, "_root", lambda: source)
+
+    def keys():
+        study = simulated()
+        estimates = run_module.estimate_key(study, "group", "1f")
+        own = source_digest(*run_module.CHECKING)
+        return run_module.cohort_key(study), estimates, own
+
+    before = keys()
+    with (source / module).open("a") as file:
+        file.write("# a comment\n")
+    changed = [one != other for one, other in zip(before, keys(), strict=True)]
+    assert changed == [cohort_again, estimates_again, checks_again]
+
+
+def test_working_folders_of_others_eyes_are_closed(tmp_path):
+    """A folder left open to all, by hand or by an unpacked archive."""
+    work = tmp_path / "results.work"
+    work.mkdir(mode=0o755)
+    (work / ".partial-old.npz").write_text("half a file of a killed run")
+    with working_folder(tmp_path / "results") as folder:
+        assert folder == work
+        assert work.stat().st_mode & 0o777 == 0o700
+        assert not (work / ".partial-old.npz").exists()
+
+
+def test_only_the_log_of_the_run_itself_is_published(stopped, monkeypatch):
+    """An earlier run's lines, of another state of the data, are gone."""
+    file, _ = stopped
+    log = file.parent / "results.work" / "run.log"
+    log.write_text(log.read_text() + "three patients of the north\n")
+    monkeypatch.undo()
+    result = Study.from_toml(file).run(file.parent / "results", verbose=False)
+    text = (result.folder / "run.log").read_text()
+    assert "three patients" not in text
+    assert "KeyboardInterrupt" not in text
+    assert text.count("results complete") == 1
+
+
+def test_a_plain_warning_is_not_shown(monkeypatch):
+    """Its text may hold counts that nobody declared."""
+
+    def talkative(self, method):
+        warnings.warn(DataWarning("3 of 40 patients are diagnosed"), stacklevel=2)
+        return original(self, method)
+
+    original = Variable.estimate
+    monkeypatch.setattr(Variable, "estimate", talkative)
+    said = simulated().run(verbose=False).report.warnings
+    assert NOT_SHOWN in said
+    assert "3 of 40" not in " ".join(said)
+
+
+def test_control_characters_in_the_data_s_names_fail_before_anything_is_fitted(tables_study):
+    visits = tables_study.parent / "visits.csv"
+    visits.write_text(visits.read_text().replace(",N,", ",N\x07,"))
+    text = tables_study.read_text()
+    tables_study.write_text(text.partition("[groups.recode]")[0] + "[checks]\nrun = []\n")
+    with pytest.raises(
+        InvalidInputError, match=r"line 21: groups\[1\].column: .*control"
+    ) as caught:
+        Study.from_toml(tables_study).run(verbose=False)
+    assert "recode" in str(caught.value)
 
 
 def test_foreign_files_are_never_touched(tmp_path):
@@ -182,8 +288,6 @@ def test_results_are_replaced_for_the_same_study_only(tmp_path):
 
 
 def test_two_runs_cannot_write_to_one_folder(tmp_path):
-    from relprev.study.folder import working_folder
-
     with (
         working_folder(tmp_path / "results"),
         pytest.raises(InvalidInputError, match="another run is writing"),
@@ -262,7 +366,10 @@ def test_small_groups_are_left_out_with_a_reason():
         CodeSet.of("it", ["SIMULATED:CONDITION"]), (GroupVariable("group", minimum_size=1500),)
     )
     result = simulated(cohort=cohort).run(verbose=False)
-    assert result.report.variables[0].left_out == {"Group D": "fewer than 1,500 visits"}
+    left_out = result.report.variables[0].left_out
+    assert {group: str(why) for group, why in left_out.items()} == {
+        "Group D": "fewer than 1,500 visits"
+    }
     assert any("left out" in text for text in result.report.warnings)
 
 
@@ -329,7 +436,8 @@ def test_checks_that_fit_again_are_made_on_a_sample():
 
 
 def test_patients_with_a_symptom_are_counted_once(visits):
-    variable = Variable(simulated(), "group", visits.cohort)
+    study = simulated()
+    variable = Variable("group", lambda: visits.cohort, study.estimate, study.inference)
     table = variable.estimate("purple").tables["symptoms"]
     feature = table["feature"][0]
     j = list(visits.cohort.feature_names).index(feature)

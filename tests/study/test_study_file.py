@@ -11,14 +11,14 @@ from relprev.checks.registry import CHECKS
 from relprev.errors import InvalidInputError
 from relprev.settings import line_of
 from relprev.study import Study, study_schema
-from relprev.study.source import READERS
+from relprev.study.source import SOURCES
 from relprev.study.template import study_template
 from tests.study.conftest import TABLES
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
 
-@pytest.mark.parametrize("kind", READERS)
+@pytest.mark.parametrize("kind", SOURCES)
 def test_every_source_has_an_example_that_init_writes_and_the_schema_accepts(kind):
     text = (EXAMPLES / f"{kind}.toml").read_text()
     assert text == study_template(kind)

@@ -91,17 +91,18 @@ class SAREM(GroupwiseBaseline):
         best = most_likely(problem)
         if self.classifier is None:
             return float(best.evaluation.condition[0])
-        p = 0.5 * (1.0 + np.tanh(0.5 * linear_predictor(problem, best.parameters)))
+        rows = problem.in_memory("SAREM")
+        p = 0.5 * (1.0 + np.tanh(0.5 * linear_predictor(rows, best.parameters)))
         found = fit_em(
             problem, self.classifier, p, best.parameters.c, max_iterations=self.max_iterations
         )
-        return float(problem.omega @ condition_probability(found.learner, problem.X.to_scipy()))
+        return float(rows.omega @ condition_probability(found.learner, rows.X.to_scipy()))
 
 
 def one_group(group: Cohort) -> Problem:
     """The rows as a problem with a single group."""
-    whole = Problem.from_cohort(group)
-    return Problem(whole.X, whole.s, np.zeros(group.n, dtype=np.uint8), whole.omega, 1)
+    whole = Problem.from_cohort(group).in_memory("SAREM")
+    return Problem.of(whole.X, whole.s, np.zeros(group.n, dtype=np.uint8), whole.omega, 1)
 
 
 def most_likely(problem: Problem) -> Solution:
@@ -119,7 +120,7 @@ def fixed_rate_prevalence(problem: Problem, rate: float) -> float:
         value = at.loss + 0.5 * float(l2 @ v[:-1] ** 2)
         return value, np.append(at.grad_w + l2 * v[:-1], at.grad_b)
 
-    start = np.zeros(problem.X.n_cols + 1)
+    start = np.zeros(problem.n_cols + 1)
     options = {"maxiter": 2000, "maxfun": 4000, "ftol": 1e-13, "gtol": 1e-9}
     found = minimize(objective, start, jac=True, method="L-BFGS-B", options=options).x
     return float(evaluate(problem, Parameters(found[:-1], float(found[-1]), theta)).condition[0])

@@ -30,16 +30,17 @@ from sklearn.base import clone
 
 from relprev.checks.check import Axes, Check, CheckResult, Verdict
 from relprev.checks.fifths import rates_by_fifth
-from relprev.checks.held_out import Rows, diagnosis_by, predicted_by_split, rotations
+from relprev.checks.held_out import HeldOut, diagnosis_by, predicted_by_split, rotations
 from relprev.checks.recalibration import recalibration
-from relprev.cohort import AnyCohort
+from relprev.cohort import Cohort
 from relprev.disclosure.columns import Column
 from relprev.messages import Message, Number, joined
 from relprev.model import PURPLE
+from relprev.rows import Rows
 
 
 def check_calibration(
-    cohort: AnyCohort,
+    cohort: Cohort,
     estimator: PURPLE | None = None,
     *,
     level: float = 0.95,
@@ -49,7 +50,7 @@ def check_calibration(
 
     Parameters
     ----------
-    cohort : Cohort or PartitionedCohort
+    cohort : Cohort
         Every row is held out once.
     estimator : PURPLE, optional
         Fitted anew on every split's training part.
@@ -129,13 +130,13 @@ def _effect(tests: pd.DataFrame, alpha: float, judged: bool) -> list[Message]:
     return said
 
 
-def _held_out(cohort: AnyCohort, estimator: PURPLE, seed: int) -> Rows:
+def _held_out(cohort: Cohort, estimator: PURPLE, seed: int) -> Rows[HeldOut]:
     models, split_of = [], np.empty(cohort.n, dtype=np.uint8)
     for number, (train, validation, test) in enumerate(rotations(cohort, seed)):
         fitted = clone(estimator).fit(cohort.take(train), validation=cohort.take(validation))
         models.append(partial(diagnosis_by, fitted))
         split_of[test] = number
-    return Rows.of(cohort).derive(predicted_by_split, models, by=split_of)
+    return cohort.derive(predicted_by_split, models, each=cohort.cut(split_of))
 
 
 def _draw(ax: Axes, table: pd.DataFrame) -> None:

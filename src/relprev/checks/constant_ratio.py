@@ -26,10 +26,10 @@ from relprev.checks.quantiles import weighted_quantiles
 from relprev.disclosure.columns import Column
 from relprev.errors import InvalidInputError
 from relprev.inference import DebiasedPURPLE
-from relprev.inference.score import ScoreData
+from relprev.inference.score import ScorePart
 from relprev.messages import Message, Number
-from relprev.partitions import total
 
+SAME_RISK = 1e-9  # standard deviation of the log risk that rounding alone may give
 RISK_RANGE = (0.05, 0.95)  # quantiles of the cases' risk between which a drift is quoted
 N_QUANTILES = 5
 MAX_CATEGORIES = 20
@@ -106,9 +106,10 @@ def _functions(fitted: DebiasedPURPLE, by: Any) -> tuple[Functions, list[str], F
             "fit it with risk='purple' or give categories"
         )
     if by == "trend":
-        cases, first = total(data.map(_risk_sums, 0.0))[:2]
+        cases, first = data.total(_risk_sums, 0.0)[:2]
         mean = first / cases
-        spread = float(np.sqrt(total(data.map(_risk_sums, mean))[2] / cases)) or 1.0
+        spread = float(np.sqrt(data.total(_risk_sums, mean)[2] / cases))
+        spread = spread if spread > SAME_RISK else 1.0
         low, high = weighted_quantiles(data, _log_risk, RISK_RANGE)
         phi = Functions(partial(_trend, mean, spread))
         return phi, ["highest versus lowest risk"], np.array([(high - low) / spread])
@@ -118,32 +119,32 @@ def _functions(fitted: DebiasedPURPLE, by: Any) -> tuple[Functions, list[str], F
     return Functions(partial(_fifths, edges)), labels, np.ones(N_QUANTILES - 1)
 
 
-def _has_risk(data: ScoreData) -> bool:
+def _has_risk(data: ScorePart) -> bool:
     return bool(data.risk.any())
 
 
-def _log_risk(data: ScoreData) -> tuple[FloatArray, FloatArray]:
+def _log_risk(data: ScorePart) -> tuple[FloatArray, FloatArray]:
     """The logarithm of the risk, and the expected cases."""
     return np.log(np.maximum(data.risk, 1e-12)), data.omega * data.risk
 
 
-def _risk_sums(data: ScoreData, centre: float) -> tuple[float, float, float]:
+def _risk_sums(data: ScorePart, centre: float) -> tuple[float, float, float]:
     """Expected cases, and sums of their log risk less the centre, and of its square."""
     log_risk, cases = _log_risk(data)
     away = log_risk - centre
     return float(cases.sum()), float(cases @ away), float(cases @ away**2)
 
 
-def _trend(mean: float, spread: float, data: ScoreData, _: None) -> FloatArray:
+def _trend(mean: float, spread: float, data: ScorePart, _: None) -> FloatArray:
     return np.clip((_log_risk(data)[0] - mean) / spread, -4.0, 4.0)[:, None]
 
 
-def _fifths(edges: FloatArray, data: ScoreData, _: None) -> FloatArray:
+def _fifths(edges: FloatArray, data: ScorePart, _: None) -> FloatArray:
     fifth = np.searchsorted(edges, _log_risk(data)[0])
     return (fifth[:, None] == np.arange(1, N_QUANTILES)).astype(float)
 
 
-def _indicators(others: list[int], data: ScoreData, code: NDArray[np.uint8]) -> FloatArray:
+def _indicators(others: list[int], data: ScorePart, code: NDArray[np.uint8]) -> FloatArray:
     return (code[:, None] == others).astype(float)
 
 
@@ -174,7 +175,7 @@ def _categories(
     return replace(codes, compute=partial(_indicators, others)), words, np.ones(len(others))
 
 
-def _cases(data: ScoreData, code: NDArray[np.uint8], count: int) -> FloatArray:
+def _cases(data: ScorePart, code: NDArray[np.uint8], count: int) -> FloatArray:
     return group_sums(code, data.s, count)
 
 

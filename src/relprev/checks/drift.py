@@ -30,9 +30,8 @@ from relprev.arrays import FloatArray
 from relprev.errors import InvalidInputError, TooFewCasesError
 from relprev.inference.moments import case_information
 from relprev.inference.sampling import SamplingDesign
-from relprev.inference.score import AnyScores, ScoreData, mean_score, row_scores
+from relprev.inference.score import ScoreData, ScorePart, row_scores, score_sums
 from relprev.messages import Message, Number
-from relprev.partitions import total
 
 
 @dataclass(frozen=True)
@@ -58,7 +57,7 @@ class Functions:
         What they are computed from beside the data.
     """
 
-    compute: Callable[[ScoreData, Any], FloatArray]
+    compute: Callable[[ScorePart, Any], FloatArray]
     rows: NDArray[Any] | None = None
 
     def of_parts(self, sizes: Sequence[int]) -> list[Any]:
@@ -69,7 +68,7 @@ class Functions:
 
 
 def drift_test(
-    data: AnyScores, theta: FloatArray, design: SamplingDesign, phi: Functions | FloatArray
+    data: ScoreData, theta: FloatArray, design: SamplingDesign, phi: Functions | FloatArray
 ) -> DriftTest:
     """The test for functions ``phi`` of shape (n, q); see the module's docstring."""
     functions = phi if isinstance(phi, Functions) else Functions(as_given, phi)
@@ -109,11 +108,11 @@ def drift_test(
 
 
 def _projection(
-    data: AnyScores, compute: Callable[..., FloatArray], theta: FloatArray, each: Sequence[Any]
+    data: ScoreData, compute: Callable[..., FloatArray], theta: FloatArray, each: Sequence[Any]
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """T, (q (K - 1),); J_k J^{-1}, (q (K - 1), K - 1); and H."""
     free = data.free
-    U, J, J_k, J_kl = total(data.map(_slopes, compute, theta, each=each))
+    U, J, J_k, J_kl = data.total(_slopes, compute, theta, each=each)
     K, q = len(free), len(J_k)
     J = J[np.ix_(free, free)]
     J_k = J_k[:, free][:, :, free]
@@ -123,29 +122,29 @@ def _projection(
     return U[1:, free].ravel() - P @ U[0, free], P, J_kl - J_k @ np.linalg.solve(J, J_l)
 
 
-def as_given(data: ScoreData, phi: FloatArray) -> FloatArray:
+def as_given(data: ScorePart, phi: FloatArray) -> FloatArray:
     return phi
 
 
 def _slopes(
-    data: ScoreData, own: Any, compute: Callable[..., FloatArray], theta: FloatArray
+    data: ScorePart, own: Any, compute: Callable[..., FloatArray], theta: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
     """Sums of U and of U phi_k, (1 + q, K); J, (K, K); J_k, (q, K, K); J_kl, (q, q, K, K)."""
     phi = compute(data, own)
     K, q = data.n_groups, phi.shape[1]
     U, J_k, J_kl = np.empty((1 + q, K)), np.empty((q, K, K)), np.empty((q, q, K, K))
-    U[0], slope = mean_score(data, theta)
+    U[0], slope = score_sums(data, theta)
     for k in range(q):
         weighted = replace(data, omega=data.omega * phi[:, k])
-        U[1 + k], J_k[k] = mean_score(weighted, theta)
+        U[1 + k], J_k[k] = score_sums(weighted, theta)
         for j in range(k + 1):
             twice = replace(data, omega=weighted.omega * phi[:, j])
-            J_kl[k, j] = J_kl[j, k] = mean_score(twice, theta)[1]
+            J_kl[k, j] = J_kl[j, k] = score_sums(twice, theta)[1]
     return U, -slope, -J_k, -J_kl
 
 
 def _projected(
-    data: ScoreData, own: Any, compute: Callable[..., FloatArray], theta: FloatArray, P: FloatArray
+    data: ScorePart, own: Any, compute: Callable[..., FloatArray], theta: FloatArray, P: FloatArray
 ) -> Iterator[FloatArray]:
     """omega (phi_k - J_k J^{-1}) U of every row: q (K - 1) columns, one at a time."""
     phi, U = compute(data, own), row_scores(data.with_all_risk(), theta)[:, data.free]

@@ -8,14 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from relprev.arrays import FloatArray
-from relprev.cohort import AnyCohort, Cohort
+from relprev.cohort import Cohort, CohortPart
 from relprev.matrix import Dense, Matrix
 from relprev.matrix.csr import CSR
 
 Whole = NDArray[np.integer[Any]]
 
 
-def feature_counts(cohort: Cohort, mask: NDArray[Any]) -> FloatArray:
+def feature_counts(cohort: CohortPart, mask: NDArray[Any]) -> FloatArray:
     """Rows of the mask in which each feature is not zero, shape (p,).
 
     Examples
@@ -31,7 +31,7 @@ def feature_counts(cohort: Cohort, mask: NDArray[Any]) -> FloatArray:
     return np.rint(present.rmatvec(np.asarray(mask, dtype=float)))
 
 
-def patient_counts(cohort: AnyCohort, features: Whole) -> dict[str, list[int]]:
+def patient_counts(cohort: Cohort, features: Whole) -> dict[str, list[int]]:
     """Patients with each of the features, and those of them diagnosed in a row that has it.
 
     Returns columns ``patients`` and ``patients_diagnosed``; none if patients are not known.
@@ -53,7 +53,7 @@ def patient_counts(cohort: AnyCohort, features: Whole) -> dict[str, list[int]]:
     return dict(zip(("patients", "patients_diagnosed"), whole, strict=True))
 
 
-def _who_has(cohort: Cohort, features: Whole) -> tuple[list[Whole], list[Whole]]:
+def _who_has(cohort: CohortPart, features: Whole) -> tuple[list[Whole], list[Whole]]:
     """Patients of a part with each of the features, and the diagnosed among them."""
     assert cohort.clusters is not None
     everybody, diagnosed = [], []
@@ -64,7 +64,7 @@ def _who_has(cohort: Cohort, features: Whole) -> tuple[list[Whole], list[Whole]]
     return everybody, diagnosed
 
 
-def feature_labels(cohort: AnyCohort) -> list[str]:
+def feature_labels(cohort: Cohort) -> list[str]:
     """Names of the features, or their column numbers."""
     if cohort.feature_names is not None:
         return list(cohort.feature_names)

@@ -11,15 +11,16 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from relprev.arrays import FloatArray, group_counts, group_sums, numbered
-from relprev.checks.held_out import N_SPLITS, HeldOut, Rows
-from relprev.cohort import AnyCohort
+from relprev.checks.held_out import N_SPLITS, HeldOut
+from relprev.cohort import Cohort
+from relprev.rows import Rows
 
 N_BINS = 5
 PIECES = 4096  # of the range of logit p, to find the fifths
 MIN_ROWS = 500  # held-out rows of a group in a split, to be drawn
 
 
-def rates_by_fifth(rows: Rows, cohort: AnyCohort) -> pd.DataFrame:
+def rates_by_fifth(rows: Rows[HeldOut], cohort: Cohort) -> pd.DataFrame:
     """Mean and SD over splits of predicted and recorded rates, and counts, one row per fifth.
 
     Patients are counted where they are known; ``drawn`` tells groups with enough rows.
@@ -46,14 +47,14 @@ def rates_by_fifth(rows: Rows, cohort: AnyCohort) -> pd.DataFrame:
     return table.assign(group=names, fifth=table["fifth"] + 1, drawn=drawn)
 
 
-def _patients(rows: Rows, cohort: AnyCohort, cuts: FloatArray) -> pd.DataFrame:
+def _patients(rows: Rows[HeldOut], cohort: Cohort, cuts: FloatArray) -> pd.DataFrame:
     """Patients, and diagnosed patients, by group and fifth; no columns if they are not known.
 
     A patient's rows are held out together, but may lie in several fifths.
     """
     place = [range(cohort.n_groups), range(N_BINS)]
     table = pd.DataFrame(index=pd.MultiIndex.from_product(place, names=["group", "fifth"]))
-    clusters = cohort.gathered("clusters")
+    clusters = cohort.clusters
     if clusters is None:
         return table
     distinct, number = numbered(clusters)
@@ -74,7 +75,7 @@ def _who(
     return np.unique(pair), np.unique(pair[rows.s == 1])
 
 
-def logit_range(rows: Rows, K: int) -> tuple[FloatArray, FloatArray]:
+def logit_range(rows: Rows[HeldOut], K: int) -> tuple[FloatArray, FloatArray]:
     """Smallest and largest logit p by group and split, both of shape (K, splits)."""
     low, high = zip(*rows.map(_range, K), strict=True)
     return np.min(low, axis=0), np.max(high, axis=0)

@@ -9,23 +9,21 @@ Predictions of held-out rows stay where the rows are, in memory or in parts.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from relprev.arrays import FloatArray
-from relprev.cohort import AnyCohort, Cohort
-from relprev.cohort.summary import row_weights
+from relprev.cohort import Cohort, CohortPart
 from relprev.model.splits import split
-from relprev.partitions import InMemory, Partitions
 
 N_SPLITS = 5
 Positions = NDArray[np.int64]
 
 
-def rotations(cohort: AnyCohort, seed: int) -> Iterator[tuple[Positions, Positions, Positions]]:
+def rotations(cohort: Cohort, seed: int) -> Iterator[tuple[Positions, Positions, Positions]]:
     """Row positions of (train, validation, test) for every split.
 
     Examples
@@ -40,42 +38,6 @@ def rotations(cohort: AnyCohort, seed: int) -> Iterator[tuple[Positions, Positio
         validation = (k + 1) % N_SPLITS
         train = [folds[j] for j in range(N_SPLITS) if j not in (k, validation)]
         yield np.sort(np.concatenate(train)), folds[validation], folds[k]
-
-
-@dataclass(frozen=True)
-class Rows:
-    """Rows in memory or in parts.
-
-    Parameters
-    ----------
-    parts : Partitions
-    sizes : tuple of int
-        Rows of every part.
-    """
-
-    parts: Partitions
-    sizes: tuple[int, ...]
-
-    @staticmethod
-    def of(cohort: AnyCohort) -> Rows:
-        """The cohort's; its parts are cohorts."""
-        if isinstance(cohort, Cohort):
-            return Rows(InMemory([cohort]), (cohort.n,))
-        return Rows(cohort.parts, cohort.sizes)
-
-    def map(
-        self, function: Callable[..., Any], *shared: Any, each: Sequence[Any] | None = None
-    ) -> list[Any]:
-        """``function(part, *shared)`` or ``function(part, each[k], *shared)`` of every part."""
-        return self.parts.map(function, *shared, each=each)
-
-    def derive(self, function: Callable[..., Any], *shared: Any, by: Any = None) -> Rows:
-        """What ``function(part, *shared)`` makes of every part, kept where the parts are.
-
-        With an array ``by``, one value a row, the part's own values come after the part.
-        """
-        each = None if by is None else np.split(by, np.cumsum(self.sizes)[:-1])
-        return replace(self, parts=self.parts.derive(function, *shared, each=each))
 
 
 @dataclass(frozen=True)
@@ -101,27 +63,27 @@ class HeldOut:
         return self.p, self.s, self.weight
 
 
-Predict = Callable[[Cohort], FloatArray]
+Predict = Callable[[CohortPart], FloatArray]
 
 
-def predicted(cohort: Cohort, predict: Predict) -> HeldOut:
+def predicted(part: CohortPart, predict: Predict) -> HeldOut:
     """The rows of one split with their predictions."""
-    return predicted_by_split(cohort, np.zeros(cohort.n, dtype=np.uint8), [predict])
+    return predicted_by_split(part, np.zeros(part.n, dtype=np.uint8), [predict])
 
 
 def predicted_by_split(
-    cohort: Cohort, split_of: NDArray[np.uint8], predict: Sequence[Predict]
+    part: CohortPart, split_of: NDArray[np.uint8], predict: Sequence[Predict]
 ) -> HeldOut:
     """The rows with predictions by the model of the split that holds them out."""
-    p = np.empty(cohort.n)
+    p = np.empty(part.n)
     for number, model in enumerate(predict):
         rows = np.flatnonzero(split_of == number)
         if len(rows):
-            p[rows] = model(cohort if len(rows) == cohort.n else cohort.take(rows))
-    return HeldOut(p, cohort.diagnosed, cohort.groups, row_weights(cohort), split_of)
+            p[rows] = model(part if len(rows) == part.n else part.take(rows))
+    return HeldOut(p, part.diagnosed, part.groups, part.row_weights, split_of)
 
 
-def diagnosis_by(fitted: Any, cohort: Cohort) -> FloatArray:
+def diagnosis_by(fitted: Any, part: CohortPart) -> FloatArray:
     """p(s=1|x,g) by a fitted PURPLE."""
-    found: FloatArray = fitted.predict_diagnosis(cohort.X, cohort.group_labels)
+    found: FloatArray = fitted.predict_diagnosis(part.X, part.group_labels)
     return found

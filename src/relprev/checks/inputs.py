@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from relprev.arrays import numbered
-from relprev.cohort import AnyCohort, Cohort
+from relprev.cohort import Cohort
 from relprev.estimates import COMPLEMENT
 from relprev.inference import DebiasedPURPLE
 from relprev.model import PURPLE
@@ -23,7 +23,7 @@ class CheckInputs:
 
     Parameters
     ----------
-    cohort : Cohort or PartitionedCohort
+    cohort : Cohort
         The visits.
     fit_purple, fit_debiased : functions without arguments
         Fit the estimators to the cohort; called once, by the first check that needs them.
@@ -49,7 +49,7 @@ class CheckInputs:
     ['no concern']
     """
 
-    cohort: AnyCohort
+    cohort: Cohort
     fit_purple: Callable[[], PURPLE]
     fit_debiased: Callable[[], DebiasedPURPLE]
     versus: str = COMPLEMENT
@@ -69,7 +69,7 @@ class CheckInputs:
         return self.fit_debiased()
 
 
-def sample_patients(cohort: AnyCohort, most: int, seed: int) -> Cohort:
+def sample_patients(cohort: Cohort, most: int, seed: int) -> Cohort:
     """About ``most`` visits of patients drawn at random, all of them if there are no more.
 
     They are in memory, whatever the cohort is.
@@ -77,7 +77,7 @@ def sample_patients(cohort: AnyCohort, most: int, seed: int) -> Cohort:
     if cohort.n <= most:
         return cohort.collected()
     rng = np.random.default_rng([seed, 3])
-    clusters = cohort.gathered("clusters")
+    clusters = cohort.clusters
     if clusters is None:
         return cohort.take(np.sort(rng.choice(cohort.n, most, replace=False))).collected()
     patient = numbered(clusters)[1]

@@ -16,24 +16,23 @@ from scipy import stats
 from relprev.arrays import FloatArray
 from relprev.checks.check import Axes, Check, CheckResult, Verdict
 from relprev.checks.feature_counts import feature_counts, feature_labels, patient_counts
-from relprev.cohort import AnyCohort, Cohort
+from relprev.cohort import Cohort, CohortPart
 from relprev.disclosure.columns import Column
 from relprev.errors import InvalidInputError
 from relprev.messages import Message, Number
-from relprev.partitions import total
 
 SHOWN = 20
 NAMED = 5  # features in a sentence
 
 
 def check_leakage(
-    cohort: AnyCohort, *, threshold: float = 0.5, min_rows: int = 10, level: float = 0.95
+    cohort: Cohort, *, threshold: float = 0.5, min_rows: int = 10, level: float = 0.95
 ) -> CheckResult:
     """Features that nearly determine the diagnosis.
 
     Parameters
     ----------
-    cohort : Cohort or PartitionedCohort
+    cohort : Cohort
         Features are named by ``feature_names``, or by the numbers of their columns.
     threshold : float
         Predictive value that a symptom should not reach.
@@ -60,7 +59,7 @@ def check_leakage(
     """
     if not 0 < threshold < 1:
         raise InvalidInputError(f"threshold must be between 0 and 1, got {threshold}")
-    rows, diagnosed, n_diagnosed = total(cohort.map(_counts))
+    rows, diagnosed, n_diagnosed = cohort.total(_counts)
     low, high = wilson(diagnosed, rows, level)
     table = pd.DataFrame(
         {
@@ -80,7 +79,7 @@ def check_leakage(
     return CHECK.result(*_found(table, threshold), table)
 
 
-def _counts(cohort: Cohort) -> tuple[FloatArray, FloatArray, int]:
+def _counts(cohort: CohortPart) -> tuple[FloatArray, FloatArray, int]:
     """Rows, and diagnosed rows, with each feature; and diagnosed rows in all."""
     rows = feature_counts(cohort, np.ones(cohort.n))
     return rows, feature_counts(cohort, cohort.diagnosed), int(cohort.diagnosed.sum())

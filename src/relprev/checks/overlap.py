@@ -19,13 +19,12 @@ from numpy.typing import NDArray
 from relprev.arrays import FloatArray, group_counts
 from relprev.checks.check import Axes, Check, CheckResult, Verdict
 from relprev.checks.feature_counts import feature_counts
-from relprev.cohort import AnyCohort, Cohort
+from relprev.cohort import Cohort, CohortPart
 from relprev.disclosure.columns import Column
 from relprev.inference import DebiasedPURPLE
 from relprev.inference.intervals import FEW_CASES
-from relprev.inference.score import ScoreData, tilted_propensity
+from relprev.inference.score import ScorePart, tilted_propensity
 from relprev.messages import Count, Message, Number
-from relprev.partitions import total
 
 CARRIERS = "diagnosed_with_exclusive_codes"  # share of a group's diagnosed
 LITTLE_MIXING = 0.2
@@ -33,14 +32,14 @@ SURE = 0.95  # pi* above which a diagnosed row could hardly come from another gr
 LARGE_SHARE = 0.2  # of a group's diagnosed with codes no other group has
 
 
-def check_overlap(fitted: DebiasedPURPLE, cohort: AnyCohort) -> CheckResult:
+def check_overlap(fitted: DebiasedPURPLE, cohort: Cohort) -> CheckResult:
     """Effective informative cases, mixing and codes of one group only, for every group.
 
     Parameters
     ----------
     fitted : DebiasedPURPLE
         A fit to ``cohort``; groups that it left out have no row.
-    cohort : Cohort or PartitionedCohort
+    cohort : Cohort
         All rows that were given to ``fit``.
 
     Returns
@@ -62,7 +61,7 @@ def check_overlap(fitted: DebiasedPURPLE, cohort: AnyCohort) -> CheckResult:
     """
     moments = fitted.moments_
     names = moments.names
-    diagnosed, sure = total(fitted.score_data_.map(_sure, moments.theta))
+    diagnosed, sure = fitted.score_data_.total(_sure, moments.theta)
     used = cohort if cohort.n == len(fitted.rows_) else cohort.take(fitted.rows_)
     exclusive, carriers = _exclusive_codes(used, names)
     table = pd.DataFrame(
@@ -108,7 +107,7 @@ def _effect(row: pd.Series, why: Sequence[str], names: Sequence[str]) -> Message
     )  # fmt: skip
 
 
-def _sure(data: ScoreData, theta: FloatArray) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _sure(data: ScorePart, theta: FloatArray) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Diagnosed rows of every group, and those that could hardly come from another."""
     hit = data.s > 0.5
     g, mix = data.g[hit], tilted_propensity(data.propensity[hit], theta)
@@ -117,7 +116,7 @@ def _sure(data: ScoreData, theta: FloatArray) -> tuple[NDArray[np.int64], NDArra
 
 
 def _exclusive_codes(
-    cohort: AnyCohort, names: tuple[str, ...]
+    cohort: Cohort, names: tuple[str, ...]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Codes seen in each group only, and the group's diagnosed rows that carry one."""
     numbers = [cohort.group_names.index(name) for name in names]
@@ -126,12 +125,14 @@ def _exclusive_codes(
     return alone.sum(axis=1), np.sum(cohort.map(_carriers, numbers, alone), axis=0)
 
 
-def _counts(cohort: Cohort, numbers: list[int]) -> FloatArray:
+def _counts(cohort: CohortPart, numbers: list[int]) -> FloatArray:
     """Rows of each group with each feature, shape (groups, p)."""
     return np.array([feature_counts(cohort, cohort.groups == number) for number in numbers])
 
 
-def _carriers(cohort: Cohort, numbers: list[int], alone: NDArray[np.bool_]) -> NDArray[np.int64]:
+def _carriers(
+    cohort: CohortPart, numbers: list[int], alone: NDArray[np.bool_]
+) -> NDArray[np.int64]:
     """Diagnosed rows of each group that carry one of its codes."""
     counts = []
     for number, codes in zip(numbers, alone, strict=True):

@@ -8,31 +8,24 @@ those are collected and sorted.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from relprev.arrays import FloatArray, group_counts, group_sums
-from relprev.partitions import total
+from relprev.rows import Rows, total
 
 PIECES = 4096
 FEW = 100_000  # rows that are collected
 Values = Callable[[Any], tuple[FloatArray, FloatArray]]
 
 
-class Mapped(Protocol):
-    """Rows that may be kept in parts."""
-
-    def map(self, function: Callable[..., Any], *shared: Any) -> list[Any]:
-        """``function(part, *shared)`` of every part."""
-
-
-def weighted_quantiles(rows: Mapped, values: Values, at: Sequence[float]) -> FloatArray:
+def weighted_quantiles(rows: Rows[Any], values: Values, at: Sequence[float]) -> FloatArray:
     """The smallest value that a share of the weight does not exceed, for every share.
 
     Parameters
     ----------
-    rows : ScoreData, PartitionedScores or Partitions
+    rows : Rows
     values : function of a part
         Its values and their weights.
     at : sequence of float
@@ -40,9 +33,9 @@ def weighted_quantiles(rows: Mapped, values: Values, at: Sequence[float]) -> Flo
 
     Examples
     --------
-    >>> from relprev.partitions import InMemory
-    >>> parts = InMemory([(np.array([1.0, 5.0]), np.ones(2)), (np.array([2.0, 3.0]), np.ones(2))])
-    >>> weighted_quantiles(parts, lambda part: part, [0.5, 1.0])
+    >>> from relprev.rows.memory import InMemory
+    >>> parts = [(np.array([1.0, 5.0]), np.ones(2)), (np.array([2.0, 3.0]), np.ones(2))]
+    >>> weighted_quantiles(Rows(InMemory(parts), (2, 2)), lambda part: part, [0.5, 1.0])
     array([2., 5.])
     """
     found = rows.map(_extent, values)
@@ -53,12 +46,18 @@ def weighted_quantiles(rows: Mapped, values: Values, at: Sequence[float]) -> Flo
 
 
 def _quantile(
-    rows: Mapped, values: Values, target: float, low: float, high: float, below: float, count: int
+    rows: Rows[Any],
+    values: Values,
+    target: float,
+    low: float,
+    high: float,
+    below: float,
+    count: int,
 ) -> float:
     """The smallest value in (low, high] with ``target`` of the weight up to it."""
     while count > FEW and np.nextafter(low, np.inf) < high:
         edges = np.linspace(low, high, PIECES + 1)
-        counts, weights = total(rows.map(_histogram, values, edges))
+        counts, weights = rows.total(_histogram, values, edges)
         reached = below + np.cumsum(weights)
         k = min(int(np.searchsorted(reached, target)), int(np.flatnonzero(counts)[-1]))
         low, high, count = float(edges[k]), float(edges[k + 1]), int(counts[k])

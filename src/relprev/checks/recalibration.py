@@ -19,20 +19,20 @@ from scipy.special import expit
 from relprev.arrays import FloatArray, group_counts, group_sums
 from relprev.checks.check import NAN
 from relprev.checks.fifths import logit, logit_range
-from relprev.checks.held_out import HeldOut, Rows
-from relprev.cohort import AnyCohort
+from relprev.checks.held_out import HeldOut
+from relprev.cohort import Cohort
 from relprev.inference.intervals import holm
 from relprev.inference.sampling import SamplingDesign
-from relprev.partitions import total
+from relprev.rows import Rows
 
 ROUNDOFF = 1e-14  # relative change of a loss that cannot be told from none
 FLAT = 1e-9  # range of logit p within a split, below which a model says the same of all rows
 
 
-def recalibration(rows: Rows, cohort: AnyCohort) -> tuple[pd.DataFrame, float, float]:
+def recalibration(rows: Rows[HeldOut], cohort: Cohort) -> tuple[pd.DataFrame, float, float]:
     """Slope, intercept and test of every group; statistic and p-value of slopes' differences."""
     design = SamplingDesign.from_cohort(cohort, "adjust")
-    count, diagnosed, weight = total(rows.map(_group_totals, cohort.n_groups))
+    count, diagnosed, weight = rows.total(_group_totals, cohort.n_groups)
     low, high = logit_range(rows, cohort.n_groups)
     varies = (high - low).max(axis=1) > FLAT
     able = np.flatnonzero((diagnosed > 0) & (diagnosed < count) & varies)
@@ -72,11 +72,11 @@ def _group_totals(rows: HeldOut, K: int) -> tuple[NDArray[Any], ...]:
     return group_counts(rows.g, K), group_counts(rows.g[hit], K), group_sums(rows.g, rows.weight, K)
 
 
-def _logistic(rows: Rows, group: int, weight: float) -> tuple[FloatArray, FloatArray]:
+def _logistic(rows: Rows[HeldOut], group: int, weight: float) -> tuple[FloatArray, FloatArray]:
     """Coefficients and curvature of one group, by Newton's method with halved steps."""
 
     def at(beta: FloatArray) -> tuple[Any, ...]:
-        return total(rows.map(_logistic_sums, group, weight, beta))
+        return rows.total(_logistic_sums, group, weight, beta)
 
     beta = np.array([0.0, 1.0])
     loss, slope, H = at(beta)

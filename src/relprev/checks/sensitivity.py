@@ -30,7 +30,7 @@ from relprev.errors import InvalidInputError
 from relprev.inference import DebiasedPURPLE
 from relprev.inference.intervals import infer
 from relprev.inference.moments import GroupMoments, group_moments
-from relprev.inference.score import ScoreData, solve_score
+from relprev.inference.score import ScorePart, solve_score
 from relprev.messages import Message, Number
 
 FRAGILE = 1.25  # a difference that a violation by this factor explains is of concern
@@ -113,11 +113,11 @@ def with_false_positives(fitted: DebiasedPURPLE, shares: dict[str, float]) -> Gr
     data, names = fitted.score_data_, fitted.moments_.names
     recorded = np.exp(fitted.moments_.log_cases - fitted.moments_.log_share)
     rate = np.array([shares.get(name, 0.0) for name in names]) * recorded
-    cleaned = data.derive(_cleaned, rate)
+    cleaned = data.holding(data.derive(_cleaned, rate))
     return group_moments(cleaned, solve_score(cleaned), names, fitted.design_)
 
 
-def _cleaned(data: ScoreData, rate: FloatArray) -> ScoreData:
+def _cleaned(data: ScorePart, rate: FloatArray) -> ScorePart:
     risk = np.maximum(data.risk - rate[data.reference], 0.0)
     return replace(data, s=data.s - rate[data.g], risk=risk)
 

@@ -30,29 +30,26 @@ from relprev.checks.held_out import (
     N_SPLITS,
     HeldOut,
     Predict,
-    Rows,
     diagnosis_by,
     predicted,
     rotations,
 )
-from relprev.cohort import AnyCohort, Cohort
+from relprev.cohort import Cohort, CohortPart
 from relprev.cohort.origin import about, origin_of
-from relprev.cohort.summary import row_weights
 from relprev.disclosure.columns import Column
 from relprev.messages import Message, Number
 from relprev.model import PURPLE
-from relprev.model.likelihood import AnyProblem, Parameters, Problem, problem_of
+from relprev.model.likelihood import Parameters, Problem, ProblemPart
 from relprev.model.path import RIDGE_FLOOR, grid, ridge
 from relprev.model.quadratic import Penalty
 from relprev.model.ranking import Ranking, ranking
 from relprev.model.solver import solve
-from relprev.partitions import total
 
 SCORES = {"AUC": attrgetter("auc"), "AUPRC": attrgetter("average_precision")}
 
 
 def check_unconstrained(
-    cohort: AnyCohort,
+    cohort: Cohort,
     estimator: PURPLE | None = None,
     *,
     level: float = 0.95,
@@ -62,7 +59,7 @@ def check_unconstrained(
 
     Parameters
     ----------
-    cohort : Cohort or PartitionedCohort
+    cohort : Cohort
         Every row is held out once.
     estimator : PURPLE, optional
         Default: ``PURPLE(selection="auc")``, the paper's choice.
@@ -134,16 +131,16 @@ def _interval(difference: FloatArray, level: float) -> tuple[float, float, float
     return mean - half, mean, mean + half
 
 
-def _ranked(cohort: AnyCohort, model: Predict) -> Ranking:
-    return ranking(Rows.of(cohort).derive(predicted, model), HeldOut.scored)
+def _ranked(cohort: Cohort, model: Predict) -> Ranking:
+    return ranking(cohort.derive(predicted, model), HeldOut.scored)
 
 
-def _unconstrained(train: AnyCohort, validation: AnyCohort, estimator: PURPLE) -> Predict:
+def _unconstrained(train: Cohort, validation: Cohort, estimator: PURPLE) -> Predict:
     """The model at the penalty with the best validation score."""
     origin = origin_of(train)
-    problem = problem_of(about(train, origin))
+    problem = Problem.from_cohort(about(train, origin))
     lambdas = grid(estimator.lambdas, problem)
-    groups = train.gathered("groups")
+    groups = train.groups
     paths = [
         _group_path(problem, np.flatnonzero(groups == group), lambdas)
         for group in range(train.n_groups)
@@ -155,7 +152,7 @@ def _unconstrained(train: AnyCohort, validation: AnyCohort, estimator: PURPLE) -
     return models[int(np.argmax([_score(validation, at, estimator.selection) for at in models]))]
 
 
-def _by_group(models: Sequence[Parameters], cohort: Cohort) -> FloatArray:
+def _by_group(models: Sequence[Parameters], cohort: CohortPart) -> FloatArray:
     """p(s=1|x,g) by every group's own model."""
     p = np.zeros(cohort.n)
     for group, at in enumerate(models):
@@ -165,7 +162,7 @@ def _by_group(models: Sequence[Parameters], cohort: Cohort) -> FloatArray:
 
 
 def _group_path(
-    whole: AnyProblem, rows: NDArray[np.int64], lambdas: Sequence[float]
+    whole: Problem, rows: NDArray[np.int64], lambdas: Sequence[float]
 ) -> list[Parameters]:
     """L1 logistic regression within one group: PURPLE's likelihood with c = 1 held fixed."""
     if not len(rows) or not whole.counts(rows)[-1]:
@@ -179,26 +176,24 @@ def _group_path(
     return path
 
 
-def _as_one_group(problem: AnyProblem) -> AnyProblem:
-    if isinstance(problem, Problem):
-        return _one_group(problem)
-    return replace(problem, parts=problem.derive(_one_group), n_groups=1)
+def _as_one_group(problem: Problem) -> Problem:
+    return problem.holding(problem.derive(_one_group), n_groups=1)
 
 
-def _one_group(part: Problem) -> Problem:
-    return Problem(part.X, part.s, np.zeros_like(part.g), part.omega, 1, part.first_row)
+def _one_group(part: ProblemPart) -> ProblemPart:
+    return replace(part, g=np.zeros_like(part.g), n_groups=1)
 
 
-def _score(cohort: AnyCohort, model: Predict, selection: str) -> float:
+def _score(cohort: Cohort, model: Predict, selection: str) -> float:
     if selection == "auc":
         return _ranked(cohort, model).auc
-    gained, weight = total(cohort.map(_log_likelihood, model))
+    gained, weight = cohort.total(_log_likelihood, model)
     return float(gained / weight)
 
 
-def _log_likelihood(cohort: Cohort, model: Predict) -> tuple[float, float]:
+def _log_likelihood(cohort: CohortPart, model: Predict) -> tuple[float, float]:
     """Sums of the weighted log-likelihood, and of the weights."""
-    q, weight = np.clip(model(cohort), 1e-12, 1 - 1e-12), row_weights(cohort)
+    q, weight = np.clip(model(cohort), 1e-12, 1 - 1e-12), cohort.row_weights
     gained = np.where(cohort.diagnosed == 1, np.log(q), np.log1p(-q))
     return float(weight @ gained), float(weight.sum())
 

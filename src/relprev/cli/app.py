@@ -1,25 +1,45 @@
-"""The application: options that commands share, and what happens to errors."""
+"""The application: options that commands share, and what happens to errors.
+
+Whatever goes wrong, a command ends with a line that says what to do. It never shows a value
+of the data: an error that relprev did not raise on purpose is told by its type and place only.
+"""
 
 from __future__ import annotations
 
+import os
+import re
+import signal
 import sys
+import traceback
 import warnings
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 import relprev
+from relprev.disclosure.rendering import shown
+from relprev.disclosure.rule import Rule
 from relprev.errors import RelprevError, RelprevWarning
+from relprev.messages import message_of
+from relprev.sources.addresses import shown as shown_path
 
+FAILED = 1
 MISUSE = 2
-INTERRUPTED = 130  # as shells report Ctrl-C
+SIGNALLED = 128  # and the signal's number, as shells report it
+INTERRUPTED = SIGNALLED + signal.SIGINT
+TRACEBACK = "RELPREV_TRACEBACK"
+MEMORY = (
+    "not enough memory; close other programs, use a machine with more, or keep cohorts on disk: "
+    "relprev run --out-of-core"
+)
 
 app = typer.Typer(
     name="relprev",
     no_args_is_help=True,
     add_completion=False,
-    pretty_exceptions_show_locals=False,  # locals could hold patient data
+    pretty_exceptions_enable=False,  # they would show values of the data
     help=(
         "How much more common is an underreported condition in one group than in another? "
         "relprev corrects the ratio of recorded rates for groups being diagnosed at different "
@@ -28,6 +48,8 @@ app = typer.Typer(
         "data, 'relprev run' makes the report. 'relprev demo' shows all of it on simulated data."
     ),
 )
+
+_received: list[int] = []  # signals that asked the process to end
 
 Out = Annotated[Path, typer.Option("--out", "-o", help="Folder for the results.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")]
@@ -58,23 +80,113 @@ def say_warning(text: object) -> None:
     typer.secho(f"warning: {text}", fg="yellow", err=True)
 
 
+def say_error(text: object) -> None:
+    """One line on standard error."""
+    typer.secho(f"error: {text}", fg="red", err=True)
+
+
 def main() -> None:
-    """Run the command line; errors of use end with clear lines and exit code 2."""
+    """Run the command line; every error ends with a clear line and an exit code of its own.
 
-    def show(message: Warning | str, category: type[Warning], *rest: Any, **more: Any) -> None:
-        if issubclass(category, RelprevWarning):
-            say_warning(message)
-
-    warnings.showwarning = show
+    0: done; 1: a defect in relprev; 2: something the user can mend; 128 and the signal's number:
+    stopped by Ctrl-C (130) or SIGTERM (143).
+    """
+    warnings.showwarning = _show_warning
+    signal.signal(signal.SIGTERM, _terminate)
     try:
-        app()
-    except RelprevError as error:
-        typer.secho(f"error: {error}", fg="red", err=True)
-        sys.exit(MISUSE)
-    except OSError as error:  # full disk, no permission: the message names the file
-        where = f" ({error.filename})" if error.filename else ""
-        typer.secho(f"error: {error.strerror or type(error).__name__}{where}", fg="red", err=True)
-        sys.exit(MISUSE)
-    except KeyboardInterrupt:
-        typer.secho("stopped", fg="red", err=True)
-        sys.exit(INTERRUPTED)
+        code = app(standalone_mode=False)
+        if code == INTERRUPTED:  # what typer makes of Ctrl-C
+            raise KeyboardInterrupt
+    except BaseException as error:
+        code = _ended(error)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _show_warning(message: Warning | str, category: type[Warning], *rest: Any, **more: Any) -> None:
+    if issubclass(category, RelprevWarning):
+        say_warning(message)
+
+
+def _terminate(number: int, frame: object) -> None:
+    """Clean up as after Ctrl-C."""
+    _received.append(number)
+    raise KeyboardInterrupt
+
+
+def _ended(error: BaseException) -> int:
+    """Say why the command ended; return the exit code."""
+    if isinstance(error, typer.Abort) and error.__cause__ is not None:
+        error = error.__cause__  # Ctrl-C, or the end of the input where an answer was asked for
+    if isinstance(error, SystemExit):
+        return error.code if isinstance(error.code, int) else FAILED
+    if os.environ.get(TRACEBACK):
+        traceback.print_exception(error)
+    if isinstance(error, KeyboardInterrupt):
+        say_error("stopped; run the same command again to go on where it was")
+        return SIGNALLED + _received[-1] if _received else INTERRUPTED
+    return _failed(error)
+
+
+def _failed(error: BaseException) -> int:
+    if hasattr(error, "show") and hasattr(error, "exit_code"):  # a mistake in the command itself
+        error.show()
+        return int(error.exit_code)
+    if isinstance(error, RelprevError):
+        message = message_of(error)
+        text = str(error) if message is None else shown(message, Rule())
+        say_error(with_flags(text, _flags(sys.argv[1:])))
+        return MISUSE
+    if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryException":
+        say_error(MEMORY)
+        return MISUSE
+    if isinstance(error, BrokenPipeError):  # whoever read our output has seen enough
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115  else Python complains at its end
+        return FAILED
+    if isinstance(error, OSError):  # full disk, no permission
+        where = f": {shown_path(str(error.filename))}" if error.filename else ""
+        say_error(f"{error.strerror or type(error).__name__}{where}; free space, or check the "
+                  "name and who may read and write it")  # fmt: skip
+        return MISUSE
+    if isinstance(error, EOFError | typer.Abort):
+        say_error("an answer is missing; give all options on the command line")
+        return MISUSE
+    say_error(
+        f"relprev {relprev.__version__} failed unexpectedly: {type(error).__name__}"
+        f"{_place(error)}. This is a defect of relprev; please report this line. {TRACEBACK}=1 "
+        "shows more, which may hold values of your data"
+    )
+    return FAILED
+
+
+def _place(error: BaseException) -> str:
+    """The innermost line of relprev's own source that an error came through."""
+    root = Path(relprev.__file__).parent
+    places = [
+        f" at {Path(frame.filename).relative_to(root).as_posix()}:{frame.lineno}"
+        for frame in traceback.extract_tb(error.__traceback__)
+        if Path(frame.filename).is_relative_to(root)
+    ]
+    return places[-1] if places else ""
+
+
+def with_flags(text: str, flags: Mapping[str, str]) -> str:
+    """An error of the library with the command's flags in place of parameters' names.
+
+    Examples
+    --------
+    >>> with_flags("results is a file; give another out=", {"out": "--out"})
+    'results is a file; give another --out'
+    """
+    for name, flag in flags.items():
+        text = re.sub(rf"(?<![\w.-]){name}=(?=[\s;,.)]|$)", flag, text)
+        text = re.sub(rf"(?<![\w.-]){name}=(?=\S)", f"{flag}=", text)
+    return text
+
+
+def _flags(arguments: list[str]) -> dict[str, str]:
+    """Flags of the command that the arguments begin with, by their parameters' names."""
+    command: Any = typer.main.get_command(app)
+    for word in arguments:
+        command = getattr(command, "commands", {}).get(word, command)
+    flags = {item.name: max(item.opts, key=len) for item in command.params}
+    return {name: flag for name, flag in flags.items() if flag.startswith("--")}

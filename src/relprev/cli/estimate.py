@@ -19,7 +19,7 @@ from relprev.inference import DebiasedPURPLE
 from relprev.messages import message_of
 from relprev.model import PURPLE
 from relprev.report import disclosed_estimates, render_text, write_results
-from relprev.study.inspect import groups_table
+from relprev.study.cohorts import groups_table
 
 NO_INTERVAL = "PURPLE as published gives no confidence interval; --method debiased does."
 INTERVAL = "Intervals are 95% confidence intervals, clustered by patient where one is given."
@@ -76,7 +76,7 @@ def estimate(
         Selection,
         typer.Option(help="How 'purple' chooses the penalty; 'auc' is the paper's way."),
     ] = Selection.likelihood,
-    seed: Annotated[int, typer.Option(help="Seed of the splits.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of the splits.")] = 0,
     out: Out = Path("relprev-output"),
     show_small_cells: Annotated[
         bool, typer.Option("--show-small-cells", help="Do not hide counts of 1 to 10 people.")

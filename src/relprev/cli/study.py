@@ -14,22 +14,23 @@ import numpy as np
 import pandas as pd
 import typer
 
-from relprev.cli.app import MISUSE, Out, Quiet, app, say_warning
+from relprev.cli.app import MISUSE, Out, Quiet, app, say_error, say_warning
 from relprev.codes import code_set_names
-from relprev.disclosure import Rule
+from relprev.disclosure import DIFFERENCING, shown
 from relprev.display import cell, heading, with_interval
 from relprev.errors import InvalidInputError
 from relprev.estimates import versus_words
-from relprev.files import written_whole
 from relprev.parallel.cluster import connect, dashboard, local_cluster
 from relprev.report import StudyFindings, StudyReport, disclosed, render_text
 from relprev.report.sentences import trust
 from relprev.report.tables import print_table
+from relprev.store.files import written_whole
 from relprev.study import Study, StudyResult, study_schema
 from relprev.study.compare import compare_runs, differences
 from relprev.study.demo import VISITS, demo_study
 from relprev.study.inspect import inspect_study
-from relprev.study.source import READERS
+from relprev.study.simulated import MOST_VISITS
+from relprev.study.source import SOURCES
 from relprev.study.template import study_template
 
 StudyFile = Annotated[Path, typer.Argument(help="The study file, for example study.toml.")]
@@ -38,7 +39,7 @@ DEFAULT_SOURCE, DEFAULT_CONDITION = "tables", "ipv"
 
 @app.command()
 def init(
-    source: Annotated[str | None, typer.Option(help=f"Kind of data: {', '.join(READERS)}.")] = None,
+    source: Annotated[str | None, typer.Option(help=f"Kind of data: {', '.join(SOURCES)}.")] = None,
     condition: Annotated[
         str | None, typer.Option(help=f"Code set: {', '.join(code_set_names())}, or a .toml file.")
     ] = None,
@@ -53,9 +54,9 @@ def init(
     relprev init --source neds --condition ipv
     """
     asks = _on_terminal()
-    if source is None and not asks:
-        raise InvalidInputError(f"--source is missing; it is one of {', '.join(READERS)}")
-    source = source or typer.prompt(f"Kind of data ({', '.join(READERS)})", DEFAULT_SOURCE)
+    if not source and not asks:
+        raise InvalidInputError(f"--source is missing; it is one of {', '.join(SOURCES)}")
+    source = source or typer.prompt(f"Kind of data ({', '.join(SOURCES)})", DEFAULT_SOURCE)
     if condition is None and asks and source != "simulated":
         names = ", ".join(code_set_names())
         condition = typer.prompt(f"Condition ({names}, or a .toml file)", DEFAULT_CONDITION)
@@ -79,7 +80,7 @@ def check(file: StudyFile) -> None:
     found = sum(1 for count in seen.codes.values() if count)
     typer.echo(f"Source: {seen.source}. Codes of the condition that occur: {found} of "
                f"{len(seen.codes)}.")  # fmt: skip
-    rule = Rule(hide=study.report.hide_small_counts)
+    rule = study.disclosure
     for variable in disclosed(StudyFindings("", "", "", "", seen.variables, {}), rule).variables:
         steps = variable.attrition[["step", "visits", "patients"]]
         typer.echo(f"\n{variable.name}: {seen.words[variable.name]}")
@@ -89,9 +90,9 @@ def check(file: StudyFile) -> None:
     if rule.words:
         typer.echo(rule.words)
     for note in seen.notes:
-        say_warning(note)
+        say_warning(shown(note, rule))
     for problem in seen.problems:
-        typer.secho(f"error: {problem}", fg="red", err=True)
+        say_error(shown(problem, rule))
     if seen.problems:
         raise typer.Exit(MISUSE)
     typer.echo(f"Ready: relprev run {file} --out results/")
@@ -129,6 +130,14 @@ def run(
             "tcp://10.0.0.5:8786. Its workers must be able to read the folder of --out.",
         ),
     ] = None,
+    with_dashboard: Annotated[
+        bool,
+        typer.Option(
+            "--dashboard",
+            help="With --workers, open Dask's page that shows what they do, for this machine's "
+            "users; needs relprev[dashboard].",
+        ),
+    ] = False,
     quiet: Quiet = False,
 ) -> None:
     """Do a whole study: cohort, estimates, checks of the assumptions, report.
@@ -143,7 +152,7 @@ def run(
     study = Study.from_toml(file)
     if out_of_core:
         study = replace(study, compute=replace(study.compute, out_of_core=True))
-    with _cluster(workers, cluster) as client:
+    with _cluster(workers, cluster, with_dashboard) as client:
         _say_result(study.run(out, force=force, verbose=not quiet, client=client))
 
 
@@ -157,7 +166,8 @@ def compare(
 ) -> None:
     """Put the estimates of two runs side by side.
 
-    Says so if their conditions, sources or rules differ.
+    Says so if their conditions, sources or rules differ, and warns that counts of few people
+    may follow from two reports that are published together.
 
     Example: relprev compare results-2018 results-2019 --out comparison.csv
     """
@@ -170,7 +180,7 @@ def compare(
         })  # fmt: skip
         typer.echo(f"{variable}, {method}: corrected ratios")
         typer.echo(_text(shown))
-    for text in differences(a, b):
+    for text in [*differences(a, b), DIFFERENCING]:
         say_warning(text)
     if out is not None:
         with written_whole(out) as temporary:
@@ -181,8 +191,10 @@ def compare(
 @app.command()
 def demo(
     out: Out = Path("demo-output"),
-    visits: Annotated[int, typer.Option(min=10_000, help="Number of simulated visits.")] = VISITS,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the simulation.")] = 4,
+    visits: Annotated[
+        int, typer.Option(min=10_000, max=MOST_VISITS, help="Simulated visits.")
+    ] = VISITS,
+    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of the simulation.")] = 4,
     quiet: Quiet = False,
 ) -> None:
     """Run a whole study on simulated emergency-department visits whose truth is known.
@@ -204,14 +216,15 @@ def demo(
 
 
 @contextmanager
-def _cluster(workers: int | None, address: str | None) -> Iterator[Any]:
+def _cluster(workers: int | None, address: str | None, with_dashboard: bool) -> Iterator[Any]:
     """A client of the cluster asked for, None if there is none; says where to watch it."""
     if workers is not None and address is not None:
         raise InvalidInputError("--workers starts a cluster, --cluster uses one; give one of them")
     if workers is None and address is None:
         yield None
         return
-    with local_cluster(workers) if workers else connect(str(address)) as client:
+    local = local_cluster(workers, with_dashboard=with_dashboard) if workers else None
+    with local or connect(str(address)) as client:
         link = dashboard(client)
         if link:
             typer.echo(f"Dask dashboard: {link}", err=True)

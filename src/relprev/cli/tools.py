@@ -14,9 +14,10 @@ from relprev.codes import code_set, code_set_names
 from relprev.errors import InvalidInputError
 from relprev.experiments import EXPERIMENTS
 from relprev.experiments import run as run_experiment
-from relprev.files import written_whole
 from relprev.simulate.mimic import LAYOUTS, write_mimic
 from relprev.simulate.neds import write_neds
+from relprev.store.files import written_whole
+from relprev.study.simulated import MOST_VISITS
 
 codes_app = typer.Typer(no_args_is_help=True, help="Named sets of diagnosis codes.")
 app.add_typer(codes_app, name="codes")
@@ -104,7 +105,9 @@ def show_codes(
 def simulate(
     kind: Annotated[RawFiles, typer.Argument(help="Format of the files.")],
     out: Out = Path("simulated"),
-    visits: Annotated[int, typer.Option(min=1000, help="Number of visits.")] = 100_000,
+    visits: Annotated[
+        int, typer.Option(min=1000, max=MOST_VISITS, help="Number of visits.")
+    ] = 100_000,
     layout: Annotated[
         str | None,
         typer.Option(help=f"MIMIC-IV's version: {' or '.join(LAYOUTS)}. Default: {LAYOUTS[-1]}."),
@@ -112,7 +115,9 @@ def simulate(
     condition: Annotated[
         str, typer.Option(help="Code set of the condition; others than ipv in NEDS files only.")
     ] = "ipv",
-    seed: Annotated[int, typer.Option(min=0, help="The same seed writes the same files.")] = 0,
+    seed: Annotated[
+        int, typer.Option(min=0, max=2**32 - 1, help="The same seed writes the same files.")
+    ] = 0,
 ) -> None:
     """Write simulated raw data in the official NEDS or MIMIC-IV format, with a known truth.
 
@@ -127,11 +132,15 @@ def simulate(
     """
     if kind is RawFiles.neds:
         if layout is not None:
-            raise InvalidInputError("--layout is for mimic; simulated NEDS files are those of 2019")
+            raise InvalidInputError(
+                "--layout is for mimic: leave it out; simulated NEDS files are those of 2019"
+            )
         file = out / "NEDS_2019_Core.csv"
         truth = dict(write_neds(file, visits, condition=condition, seed=seed).truth)
     elif condition != "ipv":
-        raise InvalidInputError("--condition is for neds; simulated MIMIC-IV files have ipv")
+        raise InvalidInputError(
+            "--condition is for neds: leave it out; simulated MIMIC-IV files have ipv"
+        )
     else:
         written = write_mimic(out, visits, layout=layout or LAYOUTS[-1], seed=seed)
         truth = {"race": written.truth}

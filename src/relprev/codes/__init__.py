@@ -10,7 +10,8 @@ expression for the whole code (``ICD10:/S0[01].*/``).
 
 from relprev.codes.broader import category, roll_up
 from relprev.codes.descriptions import describe
-from relprev.codes.sets import CodePattern, CodeSet, code_set, code_set_names
+from relprev.codes.patterns import CodePattern
+from relprev.codes.sets import CodeSet, code_set, code_set_names
 from relprev.codes.spelling import normalize, version_name
 
 __all__ = [

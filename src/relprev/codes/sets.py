@@ -1,8 +1,7 @@
-"""Patterns of codes, and named sets of them."""
+"""Named sets of codes."""
 
 from __future__ import annotations
 
-import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -11,115 +10,8 @@ from importlib import resources
 from pathlib import Path
 
 from relprev.codes.descriptions import describe
-from relprev.codes.spelling import normalize, version_name
+from relprev.codes.patterns import CodePattern, is_expression
 from relprev.errors import InvalidInputError
-
-
-@dataclass(frozen=True)
-class CodePattern:
-    """A code, a prefix (trailing ``*``) or a regular expression (between slashes).
-
-    Parameters
-    ----------
-    version : str
-        Such as ``"ICD10"``.
-    text : str
-        ``"N801"``, ``"N80*"`` or ``"/N8[0-2].*/"``.
-
-    Examples
-    --------
-    >>> pattern = CodePattern.parse("ICD10:n80.1*")
-    >>> str(pattern), pattern.matches("ICD10", "N8012"), pattern.matches("ICD9", "N8012")
-    ('ICD10:N801*', True, False)
-    >>> str(CodePattern.parse("ICD10:T74.11XA").cut_to(4))
-    'ICD10:T741'
-    """
-
-    version: str
-    text: str
-
-    @staticmethod
-    def parse(text: str) -> CodePattern:
-        """Read ``VERSION:code``, ``VERSION:prefix*`` or ``VERSION:/expression/``.
-
-        Parameters
-        ----------
-        text : str
-            A version, a colon and a code, prefix or expression.
-
-        Returns
-        -------
-        CodePattern
-            In the one spelling.
-        """
-        version, colon, pattern = text.partition(":")
-        if not (colon and version.strip() and pattern.strip()):
-            raise InvalidInputError(
-                f"a code must be written VERSION:code, for example ICD10:T74.11XA or ICD9:E967*, "
-                f"got {text!r}"
-            )
-        pattern = pattern.strip()
-        if _is_expression(pattern):
-            try:
-                re.compile(pattern[1:-1])
-            except re.error as error:
-                raise InvalidInputError(f"{text!r} is no regular expression: {error}") from None
-        elif pattern.endswith("*"):
-            pattern = normalize(pattern[:-1]) + "*"
-        else:
-            pattern = normalize(pattern)
-        return CodePattern(version_name(version), pattern)
-
-    def matches(self, version: str, code: str) -> bool:
-        """Whether a code in the one spelling is meant.
-
-        Parameters
-        ----------
-        version, code : str
-            In the one spelling.
-
-        Returns
-        -------
-        bool
-            True if it is.
-        """
-        if version != self.version:
-            return False
-        if _is_expression(self.text):
-            return re.fullmatch(self.text[1:-1], code) is not None
-        if self.text.endswith("*"):
-            return code.startswith(self.text[:-1])
-        return code == self.text
-
-    def cut_to(self, length: int) -> CodePattern:
-        """The pattern for data that keep only the first ``length`` characters of a code.
-
-        Parameters
-        ----------
-        length : int
-            Characters kept.
-
-        Returns
-        -------
-        CodePattern
-            For such data.
-        """
-        if _is_expression(self.text):
-            raise InvalidInputError(
-                f"{self} is a regular expression, but the data keep only the first {length} "
-                f"characters of {self.version} codes; write codes or prefixes instead"
-            )
-        body = self.text.rstrip("*")
-        if len(body) >= length:
-            return replace(self, text=body[:length])
-        return self
-
-    def __str__(self) -> str:
-        return f"{self.version}:{self.text}"
-
-
-def _is_expression(pattern: str) -> bool:
-    return len(pattern) > 2 and pattern.startswith("/") and pattern.endswith("/")
 
 
 @dataclass(frozen=True)
@@ -177,9 +69,16 @@ class CodeSet:
         CodeSet
             The set.
         """
-        if isinstance(codes, str):
-            raise InvalidInputError("codes must be a list of texts, got one text")
+        if isinstance(codes, str) or not isinstance(codes, Iterable):
+            raise InvalidInputError(
+                f'codes must be a list such as ["ICD10:N80*"], got {type(codes).__name__}'
+            )
         texts = list(codes)
+        if not all(isinstance(text, str) for text in texts):
+            raise InvalidInputError(
+                "codes must be texts with their version in quotation marks, for example "
+                '"ICD9:617", not numbers'
+            )
         patterns = dict.fromkeys(CodePattern.parse(text) for text in texts)
         described = codes if isinstance(codes, Mapping) else dict.fromkeys(texts, "")
         descriptions = {str(CodePattern.parse(text)): words for text, words in described.items()}
@@ -211,7 +110,11 @@ class CodeSet:
         path = Path(path)
         if not path.is_file():
             raise InvalidInputError(f"there is no code set file at {path}")
-        return _from_toml(path.stem, path.read_text(encoding="utf-8"))
+        try:
+            text = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError):
+            raise InvalidInputError(f"{path} cannot be read; expected a TOML file") from None
+        return _from_toml(path.stem, text)
 
     def __contains__(self, code: tuple[str, str]) -> bool:
         return code in self._codes or any(pattern.matches(*code) for pattern in self._broad)
@@ -223,7 +126,7 @@ class CodeSet:
     @cached_property
     def _broad(self) -> tuple[CodePattern, ...]:
         """Prefixes and regular expressions."""
-        return tuple(p for p in self.patterns if p.text.endswith("*") or _is_expression(p.text))
+        return tuple(p for p in self.patterns if p.text.endswith("*") or is_expression(p.text))
 
     def matching(self, codes: Iterable[tuple[str, str]]) -> set[tuple[str, str]]:
         """Those of the given (version, code) pairs that belong to the set.
@@ -329,11 +232,16 @@ def _folder() -> resources.abc.Traversable:
 
 def _from_toml(name: str, text: str) -> CodeSet:
     try:
-        content = tomllib.loads(text)
-        codes = content["codes"]
-    except (tomllib.TOMLDecodeError, KeyError) as error:
+        content = tomllib.loads(text.removeprefix("\ufeff"))
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise InvalidInputError(f"code set {name!r} is not valid TOML: {error}") from None
+    codes = content.get("codes")
+    about = {key: content.get(key, "") for key in ("title", "source")}
+    if not isinstance(codes, dict) or not all(
+        isinstance(words, str) for words in (*codes.values(), *about.values())
+    ):
         raise InvalidInputError(
-            f"code set {name!r} is not readable ({error}); expected title, source and a table "
-            '[codes] with lines such as "ICD10:N80*" = "Endometriosis"'
-        ) from error
-    return CodeSet.of(name, codes, title=content.get("title", ""), source=content.get("source", ""))
+            f"code set {name!r}: expected texts for title and source and a table [codes] with "
+            'lines such as "ICD10:N80*" = "Endometriosis"'
+        )
+    return CodeSet.of(name, codes, **about)

@@ -3,21 +3,20 @@
 from relprev.cohort.build import BuiltCohort, build_cohorts
 from relprev.cohort.cohort import Cohort
 from relprev.cohort.from_arrays import as_cohort
+from relprev.cohort.part import CohortPart
 from relprev.cohort.part_files import write_parts
-from relprev.cohort.partitioned import AnyCohort, PartitionedCohort
 from relprev.cohort.spec import CohortSpec, Extra, Features, GroupVariable, Include, cohort_spec
 from relprev.cohort.table import read_table
 
 __all__ = [
-    "AnyCohort",
     "BuiltCohort",
     "Cohort",
+    "CohortPart",
     "CohortSpec",
     "Extra",
     "Features",
     "GroupVariable",
     "Include",
-    "PartitionedCohort",
     "as_cohort",
     "build_cohorts",
     "cohort_spec",

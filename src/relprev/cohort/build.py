@@ -21,15 +21,17 @@ from numpy.typing import NDArray
 
 from relprev.cohort.cohort import Cohort, group_dtype
 from relprev.cohort.features import CodedPart, CodedVisits, coded_visits
-from relprev.cohort.inclusion import MISSING, Selected, select_visits
+from relprev.cohort.inclusion import Selected, select_visits
 from relprev.cohort.part_files import PartsWriter
-from relprev.cohort.partitioned import AnyCohort, PartitionedCohort
+from relprev.cohort.recode import MISSING
 from relprev.cohort.spec import CohortSpec, GroupVariable
 from relprev.errors import DataWarning, InvalidInputError, TooFewCasesError
-from relprev.partitions import Scratch
+from relprev.messages import Message, Number
 from relprev.progress import progress
+from relprev.rows.disk import Scratch
 from relprev.sources.attrition import Attrition, Step
-from relprev.sources.source import Source, memory_limited, reading
+from relprev.sources.database import reading
+from relprev.sources.source import Source, memory_limited
 
 ROWS_PER_PART = 1_000_000
 DATABASE_MEMORY = "2GB"  # while parts are written
@@ -44,7 +46,7 @@ class BuiltCohort:
     ----------
     name : str
         Of the group variable.
-    cohort : Cohort or PartitionedCohort
+    cohort : Cohort
         The visits.
     attrition : Attrition
         How many visits were left after every step.
@@ -59,14 +61,14 @@ class BuiltCohort:
     >>> from relprev.sources import Attrition, Step
     >>> cohort = as_cohort([[1.0], [0.0]], [1, 0], groups=["a", "b"])
     >>> steps = Attrition((Step("visits in the files", 2, None),))
-    >>> BuiltCohort("ward", cohort, steps, {"c": "only 3 visits"}).left_out["c"]
-    'only 3 visits'
+    >>> BuiltCohort("ward", cohort, steps, {"c": Message("no visits")}).left_out["c"]
+    Message('no visits')
     """
 
     name: str
-    cohort: AnyCohort
+    cohort: Cohort
     attrition: Attrition
-    left_out: Mapping[str, str] = field(default_factory=dict)
+    left_out: Mapping[str, Message] = field(default_factory=dict)
     visits: Mask = field(default_factory=lambda: np.empty(0, dtype=bool))
 
 
@@ -199,7 +201,7 @@ def _parts(
 
 def _made(
     makers: Sequence[_Maker], parts: Iterator[_Part], folder: Path | None
-) -> Sequence[AnyCohort]:
+) -> Sequence[Cohort]:
     """The cohorts, in memory if there is one part, or written part by part."""
     if folder is None:
         (only,) = parts
@@ -210,8 +212,9 @@ def _made(
         for part in parts:
             for maker, writer in zip(makers, writers, strict=True):
                 if maker.has_rows(part):
-                    writer.add(maker.make(part))
-    return [PartitionedCohort.open(place) for place in places]
+                    cohort = maker.make(part)
+                    writer.add(cohort.in_memory(), cohort.feature_names)
+    return [Cohort.open(place) for place in places]
 
 
 class _Maker:
@@ -249,15 +252,15 @@ class _Maker:
         """Leave small groups out, and fail if nothing is left to compare."""
         variable, names = self._variable, self._names
         is_small = self._size < self._smallest
-        few = f"fewer than {self._smallest:,} visits"
-        self._small = {
-            names[k]: few if self._size[k] else "no visits" for k in np.flatnonzero(is_small)
-        }
+        few = Message("fewer than {n} visits", n=Number(self._smallest, ",d"))
+        none = Message("no visits")
+        self._small = {names[k]: few if self._size[k] else none for k in np.flatnonzero(is_small)}
         for reason in dict.fromkeys(self._small.values()):
-            out = ", ".join(name for name, why in self._small.items() if why == reason)
-            warnings.warn(
-                DataWarning(f"{self.name}: left out for having {reason}: {out}"), stacklevel=4
-            )
+            said = Message(
+                "{variable}: left out for having {reason}: {groups}", variable=self.name,
+                reason=reason, groups=[name for name, why in self._small.items() if why == reason],
+            )  # fmt: skip
+            warnings.warn(DataWarning(said), stacklevel=4)
         kept = np.flatnonzero(~is_small)
         if len(kept) < 2:
             raise InvalidInputError(
@@ -301,7 +304,7 @@ class _Maker:
             return None if values is None else self._labels[name](values)
 
         weights, ids = column("weight"), column("visit_id")
-        return Cohort(
+        return Cohort.of(
             X=part.coded.X if mask.all() else part.coded.X.take(rows),
             diagnosed=part.coded.diagnosed[rows],
             groups=group.astype(group_dtype(len(self._group_names))),
@@ -314,7 +317,7 @@ class _Maker:
             ids=None if ids is None else np.asarray(ids),
         )
 
-    def built(self, cohort: AnyCohort) -> BuiltCohort:
+    def built(self, cohort: Cohort) -> BuiltCohort:
         """The cohort with what led to it."""
         name, variable = self.name, self._variable
         steps = []

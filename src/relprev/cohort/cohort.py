@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from relprev.cohort.part import ROW_FIELDS, CohortPart
 from relprev.errors import InvalidInputError
-from relprev.estimates import COMPLEMENT, PAIRWISE
 from relprev.matrix import Matrix
+from relprev.rows import Rows, one_part
 
-ROW_FIELDS = ("diagnosed", "groups", "weights", "clusters", "strata", "psus", "ids")
 MAX_GROUPS = 1000
 
 
@@ -24,106 +23,124 @@ def group_dtype(n_groups: int) -> Any:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Cohort:
-    """Visits with symptoms, group and recorded diagnosis. Frozen and validated.
+class Cohort(Rows[CohortPart]):
+    """Visits with symptoms, group and recorded diagnosis, in memory or in parts.
 
-    Use `as_cohort` to make one from plain arrays or frames.
+    Use `as_cohort` to make one from plain arrays or frames, and `Cohort.open` for one that is
+    larger than memory: its parts stay on disk or on the workers of a Dask cluster. Everything but
+    ``X`` can be read from either; in parts, arrays of shape (n,) are put together when asked for.
 
     Parameters
     ----------
-    X : Matrix of shape (n, p)
-        Symptoms. Must not contain the codes that define the diagnosis.
-    diagnosed : uint8 array of shape (n,)
-        1 where the condition is recorded.
-    groups : unsigned integer array of shape (n,)
-        Positions in ``group_names``.
+    backend : Backend
+        Where the parts are, see :mod:`relprev.rows.rows`.
+    sizes : tuple of int
+        Visits of every part; one in memory.
+    n_cols : int
+        Number of features.
     group_names : tuple of str
         Names of the groups.
-    weights : float64 array of shape (n,), optional
-        Positive sampling weights.
-    clusters : integer array of shape (n,), optional
-        Patients: rows of one patient stay together in every split.
-    strata, psus : integer arrays of shape (n,), optional
-        Survey design.
     feature_names : tuple of str, optional
         Names of X's columns.
-    ids : array of shape (n,), optional
-        Visit identifiers. Kept, never printed.
+    fields : tuple of str
+        What is known of every visit: diagnosed, groups and perhaps weights, clusters, ...
 
     Examples
     --------
     >>> import tempfile
-    >>> from relprev.cohort import as_cohort
+    >>> from relprev.cohort import as_cohort, write_parts
     >>> cohort = as_cohort(np.eye(4), [1, 0, 0, 1], groups=["a", "a", "b", "b"])
     >>> cohort.n, cohort.n_cols, cohort.n_groups, cohort.group_names
     (4, 4, 2, ('a', 'b'))
     >>> cohort.take(cohort.diagnosed == 1).group_labels
     array(['a', 'b'], dtype='<U1')
+    >>> cohort.take(np.array([0, 1])).with_groups(np.array([0]))
+    <Cohort of 2 visits x 4 features, groups a>
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     cohort.save(f"{folder}/study.cohort")
     ...     print(Cohort.load(f"{folder}/study.cohort"))
     <Cohort of 4 visits x 4 features, groups a, b>
 
-    A cohort in memory is worked on as one part, see `PartitionedCohort`:
+    In two parts on disk; functions work on a part at a time:
 
-    >>> cohort.map(len), cohort.gathered("groups").tolist(), sorted(cohort.arrays())[:2]
-    ([4], [0, 0, 1, 1], ['diagnosed', 'groups'])
-    >>> cohort.with_arrays(cohort.arrays())
-    <Cohort of 4 visits x 4 features, groups a, b>
-    >>> cohort.take(np.array([0, 1])).with_groups(np.array([0]))
-    <Cohort of 2 visits x 4 features, groups a>
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_parts([cohort, cohort], f"{folder}/visits")
+    ...     visits = Cohort.open(f"{folder}/visits")
+    ...     print(visits)
+    ...     print(visits.map(len), visits.total(lambda part: (part.n, part.diagnosed.sum())))
+    ...     print(visits.take(np.array([0, 5])).collected())
+    <Cohort of 8 visits x 4 features in 2 parts, groups a, b>
+    [4, 4] (8, np.uint64(4))
+    <Cohort of 2 visits x 4 features, groups a, b>
     """
 
-    X: Matrix
-    diagnosed: NDArray[np.uint8]
-    groups: NDArray[np.uint8] | NDArray[np.uint16]
+    n_cols: int
     group_names: tuple[str, ...]
-    weights: NDArray[np.float64] | None = None
-    clusters: NDArray[np.integer[Any]] | None = None
-    strata: NDArray[np.integer[Any]] | None = None
-    psus: NDArray[np.integer[Any]] | None = None
-    feature_names: tuple[str, ...] | None = None
-    ids: NDArray[Any] | None = None
+    feature_names: tuple[str, ...] | None
+    fields: tuple[str, ...]
 
     def __post_init__(self) -> None:
-        n = self.X.n_rows
-        if n == 0:
-            raise InvalidInputError("the cohort has 0 rows; check the inclusion rules")
-        for name in ROW_FIELDS:
-            values = getattr(self, name)
-            if values is not None and np.shape(values) != (n,):
-                raise InvalidInputError(
-                    f"{name} has shape {np.shape(values)}, expected ({n},): one value for each "
-                    "of X's rows"
-                )
         names = self.feature_names
-        if names is not None and len(names) != self.X.n_cols:
+        if names is not None and len(names) != self.n_cols:
             raise InvalidInputError(
-                f"feature_names has {len(names)} names, X has {self.X.n_cols} columns"
+                f"feature_names has {len(names)} names, X has {self.n_cols} columns"
             )
-        if len(set(self.group_names)) != len(self.group_names):
-            raise InvalidInputError("group_names has a name twice")
-        taken = [name for name in (COMPLEMENT, PAIRWISE) if name in self.group_names]
-        if taken:
-            raise InvalidInputError(
-                f"a group is named {taken[0]!r}, which means a comparison in versus=...; rename "
-                "the group"
-            )
-        if int(self.groups.max()) >= len(self.group_names):
-            raise InvalidInputError("groups has a number that group_names does not name")
-        if int(self.diagnosed.max()) > 1:
-            raise InvalidInputError("diagnosed must be 0 or 1")
-        for field_ in fields(self):
-            value = getattr(self, field_.name)
-            if isinstance(value, np.ndarray):
-                value = value.view()
-                value.flags.writeable = False
-                object.__setattr__(self, field_.name, value)
 
-    @property
-    def n(self) -> int:
-        """Number of visits."""
-        return self.X.n_rows
+    @staticmethod
+    def of(*, feature_names: tuple[str, ...] | None = None, **arrays: Any) -> Cohort:
+        """Make a cohort in memory of arrays that have been checked; see `as_cohort` for others.
+
+        Parameters
+        ----------
+        feature_names : tuple of str, optional
+            Names of X's columns.
+        **arrays : X, diagnosed, groups, group_names, and what else there is
+            Symptoms (a `Matrix` of shape (n, p)) and arrays of shape (n,): diagnosis (0 or 1),
+            positions in ``group_names``, weights, clusters (patients), strata, psus, ids.
+
+        Returns
+        -------
+        Cohort
+            Of one part.
+
+        Examples
+        --------
+        >>> from relprev.matrix import Dense
+        >>> Cohort.of(X=Dense(np.eye(2)), diagnosed=np.array([1, 0], np.uint8),
+        ...           groups=np.array([0, 1], np.uint8), group_names=("a", "b"))
+        <Cohort of 2 visits x 2 features, groups a, b>
+        """
+        part = CohortPart(**arrays)
+        rows = one_part(part, part.n)
+        return Cohort(
+            rows.backend, rows.sizes, part.n_cols, part.group_names, feature_names, part.fields
+        )
+
+    @staticmethod
+    def open(
+        folder: str | Path, client: Any = None, *, scratch: str | Path | None = None
+    ) -> Cohort:
+        """Open a folder written by `write_parts` or `build_cohorts`.
+
+        Parameters
+        ----------
+        folder : path
+            Where a cluster is used, one that all its workers can read.
+        client : distributed.Client, optional
+            Keep the parts on this Dask cluster. Default: leave them on disk and read one
+            after another.
+        scratch : path, optional
+            Folder for what is made of parts on disk while it is needed. Default: the system's
+            for temporary files (``$TMPDIR``).
+
+        Returns
+        -------
+        Cohort
+            On disk, its parts are read when they are needed; workers read theirs at once.
+        """
+        from relprev.cohort.opening import open_parts
+
+        return open_parts(folder, client, scratch=scratch)
 
     @property
     def n_groups(self) -> int:
@@ -131,82 +148,52 @@ class Cohort:
         return len(self.group_names)
 
     @property
+    def X(self) -> Matrix:
+        """Symptoms, shape (n, p), of a cohort in memory."""
+        return self.in_memory("Cohort.X").X
+
+    @property
+    def diagnosed(self) -> NDArray[np.uint8]:
+        """Whether the condition is recorded, 0 or 1; shape (n,)."""
+        return self.gathered(_field, "diagnosed")
+
+    @property
+    def groups(self) -> NDArray[Any]:
+        """Position in ``group_names`` of every visit's group, shape (n,)."""
+        return self.gathered(_field, "groups")
+
+    @property
     def group_labels(self) -> NDArray[Any]:
         """Group name of every visit, shape (n,)."""
         return np.asarray(self.group_names)[self.groups]
 
     @property
-    def n_cols(self) -> int:
-        """Number of features."""
-        return self.X.n_cols
+    def weights(self) -> NDArray[np.float64] | None:
+        """Positive sampling weights, shape (n,); None if there are none."""
+        return self._known("weights")
 
     @property
-    def fields(self) -> tuple[str, ...]:
-        """What is known of every visit: diagnosed, groups and perhaps weights, clusters, ..."""
-        return tuple(name for name in ROW_FIELDS if getattr(self, name) is not None)
+    def clusters(self) -> NDArray[np.integer[Any]] | None:
+        """Patient of every visit, shape (n,): a patient's visits stay together in every split."""
+        return self._known("clusters")
 
-    def __len__(self) -> int:
-        return self.n
+    @property
+    def strata(self) -> NDArray[np.integer[Any]] | None:
+        """Stratum of the survey of every visit, shape (n,)."""
+        return self._known("strata")
 
-    def map(self, function: Callable[..., Any], *shared: Any) -> list[Any]:
-        """Apply a function to every part; a cohort in memory is one part.
+    @property
+    def psus(self) -> NDArray[np.integer[Any]] | None:
+        """Primary sampling unit of every visit, shape (n,)."""
+        return self._known("psus")
 
-        Parameters
-        ----------
-        function : function of a Cohort and ``shared``
-            What to do.
-        *shared : object
-            Further arguments.
+    @property
+    def ids(self) -> NDArray[Any] | None:
+        """Visit identifiers, shape (n,). Kept in memory, never printed, never written in parts."""
+        return self._known("ids")
 
-        Returns
-        -------
-        list of one
-            ``[function(self, *shared)]``.
-        """
-        return [function(self, *shared)]
-
-    def gathered(self, name: str) -> NDArray[Any] | None:
-        """One value a visit.
-
-        Parameters
-        ----------
-        name : str
-            "diagnosed", "groups", "weights", "clusters", "strata" or "psus".
-
-        Returns
-        -------
-        array of shape (n,), or None
-            None if the cohort does not have it.
-        """
-        values: NDArray[Any] | None = getattr(self, name)
-        return values
-
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        """All arrays that grow with the visits.
-
-        Returns
-        -------
-        dict of str to array
-            Those of the design and those of shape (n,).
-        """
-        rows = {name: getattr(self, name) for name in ROW_FIELDS}
-        return self.X.to_arrays() | {k: v for k, v in rows.items() if v is not None}
-
-    def with_arrays(self, arrays: dict[str, NDArray[Any]]) -> Cohort:
-        """The same cohort on other memory.
-
-        Parameters
-        ----------
-        arrays : dict of str to array
-            As from `arrays`, with the same shapes.
-
-        Returns
-        -------
-        Cohort
-            Made of these arrays.
-        """
-        rows = {name: arrays[name] for name in ROW_FIELDS if name in arrays}
-        return replace(self, X=self.X.with_arrays(arrays), **rows)  # type: ignore[arg-type]
+    def _known(self, name: str) -> NDArray[Any] | None:
+        return self.gathered(_field, name) if name in self.fields else None
 
     def take(self, rows: NDArray[Any]) -> Cohort:
         """Some of the visits, all groups kept.
@@ -214,24 +201,15 @@ class Cohort:
         Parameters
         ----------
         rows : integer or boolean array of shape (m,) or (n,)
-            Positions, or a mask.
+            Positions, ascending where there is more than one part; or a mask.
 
         Returns
         -------
         Cohort
-            Of those visits.
+            Of those visits, kept where these are.
         """
         rows = np.flatnonzero(rows) if rows.dtype == bool else rows
-        parts = {
-            name: None if getattr(self, name) is None else getattr(self, name)[rows]
-            for name in ROW_FIELDS
-        }
-        return Cohort(
-            X=self.X.take(rows),
-            group_names=self.group_names,
-            feature_names=self.feature_names,
-            **parts,  # type: ignore[arg-type]
-        )
+        return self.holding(self.pick(_taken, rows))
 
     def with_groups(self, kept: NDArray[np.int64]) -> Cohort:
         """The same visits with only these groups, renumbered; all visits must be in one.
@@ -239,17 +217,46 @@ class Cohort:
         Parameters
         ----------
         kept : integer array of shape (k,)
-            Positions in ``group_names``.
+            Positions in ``group_names``, in the order wanted.
 
         Returns
         -------
         Cohort
             With ``k`` groups.
         """
-        number = np.zeros(self.n_groups, dtype=self.groups.dtype)
-        number[kept] = np.arange(len(kept))
         names = tuple(self.group_names[k] for k in kept)
-        return replace(self, groups=number[self.groups], group_names=names)
+        return self.holding(self.derive(CohortPart.with_groups, kept), group_names=names)
+
+    def with_values(self, **values: NDArray[Any] | None) -> Cohort:
+        """The same visits with other values of some fields.
+
+        Parameters
+        ----------
+        **values : array of shape (n,), or None
+            By the field's name; None takes it away.
+
+        Returns
+        -------
+        Cohort
+            With these values.
+
+        Examples
+        --------
+        >>> from relprev.simulate import ed_visits
+        >>> cohort = ed_visits(500, n_codes=50).cohort
+        >>> cohort.with_values(clusters=None, weights=np.full(500, 2.0)).fields
+        ('diagnosed', 'groups', 'weights')
+        """
+        nothing: list[Any] = [None] * len(self.sizes)
+        pieces = {
+            name: nothing if given is None else self.cut(given) for name, given in values.items()
+        }
+        each = [{name: cut[k] for name, cut in pieces.items()} for k in range(len(self.sizes))]
+        known = dict.fromkeys(self.fields, True) | {
+            name: given is not None for name, given in values.items()
+        }
+        fields = tuple(name for name in ROW_FIELDS if known.get(name))
+        return self.holding(self.derive(_replaced, each=each), fields=fields)
 
     def without(self, *names: str) -> Cohort:
         """The same visits without some of what is known of them.
@@ -270,27 +277,20 @@ class Cohort:
         >>> ed_visits(500, n_codes=50).cohort.without("clusters")
         <Cohort of 500 visits x 50 features, groups Group A, Group B, Group C, Group D>
         """
-        return replace(self, **dict.fromkeys(names))  # type: ignore[arg-type]
+        return self.with_values(**dict.fromkeys(names))
 
     def collected(self) -> Cohort:
-        """The cohort in memory: itself.
+        """The cohort in memory.
 
         Returns
         -------
         Cohort
-            This one.
-
-        Examples
-        --------
-        >>> from relprev.simulate import ed_visits
-        >>> cohort = ed_visits(500, n_codes=50).cohort
-        >>> cohort.collected() is cohort
-        True
+            Of one part.
         """
-        return self
+        return self.holding(one_part(self.together(), self.n))
 
     def save(self, path: str | Path) -> None:
-        """Write to one file, whole or not at all. See `relprev.cohort.storage`.
+        """Write a cohort in memory to one file, whole or not at all. See `write_parts` for others.
 
         Parameters
         ----------
@@ -320,13 +320,23 @@ class Cohort:
         return load(path)
 
     def __repr__(self) -> str:
-        has = [
-            name
-            for name in ("weights", "clusters", "strata", "psus")
-            if getattr(self, name) is not None
-        ]
+        parts = f" in {len(self.sizes)} parts" if len(self.sizes) > 1 else ""
+        has = [name for name in ("weights", "clusters", "strata", "psus") if name in self.fields]
         extras = f", with {', '.join(has)}" if has else ""
         return (
-            f"<Cohort of {self.n:,} visits x {self.X.n_cols:,} features, groups "
+            f"<Cohort of {self.n:,} visits x {self.n_cols:,} features{parts}, groups "
             f"{', '.join(self.group_names)}{extras}>"
         )
+
+
+def _field(part: CohortPart, name: str) -> NDArray[Any]:
+    values: NDArray[Any] = getattr(part, name)
+    return values
+
+
+def _taken(part: CohortPart, where: tuple[NDArray[np.int64], int]) -> CohortPart:
+    return part.take(where[0])
+
+
+def _replaced(part: CohortPart, values: dict[str, Any]) -> CohortPart:
+    return replace(part, **values)

@@ -27,8 +27,9 @@ from relprev.codes import roll_up
 from relprev.cohort.inclusion import BATCH_ROWS, Selected
 from relprev.cohort.spec import CohortSpec, Extra
 from relprev.matrix import BinaryCSR
-from relprev.partitions import Scratch, give_back
-from relprev.sources.source import Source, quoted
+from relprev.rows.disk import Scratch, give_back
+from relprev.sources.database import quoted
+from relprev.sources.source import Source
 
 NUMBER_BITS = 32  # of a code's number, below the row's
 Keys = NDArray[np.int64]
@@ -97,7 +98,7 @@ def coded_visits(
     condition = spec.condition.cut_to(source.code_lengths)
     is_label = np.array([(version, code) in condition for version, code, _ in codes], dtype=bool)
     feature, names = _features(spec, codes, is_label)
-    extras = [(extra, _labels(extra, selected)) for extra in spec.features.extra]
+    extras = [(extra, _labels(k, extra, selected)) for k, extra in enumerate(spec.features.extra)]
     first_extra = len(names)
     names += [_name(extra, label) for extra, labels in extras for label in labels]
     count = np.zeros(len(names), dtype=np.int64)
@@ -219,14 +220,14 @@ def _matrix(keys: Keys, n_rows: int, n_features: int) -> BinaryCSR:
 # -- features that are not codes -----------------------------------------------------------
 
 
-def _labels(extra: Extra, selected: Selected) -> list[str]:
+def _labels(number: int, extra: Extra, selected: Selected) -> list[str]:
     """Ranges, or all values but the commonest, which is the reference."""
     if extra.edges:
         ends = [f"{edge:g}" for edge in extra.edges[1:]] + ["inf"]
         return [f"[{edge:g},{end})" for edge, end in zip(extra.edges, ends, strict=True)]
     counts: Counter[Any] = Counter()
     for k in range(selected.n_parts):
-        found = pc.value_counts(_text(_values(extra, selected, k))).to_pylist()
+        found = pc.value_counts(_text(_values(number, selected, k))).to_pylist()
         counts.update({item["values"]: item["counts"] for item in found})
     counts.pop(None, None)
     by_count = sorted(counts, key=lambda value: (-counts[value], value))
@@ -242,8 +243,8 @@ def _extra_keys(
 ) -> list[Keys]:
     """row * n_features + column of a part's ones, extra by extra."""
     keys = []
-    for extra, labels in extras:
-        values = _values(extra, selected, part)
+    for k, (extra, labels) in enumerate(extras):
+        values = _values(k, selected, part)
         position = _range(extra, values) if extra.edges else _index(values, labels)
         rows = np.flatnonzero(position >= 0)
         keys.append(rows * n_features + first + position[rows])
@@ -251,12 +252,12 @@ def _extra_keys(
     return keys
 
 
-def _values(extra: Extra, selected: Selected, part: int) -> pa.Array:
-    return selected.read(part, f"extra:{extra.column}").column(0).combine_chunks()
+def _values(number: int, selected: Selected, part: int) -> pa.Array:
+    return selected.read(part, f"extra:{number}").column(0).combine_chunks()
 
 
 def _range(extra: Extra, values: pa.Array) -> Keys:
-    number = pc.cast(values, pa.float64()).to_numpy(zero_copy_only=False)
+    number = pc.fill_null(values, np.nan).to_numpy(zero_copy_only=False)
     place = np.searchsorted(np.array(extra.edges), number, side="right") - 1
     return np.where(np.isnan(number), -1, place)
 

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from relprev.arrays import LARGEST
 from relprev.cohort.cohort import MAX_GROUPS, Cohort, group_dtype
-from relprev.cohort.partitioned import AnyCohort, PartitionedCohort
 from relprev.errors import InvalidInputError
 from relprev.matrix import as_matrix
 from relprev.matrix.coerce import listed
@@ -32,7 +32,7 @@ def as_cohort(
     Parameters
     ----------
     X : array, sparse matrix, pandas or polars frame, `Matrix` or `Cohort`, shape (n, p)
-        A `Cohort` is returned as it is; nothing else may be given then.
+        A `Cohort`, in memory or in parts, is returned as it is; nothing else may be given then.
     s : array of shape (n,)
         Recorded diagnosis, 0/1 or boolean.
     groups : array of shape (n,)
@@ -60,13 +60,10 @@ def as_cohort(
     given = {"s": s, "groups": groups, "sample_weight": sample_weight, "clusters": clusters,
              "strata": strata, "psus": psus, "ids": ids}  # fmt: skip
     if isinstance(X, Cohort):
-        _nothing_else(given)
+        extra = [name for name, value in given.items() if value is not None]
+        if extra:
+            raise InvalidInputError(f"a Cohort was given: {', '.join(extra)} must not be given too")
         return X
-    if isinstance(X, PartitionedCohort):
-        raise InvalidInputError(
-            "this needs a cohort in memory, and the one given is kept in parts; use fewer visits "
-            "or a method that works on parts (PURPLE with its logistic model)"
-        )
     design, names = as_matrix(X)
     if feature_names is not None:
         names = tuple(str(name) for name in feature_names)
@@ -76,12 +73,12 @@ def as_cohort(
         raise InvalidInputError(f"X has {what} (shape {design.shape}); nothing can be estimated")
     if s is None or groups is None:
         missing = "s (recorded diagnosis)" if s is None else "groups"
-        raise InvalidInputError(f"{missing} is required, one value a row: X, s, groups=...")
+        raise InvalidInputError(f"{missing} is required, one value per row: X, s, groups=...")
     for name, value in given.items():
         if value is not None and len(value) != n:
             raise InvalidInputError(f"{name} has {len(value):,} values, X has {n:,} rows")
     numbers, group_names = _group_numbers(groups)
-    return Cohort(
+    return Cohort.of(
         X=design,
         diagnosed=_diagnosed(s),
         groups=numbers,
@@ -129,20 +126,6 @@ def _diagnosed(s: Any) -> NDArray[np.uint8]:
     return values.astype(np.uint8)
 
 
-def any_cohort(X: Any, s: Any = None, **given: Any) -> AnyCohort:
-    """`as_cohort`, or the `PartitionedCohort` that was given."""
-    if isinstance(X, PartitionedCohort):
-        _nothing_else({"s": s, **given})
-        return X
-    return as_cohort(X, s, **given)
-
-
-def _nothing_else(given: dict[str, Any]) -> None:
-    extra = [name for name, value in given.items() if value is not None]
-    if extra:
-        raise InvalidInputError(f"a Cohort was given: {', '.join(extra)} must not be given too")
-
-
 def _group_numbers(groups: Any) -> tuple[NDArray[Any], tuple[str, ...]]:
     series = _vector(groups, "groups")
     if isinstance(series.dtype, pd.CategoricalDtype):
@@ -175,11 +158,12 @@ def _weights(sample_weight: Any) -> NDArray[np.float64] | None:
     if values.dtype.kind not in "buif":
         raise InvalidInputError(f"sample_weight must be numeric, got {series.dtype}")
     values = values.astype(np.float64)
-    bad = ~(np.isfinite(values) & (values > 0))
+    bad = ~((values > 0) & (values <= LARGEST))
     if bad.any():
         raise InvalidInputError(
-            f"sample_weight must be positive and finite, but {int(bad.sum()):,} rows are not, "
-            f"first in row {int(bad.argmax())}; drop rows of weight zero, they carry no information"
+            f"sample_weight must be positive and finite (at most {LARGEST:g}), but "
+            f"{int(bad.sum()):,} rows are not, first in row {int(bad.argmax())}; drop rows of "
+            "weight zero, they carry no information"
         )
     return values
 

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from relprev.cohort.cohort import MAX_GROUPS
-from relprev.cohort.spec import CohortSpec, GroupVariable, Include
+from relprev.cohort.recode import group_names, position_sql
+from relprev.cohort.spec import CohortSpec, Extra, GroupVariable, Include
 from relprev.errors import InvalidInputError
 from relprev.sources.attrition import Attrition, Step
-from relprev.sources.source import Source, execute, identifier, quoted
+from relprev.sources.database import execute, identifier, quoted
+from relprev.sources.source import Source
 
-MISSING, OTHER = -1, -2  # positions of visits without a value, and with one that is in no group
 MAX_VISITS = 2**31 - 1  # rows are numbered by four bytes
 TABLE = "relprev_selected"
 BATCH_ROWS = 1_000_000
@@ -69,7 +68,7 @@ class Selected:
         return self.rows(part).stop - self.rows(part).start
 
     def read(self, part: int, *columns: str) -> pa.Table:
-        """Columns of a part's rows: visit, visit_id, weight, stratum, psu, ``extra:<column>`` and
+        """Columns of a part's rows: visit, visit_id, weight, stratum, psu, ``extra:<number>`` and
         ``group:<name>`` (position of the group, or MISSING or OTHER)."""
         low, high = self.edges[part : part + 2]
         return self.source.connection.sql(
@@ -106,20 +105,24 @@ def select_visits(
             "be read; read fewer years at a time"
         )
     rules = [(str(rule), _condition(rule)) for rule in spec.include] + _design_rules(source)
-    _require_numbers(spec.include, source)
+    _require_numbers(spec, source)
     attrition = source.attrition.then(*_counts(source, rules))
     where = " AND ".join(f"({sql})" for _, sql in rules) or "true"
-    names = {group.name: _group_names(group, source, where) for group in groups}
+    names = {group.name: group_names(group, source, where) for group in groups}
     columns = ["visit", "patient", "weight", "stratum", "psu", *(["visit_id"] if keep_ids else [])]
     columns += [
-        f"{identifier(extra.column)} AS {identifier('extra:' + extra.column)}"
-        for extra in spec.features.extra
+        f"{_value(extra)} AS {identifier(f'extra:{k}')}"
+        for k, extra in enumerate(spec.features.extra)
     ]
-    columns += [
-        f"{_position(group, names[group.name])} AS {identifier('group:' + group.name)}"
-        for group in groups
-    ]
-    visit = _keep(source, f"SELECT {', '.join(columns)} FROM visits WHERE {where}")
+    joins = []
+    for k, group in enumerate(groups):
+        position, join = position_sql(group, names[group.name], source, k)
+        columns.append(f"{position} AS {identifier('group:' + group.name)}")
+        joins.append(join)
+    chosen = (
+        f"SELECT {', '.join(columns)} FROM (SELECT * FROM visits WHERE {where}) {''.join(joins)}"
+    )
+    visit = _keep(source, chosen)
     n, n_source = len(visit), source.n_visits
     rows = np.full(n_source, -1, dtype=np.int32)
     rows[visit] = np.arange(n, dtype=np.int32)
@@ -179,12 +182,32 @@ def _condition(rule: Include) -> str:
     return " AND ".join(f"{value} {sign} {end!r}" for sign, end in ends if end is not None)
 
 
-def _require_numbers(rules: Sequence[Include], source: Source) -> None:
-    """A minimum or maximum needs a column of numbers, or of texts some of which are numbers."""
+def _value(extra: Extra) -> str:
+    """SQL for what a feature that is not a code is made of; with edges, a number or NULL."""
+    column = identifier(extra.column)
+    return f"try_cast({column} AS DOUBLE)" if extra.edges else column
+
+
+def _require_numbers(spec: CohortSpec, source: Source) -> None:
+    """Ranges need a column of numbers, or of texts some of which are numbers."""
     kinds = {row[0]: row[1] for row in source.query("DESCRIBE visits")}
-    for rule in rules:
-        kind, column = kinds[rule.column], identifier(rule.column)
-        if rule.one_of or any(name in kind for name in ("INT", "DOUBLE", "FLOAT", "DECIMAL")):
+    ranges = [
+        (f"include: {rule.column}", rule.column, f"{str(rule)!r} cannot be applied; use one_of, or")
+        for rule in spec.include
+        if not rule.one_of
+    ]
+    ranges += [
+        (
+            f"features.extra: {extra.column}",
+            extra.column,
+            "its edges cannot be used; leave them out, or",
+        )
+        for extra in spec.features.extra
+        if extra.edges
+    ]
+    for where, name, remedy in ranges:
+        kind, column = kinds[name], identifier(name)
+        if any(number in kind for number in ("INT", "DOUBLE", "FLOAT", "DECIMAL")):
             continue
         known, numbers = source.query(
             f"SELECT count({column}), count(try_cast({column} AS DOUBLE)) FROM visits"
@@ -192,8 +215,8 @@ def _require_numbers(rules: Sequence[Include], source: Source) -> None:
         if known and not numbers:
             words = "text" if kind == "VARCHAR" else f"values of type {kind}"
             raise InvalidInputError(
-                f"include: {rule.column} holds {words}, no numbers, so {str(rule)!r} cannot be "
-                "applied; use one_of, or add a column of numbers (such as the year of a date)"
+                f"{where} holds {words}, no numbers, so {remedy} add a column of numbers (such as "
+                "the year of a date)"
             )
 
 
@@ -229,34 +252,3 @@ def _counts(source: Source, rules: list[tuple[str, str]]) -> list[Step]:
                 "against the values in the source"
             )
     return steps
-
-
-def _group_names(group: GroupVariable, source: Source, where: str) -> tuple[str, ...]:
-    if group.recode:
-        names = tuple(group.recode)
-    else:
-        column = identifier(group.column)
-        values = source.query(
-            f"SELECT DISTINCT {column}::VARCHAR AS value FROM visits "
-            f"WHERE {where} AND {column} IS NOT NULL ORDER BY value LIMIT {MAX_GROUPS + 1}"
-        )
-        if len(values) > MAX_GROUPS:
-            raise InvalidInputError(
-                f"groups: {group.column} has more than {MAX_GROUPS} values; give a recode"
-            )
-        names = tuple(value for (value,) in values)
-    if group.missing in names:
-        raise InvalidInputError(f"groups: {group.column} already has a group {group.missing!r}")
-    return (*names, group.missing) if group.missing else names
-
-
-def _position(group: GroupVariable, names: tuple[str, ...]) -> str:
-    """SQL for the number of a visit's group."""
-    column = f"{identifier(group.column)}::VARCHAR"
-    recode = group.recode or {name: (name,) for name in names if name != group.missing}
-    cases = " ".join(
-        f"WHEN {column} IN ({', '.join(quoted(value) for value in values)}) THEN {k}"
-        for k, values in enumerate(recode.values())
-    )
-    missing = len(names) - 1 if group.missing else MISSING
-    return f"(CASE WHEN {column} IS NULL THEN {missing} {cases} ELSE {OTHER} END)::SMALLINT"

@@ -23,14 +23,13 @@ from numpy.typing import NDArray
 
 from relprev.arrays import FloatArray
 from relprev.cohort.cohort import Cohort
-from relprev.cohort.partitioned import AnyCohort
+from relprev.cohort.part import CohortPart
 from relprev.matrix import Dense, FloatCSR
-from relprev.partitions import total
 
 SAME = 1e-12  # variance over mean square below which values are equal but for rounding
 
 
-def origin_of(cohort: AnyCohort) -> FloatArray:
+def origin_of(cohort: Cohort) -> FloatArray:
     """What to take off every feature.
 
     Returns
@@ -44,15 +43,15 @@ def origin_of(cohort: AnyCohort) -> FloatArray:
     >>> origin_of(as_cohort(X, [1, 0, 1], groups=["a", "b", "b"]))
     array([38.,  0.,  0.])
     """
-    parts = [_sums(cohort)] if isinstance(cohort, Cohort) else cohort.map(_sums)
-    n, sums, squares, count, fixed = total(parts)
+    n, sums, squares, count, fixed = cohort.total(_sums)
     mean, some = sums / max(n, 1), np.maximum(count, 1)
     differ = squares / some - (sums / some) ** 2 > SAME * squares / some
     far = mean**2 > squares / max(n, 1) - mean**2
-    return np.where(differ & far & (fixed == 0), mean, 0.0)
+    origin: FloatArray = np.where(differ & far & (fixed == 0), mean, 0.0)
+    return origin
 
 
-def about(cohort: AnyCohort, origin: FloatArray) -> AnyCohort:
+def about(cohort: Cohort, origin: FloatArray) -> Cohort:
     """The cohort with ``X - origin`` for X.
 
     Examples
@@ -62,23 +61,19 @@ def about(cohort: AnyCohort, origin: FloatArray) -> AnyCohort:
     >>> about(cohort, np.array([37.5])).X.values.ravel()
     array([-0.5,  0.5])
     """
-    if not origin.any():
-        return cohort
-    if isinstance(cohort, Cohort):
-        return _moved(cohort, origin)
-    return replace(cohort, parts=cohort.parts.derive(_moved, origin))
+    return cohort.holding(cohort.derive(_moved, origin)) if origin.any() else cohort
 
 
-def _sums(cohort: Cohort) -> tuple[int, FloatArray, FloatArray, NDArray[np.int64], FloatArray]:
+def _sums(part: CohortPart) -> tuple[int, FloatArray, FloatArray, NDArray[np.int64], FloatArray]:
     """Rows, sums, sums of squares, non-zero values, and 1 where a column cannot be moved."""
-    X, p = cohort.X, cohort.n_cols
+    X, n, p = part.X, part.n, part.n_cols
     if not isinstance(X, Dense | FloatCSR):
-        return cohort.n, np.zeros(p), np.zeros(p), np.zeros(p, dtype=np.int64), np.ones(p)
+        return n, np.zeros(p), np.zeros(p), np.zeros(p, dtype=np.int64), np.ones(p)
     fixed = (~X.movable()).astype(float)
     squares, count = X.nonzero_squares()
-    return cohort.n, X.rmatvec(np.ones(cohort.n)), squares, count.astype(np.int64), fixed
+    return n, X.rmatvec(np.ones(n)), squares, count.astype(np.int64), fixed
 
 
-def _moved(cohort: Cohort, origin: FloatArray) -> Cohort:
-    assert isinstance(cohort.X, Dense | FloatCSR)  # others have no origin
-    return replace(cohort, X=cohort.X.about(origin))
+def _moved(part: CohortPart, origin: FloatArray) -> CohortPart:
+    assert isinstance(part.X, Dense | FloatCSR)  # others have no origin
+    return replace(part, X=part.X.about(origin))

@@ -1,6 +1,6 @@
 """A cohort's parts on disk: one folder, one Arrow file for every part.
 
-    cohort.json          what all parts share, and rows, size and fingerprint of every part
+    cohort.json          what all parts share, and rows, size and checksum of every part
     part-00000.arrow     one record batch, not compressed, so that it can be memory-mapped:
                          codes (a list for every visit) or values, diagnosed, groups, and
                          where the cohort has them weights, clusters, strata, psus
@@ -15,7 +15,7 @@ import json
 import shutil
 import socket
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +23,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from relprev.cohort.cohort import ROW_FIELDS, Cohort
+from relprev.cohort.cohort import Cohort
+from relprev.cohort.part import ROW_FIELDS, CohortPart
 from relprev.errors import ClusterError, InvalidInputError
 from relprev.matrix import BinaryCSR, Dense, FloatCSR, Matrix
-from relprev.partitions import map_file
+from relprev.parallel.threads import map_threads
+from relprev.rows.disk import map_file
 from relprev.sources.fingerprint import file_fingerprint
 
 FORMAT = 2
@@ -47,17 +49,17 @@ def write_parts(cohorts: Iterable[Cohort], folder: str | Path) -> None:
     Examples
     --------
     >>> import tempfile
-    >>> from relprev.cohort import PartitionedCohort
+    >>> from relprev.cohort import Cohort
     >>> from relprev.simulate import ed_visits
     >>> years = [ed_visits(1_000, n_codes=50, seed=seed).cohort for seed in (1, 2)]
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_parts(years, folder + "/visits")
-    ...     print(PartitionedCohort.open(folder + "/visits").n)
+    ...     print(Cohort.open(folder + "/visits").n)
     2000
     """
     with PartsWriter(folder) as writer:
         for cohort in cohorts:
-            writer.add(cohort)
+            writer.add(cohort.in_memory("write_parts"), cohort.feature_names)
 
 
 class PartsWriter:
@@ -82,14 +84,14 @@ class PartsWriter:
         self._temporary = Path(tempfile.mkdtemp(prefix=f".{self._folder.name}-", dir=parent))
         return self
 
-    def add(self, cohort: Cohort) -> None:
+    def add(self, part: CohortPart, feature_names: tuple[str, ...] | None) -> None:
         """Write a part; it must have the groups, features and fields of the others."""
         own = {
-            "kind": type(cohort.X).__name__,
-            "n_cols": cohort.n_cols,
-            "group_names": list(cohort.group_names),
-            "feature_names": None if cohort.feature_names is None else list(cohort.feature_names),
-            "fields": [name for name in KEPT_FIELDS if getattr(cohort, name) is not None],
+            "kind": type(part.X).__name__,
+            "n_cols": part.n_cols,
+            "group_names": list(part.group_names),
+            "feature_names": None if feature_names is None else list(feature_names),
+            "fields": [name for name in part.fields if name in KEPT_FIELDS],
         }
         self._common = self._common or own
         number = len(self._parts)
@@ -100,8 +102,8 @@ class PartsWriter:
                 "have the same groups, features and fields"
             )
         file = self._temporary / f"part-{number:05}.arrow"
-        _write_part(cohort, file)
-        counts = {"rows": cohort.n, "diagnosed": int(cohort.diagnosed.sum())}
+        _write_part(part, file)
+        counts = {"rows": part.n, "diagnosed": int(part.diagnosed.sum())}
         self._parts.append(file_fingerprint(file) | counts)
 
     def __exit__(self, error: object, *_: object) -> None:
@@ -118,21 +120,53 @@ class PartsWriter:
 
 
 def verify_parts(folder: str | Path) -> None:
-    """Read all parts and compare them with their fingerprints; names the first that differs."""
+    """Read all parts and compare them with their checksums; names the first that differs."""
     folder = Path(folder)
-    for part in read_header(folder)["parts"]:
-        if file_fingerprint(folder / part["file"])["blake2b"] != part["blake2b"]:
-            raise InvalidInputError(
-                f"{folder / part['file']} is damaged: its content has changed since it was "
-                "written; write the cohort again"
-            )
+    verify_files([(folder / part["file"], part) for part in read_header(folder)["parts"]])
+
+
+def verify_files(files: Sequence[tuple[Path, dict[str, Any]]]) -> None:
+    """Compare files with what the header says of them, on all threads.
+
+    A file is read once in a process, unless it has changed since.
+    """
+    map_threads(_verify, files)
+
+
+_verified: set[tuple[Any, ...]] = set()
+
+
+def _verify(file: tuple[Path, dict[str, Any]]) -> None:
+    path, about = file
+    try:
+        found = path.stat()
+        key = (str(path), found.st_mtime_ns, found.st_size, found.st_ino, about["blake2b"])
+        if key in _verified:
+            return
+        same = file_fingerprint(path)["blake2b"] == about["blake2b"]
+    except OSError as error:
+        raise unreadable(path, error) from None
+    if not same:
+        raise InvalidInputError(
+            f"{path} is damaged: its content has changed since it was written; write the cohort "
+            "again"
+        )
+    _verified.add(key)
+
+
+def unreadable(path: Path, error: OSError) -> ClusterError:
+    """What to say where a part cannot be opened."""
+    return ClusterError(
+        f"{path} cannot be read by {socket.gethostname()} ({error.strerror}); on a cluster, "
+        "all workers must see the folder under this path"
+    )
 
 
 def read_header(folder: Path) -> dict[str, Any]:
     """What ``cohort.json`` says; the files it names are there and have their sizes."""
     path = folder / HEADER
     if not path.is_file():
-        raise InvalidInputError(f"{folder} is not a partitioned cohort: it has no {HEADER}")
+        raise InvalidInputError(f"{folder} is not a cohort in parts: it has no {HEADER}")
     try:
         header: dict[str, Any] = json.loads(path.read_text())
         version = header["relprev_partitioned_cohort"]
@@ -154,11 +188,11 @@ def read_header(folder: Path) -> dict[str, Any]:
     return header
 
 
-def _write_part(cohort: Cohort, path: Path) -> None:
-    columns = _design_columns(cohort.X)
+def _write_part(part: CohortPart, path: Path) -> None:
+    columns = _design_columns(part.X)
     columns |= {
-        name: pa.array(np.ascontiguousarray(getattr(cohort, name)))
-        for name in KEPT_FIELDS if getattr(cohort, name) is not None
+        name: pa.array(np.ascontiguousarray(getattr(part, name)))
+        for name in part.fields if name in KEPT_FIELDS
     }  # fmt: skip
     batch = pa.record_batch(list(columns.values()), names=list(columns))
     with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, batch.schema) as writer:
@@ -178,15 +212,12 @@ def _design_columns(X: Matrix) -> dict[str, pa.Array]:
 
 def open_part(
     path: Path, part: dict[str, Any], kind: str, n_cols: int, group_names: tuple[str, ...]
-) -> Cohort:
-    """A part as a cohort on its memory-mapped file."""
+) -> CohortPart:
+    """A part on its memory-mapped file."""
     try:
         memory = map_file(path)
     except OSError as error:
-        raise ClusterError(
-            f"{path} cannot be read by {socket.gethostname()} ({error.strerror}); on a cluster, "
-            "all workers must see the folder under this path"
-        ) from None
+        raise unreadable(path, error) from None
     whole = pa.py_buffer(memory)
     try:
         batch = pa.ipc.open_file(pa.BufferReader(whole)).get_batch(0)
@@ -215,4 +246,4 @@ def open_part(
         else:
             X = BinaryCSR(indptr, indices, n_cols)
     fields = {name: plain(batch.column(name)) for name in KEPT_FIELDS if name in batch.schema.names}
-    return Cohort(X=X, group_names=group_names, **fields)  # type: ignore[arg-type]
+    return CohortPart(X=X, group_names=group_names, **fields)

@@ -30,16 +30,22 @@ It is a few frozen dataclasses, or a TOML file that says the same:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from importlib import resources
+from numbers import Real
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, ConfigDict, PlainValidator, ValidationInfo, WithJsonSchema
 
 from relprev.codes import CodeSet, code_set
+from relprev.cohort.cohort import MAX_GROUPS
 from relprev.errors import InvalidInputError
+from relprev.matrix.coerce import listed
 from relprev.settings import SETTINGS, parse_settings, read_settings
 
 ROLL_UPS = ("", "category", "ccsr")
@@ -47,6 +53,10 @@ ROLL_UPS = ("", "category", "ccsr")
 
 def _as_text(value: Any) -> Any:
     return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
+
+
+def _are_numbers(values: Iterable[Any]) -> bool:
+    return all(isinstance(value, Real) and math.isfinite(value) for value in values)
 
 
 def _condition(value: Any, info: ValidationInfo) -> CodeSet:
@@ -112,7 +122,10 @@ class Include:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "one_of", tuple(str(value) for value in self.one_of))
-        has_range = self.minimum is not None or self.maximum is not None
+        ends = [end for end in (self.minimum, self.maximum) if end is not None]
+        if not _are_numbers(ends):
+            raise InvalidInputError(f"include {self.column!r}: minimum and maximum must be numbers")
+        has_range = bool(ends)
         if has_range == bool(self.one_of):
             raise InvalidInputError(
                 f"include {self.column!r}: give either minimum/maximum or one_of"
@@ -129,7 +142,7 @@ class Include:
 
 @dataclass(frozen=True)
 class Extra:
-    """Features from a column that is not a code: one 0/1 column a value, or a range.
+    """Features from a column that is not a code: one 0/1 column per value or range.
 
     Parameters
     ----------
@@ -153,6 +166,8 @@ class Extra:
     edges: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
+        if not _are_numbers(self.edges):
+            raise InvalidInputError(f"extra feature {self.column!r}: edges must be numbers")
         edges = tuple(float(edge) for edge in self.edges)
         if list(edges) != sorted(set(edges)):
             raise InvalidInputError(f"extra feature {self.column!r}: edges must increase")
@@ -193,6 +208,9 @@ class Features:
             raise InvalidInputError(f"roll_up must be one of {ROLL_UPS}, got {self.roll_up!r}")
         if self.min_count < 0:
             raise InvalidInputError(f"min_count must be 0 or more, got {self.min_count}")
+        columns = [extra.column for extra in self.extra]
+        if len(set(columns)) < len(columns):
+            raise InvalidInputError(f"extra: a column may be there once, got {columns}")
         object.__setattr__(self, "roles", tuple(self.roles))
 
 
@@ -234,12 +252,25 @@ class GroupVariable:
             str(group): tuple(str(value) for value in ([raw] if isinstance(raw, str) else raw))
             for group, raw in self.recode.items()
         }
-        values = [value for raw in recode.values() for value in raw]
-        twice = sorted({value for value in values if values.count(value) > 1})
+        counts = Counter(value for raw in recode.values() for value in raw)
+        twice = sorted(value for value, count in counts.items() if count > 1)
         if twice:
-            raise InvalidInputError(f"groups {self.column!r}: in two groups at once: {twice}")
+            raise InvalidInputError(
+                f"groups {self.column!r}: in two groups at once: {listed([*map(repr, twice)])}"
+            )
+        if len(recode) > MAX_GROUPS:
+            raise InvalidInputError(
+                f"groups {self.column!r}: {len(recode):,} groups, at most {MAX_GROUPS:,} can be "
+                "compared; merge some of them"
+            )
         object.__setattr__(self, "recode", recode)
         object.__setattr__(self, "name", self.name or self.column)
+        for text in (self.column, self.name, self.missing, *recode):
+            if any(unicodedata.category(sign) in ("Cc", "Cs") for sign in text):
+                raise InvalidInputError(
+                    f"groups: {text!r} holds a character that cannot be printed; reports name "
+                    "groups, so remove it"
+                )
 
 
 @dataclass(frozen=True)
@@ -283,7 +314,7 @@ class CohortSpec:
         if not self.groups:
             raise InvalidInputError("groups: at least one group variable is needed")
         names = [group.name for group in self.groups]
-        if len(set(names)) < len(names):
+        if len({name.lower() for name in names}) < len(names):
             raise InvalidInputError(f"groups: names must differ, got {names}")
         if self.without_codes not in ("drop", "keep"):
             raise InvalidInputError(

@@ -2,11 +2,12 @@
 
 No pickle: arrays are numbers or fixed-width text, names are JSON. The file is
 written beside its target and renamed when complete, so an interrupted save
-leaves what was there before.
+leaves what was there before. A checksum of everything in it is compared on load.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import zipfile
 from pathlib import Path
@@ -14,30 +15,32 @@ from typing import Any
 
 import numpy as np
 
-from relprev.cohort.cohort import ROW_FIELDS, Cohort
+from relprev.cohort.cohort import Cohort
+from relprev.cohort.part import ROW_FIELDS
 from relprev.errors import InvalidInputError
-from relprev.files import written_whole
 from relprev.matrix import BinaryCSR, Dense, FloatCSR, Matrix
+from relprev.store.files import written_whole
 
-FORMAT = 1
+FORMAT = 2
 KINDS = {"BinaryCSR": BinaryCSR, "FloatCSR": FloatCSR, "Dense": Dense}
 
 
 def save(cohort: Cohort, path: str | Path) -> None:
     """Write ``cohort`` to ``path``, whole or not at all."""
+    part = cohort.in_memory("Cohort.save")
     header = {
         "relprev_cohort": FORMAT,
-        "kind": type(cohort.X).__name__,
-        "shape": list(cohort.X.shape),
+        "kind": type(part.X).__name__,
+        "shape": list(part.X.shape),
         "group_names": list(cohort.group_names),
         "feature_names": None if cohort.feature_names is None else list(cohort.feature_names),
     }
-    arrays = {f"X_{name}": array for name, array in cohort.X.to_arrays().items()}
-    for name in ROW_FIELDS:
-        values = getattr(cohort, name)
-        if values is not None:
-            arrays[name] = np.asarray(values, dtype=str) if values.dtype == object else values
+    arrays = {f"X_{name}": array for name, array in part.X.to_arrays().items()}
+    for name in part.fields:
+        values = getattr(part, name)
+        arrays[name] = np.asarray(values, dtype=str) if values.dtype == object else values
     arrays["header"] = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
+    arrays["checksum"] = np.frombuffer(_checksum(arrays), dtype=np.uint8)
     with written_whole(path) as temporary, temporary.open("wb") as file:
         np.savez(file, allow_pickle=False, **arrays)
 
@@ -50,7 +53,7 @@ def load(path: str | Path) -> Cohort:
     try:
         with np.load(path, allow_pickle=False) as archive:
             arrays = dict(archive)
-        header = json.loads(bytes(arrays.pop("header")))
+        header = json.loads(bytes(arrays["header"]))
         version = header["relprev_cohort"]
     except (ValueError, KeyError, OSError, EOFError, zipfile.BadZipFile) as error:
         raise InvalidInputError(
@@ -61,13 +64,28 @@ def load(path: str | Path) -> Cohort:
         raise InvalidInputError(
             f"{path} has cohort format {version}, this version of relprev reads format {FORMAT}"
         )
+    if bytes(arrays.pop("checksum", b"")) != _checksum(arrays):
+        raise InvalidInputError(
+            f"{path} is damaged: its content has changed since it was written; write it again "
+            "with Cohort.save"
+        )
     names = header["feature_names"]
-    return Cohort(
+    return Cohort.of(
         X=_design(header, {k[2:]: v for k, v in arrays.items() if k.startswith("X_")}),
         group_names=tuple(header["group_names"]),
         feature_names=None if names is None else tuple(names),
-        **{name: arrays.get(name) for name in ROW_FIELDS},  # type: ignore[arg-type]
+        **{name: arrays.get(name) for name in ROW_FIELDS},
     )
+
+
+def _checksum(arrays: dict[str, np.ndarray]) -> bytes:
+    """Of names, types, shapes and contents, in the order of the names."""
+    digest = hashlib.blake2b(digest_size=16)
+    for name in sorted(arrays):
+        array = np.ascontiguousarray(arrays[name])
+        digest.update(f"{name} {array.dtype.str} {array.shape}".encode())
+        digest.update(array.reshape(-1).view(np.uint8).data)
+    return digest.digest()
 
 
 def _design(header: dict[str, Any], parts: dict[str, np.ndarray]) -> Matrix:

@@ -1,19 +1,24 @@
-"""Read a cohort from one table: a row a visit, columns for diagnosis, group and symptoms."""
+"""Read a cohort from one table: a row per visit, columns for diagnosis, group and symptoms."""
 
 from __future__ import annotations
 
 import difflib
 import fnmatch
-from collections.abc import Sequence
+import os
+from collections import Counter
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.feather
 import pyarrow.parquet
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
+from relprev.arrays import LARGEST
 from relprev.cohort.cohort import Cohort
 from relprev.cohort.from_arrays import as_cohort
 from relprev.errors import InvalidInputError
@@ -25,13 +30,19 @@ def _read_csv(path: Path) -> pa.Table:
     return pyarrow.csv.read_csv(path, convert_options=gaps)
 
 
-READERS = {
+def _read_parquet(path: Path) -> pa.Table:
+    return pyarrow.parquet.ParquetFile(path).read()  # read_table adds columns by folders' names
+
+
+READERS: dict[str, Callable[[Path], pa.Table]] = {
     ".csv": _read_csv,
-    ".parquet": pyarrow.parquet.read_table,
+    ".parquet": _read_parquet,
     ".feather": pyarrow.feather.read_table,
 }
 WORDS = {"yes": 1, "no": 0, "true": 1, "false": 0, "1": 1, "0": 0}
 SPARSE_BELOW = 0.2  # share of entries that are not zero
+BYTES_OF_SPARSE = 12  # per entry that is not zero: value and column
+MEMORY_USED = 3  # times the matrix, while it is made and fitted
 
 
 def read_table(
@@ -61,7 +72,7 @@ def read_table(
     Returns
     -------
     Cohort
-        One row a visit.
+        One row per visit.
 
     Examples
     --------
@@ -73,32 +84,144 @@ def read_table(
     ...     read_table(file, diagnosed="ipv", group="insurance", features=["dx_*"])
     <Cohort of 2 visits x 2 features, groups Medicaid, Medicare>
     """
-    table = _read(Path(path))
+    table = _Table(Path(path))
     named = {"diagnosed": diagnosed, "group": group, "weight": weight, "cluster": cluster}
-    special = {name for name in named.values() if name is not None}
-    for role, name in named.items():
-        if name is not None:
-            _require(table, path, role, name)
-            _no_gaps(table, path, name)
+    special = {role: name for role, name in named.items() if name is not None}
+    for role, name in special.items():
+        table.require(role, name)
     columns = [
         name
-        for name in table.column_names
-        if name not in special and any(fnmatch.fnmatchcase(name, p) for p in features)
+        for name in dict.fromkeys(table.names)
+        if name not in special.values() and any(fnmatch.fnmatchcase(name, p) for p in features)
     ]
     if not columns:
-        others = [repr(name) for name in table.column_names if name not in special]
+        others = [repr(name) for name in table.names if name not in special.values()]
         raise InvalidInputError(
-            f"{path}: no column matches --features {' '.join(map(repr, features))}; other columns: "
+            f"{path}: no column matches features {' '.join(map(repr, features))}; other columns: "
             f"{listed(others) if others else 'none'}"
         )
+    table.require_once([*special.values(), *columns])
+    for name in special.values():
+        table.require_no_gaps(name)
     return as_cohort(
-        _matrix(table, path, columns),
-        _zero_one(table, path, diagnosed),
-        groups=table[group].to_pandas(),
-        sample_weight=None if weight is None else _weights(table, path, weight),
-        clusters=None if cluster is None else table[cluster].to_pandas(),
+        table.matrix(columns),
+        table.zero_one(diagnosed),
+        groups=table.column(group).to_pandas(),
+        sample_weight=None if weight is None else table.weights(weight),
+        clusters=None if cluster is None else table.column(cluster).to_pandas(),
         feature_names=columns,
     )
+
+
+class _Table:
+    """A table and its file's path, for messages: they name columns and rows, never values."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self._table = path, _read(path)
+        self.names: list[str] = self._table.column_names
+
+    def column(self, name: str) -> pa.ChunkedArray:
+        return self._table[name]
+
+    def error(self, words: str) -> InvalidInputError:
+        return InvalidInputError(f"{self.path}: {words}")
+
+    def require(self, role: str, name: str) -> None:
+        """Fail if there is no column of that name."""
+        if name in self.names:
+            return
+        close = difflib.get_close_matches(name, self.names, 3)
+        hint = (
+            f"did you mean {' or '.join(map(repr, close))}?"
+            if close
+            else "columns are " + listed([repr(column) for column in self.names])
+        )
+        raise self.error(f"there is no column {name!r} ({role}); {hint}")
+
+    def require_once(self, used: Sequence[str]) -> None:
+        counts = Counter(self.names)
+        twice = [repr(name) for name in dict.fromkeys(used) if counts[name] > 1]
+        if twice:
+            raise self.error(
+                f"more than one column is named {listed(twice)}; rename or remove the others"
+            )
+
+    def require_no_gaps(self, name: str) -> None:
+        missing = np.asarray(self.column(name).is_null(nan_is_null=True))
+        if missing.any():
+            raise self.error(
+                f"column {name!r} is missing in {int(missing.sum()):,} rows, first in data row "
+                f"{int(missing.argmax()) + 1}; drop those rows or give them a value of their own"
+            )
+
+    def zero_one(self, name: str) -> NDArray[np.uint8]:
+        """The recorded diagnosis."""
+        column = self.column(name)
+        if _is_number(column.type):
+            values = self._numbers(name)
+            valid = np.isin(values, (0, 1))
+        else:
+            values = np.array([WORDS.get(str(v).strip().lower(), -1) for v in column.to_pylist()])
+            valid = values >= 0
+        self._require_rows(valid, f"column {name!r} (diagnosed) must hold 0/1, true/false or "
+                           "yes/no", "recode the others, or drop their rows")  # fmt: skip
+        return values.astype(np.uint8)
+
+    def weights(self, name: str) -> NDArray[np.float64]:
+        """Sampling weights."""
+        values = self._numbers(name)
+        self._require_rows(
+            (values > 0) & (values <= LARGEST),
+            f"column {name!r} (weight) must be positive and at most {LARGEST:g}",
+            "drop rows of weight zero, they carry no information",
+        )
+        return values
+
+    def matrix(self, columns: list[str]) -> sp.csr_array | NDArray[np.float64]:
+        """The features, sparse if most entries are zero; column by column, to save memory."""
+        n = self._table.num_rows
+        entries = sum(self._entries(name) for name in columns)
+        is_sparse = entries < SPARSE_BELOW * n * len(columns)
+        _require_memory(entries * BYTES_OF_SPARSE if is_sparse else n * len(columns) * 8, self.path)
+        if is_sparse:
+            parts = [sp.csc_array(self._numbers(name)[:, None]) for name in columns]
+            return sp.hstack(parts, format="csr")
+        dense = np.empty((n, len(columns)))
+        for j, name in enumerate(columns):
+            dense[:, j] = self._numbers(name)
+        return dense
+
+    def _entries(self, name: str) -> int:
+        """How many entries of a feature are not zero; fails where one cannot be used."""
+        self.require_no_gaps(name)
+        values = self._numbers(name)
+        self._require_rows(
+            np.abs(values) <= LARGEST,
+            f"column {name!r} must hold finite numbers, none beyond {LARGEST:g}",
+            "correct them, or drop their rows",
+        )
+        return int(np.count_nonzero(values))
+
+    def _numbers(self, name: str) -> NDArray[np.float64]:
+        column = self.column(name)
+        if not _is_number(column.type):
+            raise self.error(
+                f"column {name!r} must be numeric, it holds {column.type}; drop it or encode it as "
+                "numbers (for categories: one 0/1 column each)"
+            )
+        return np.asarray(pc.cast(column, pa.float64(), safe=False))
+
+    def _require_rows(self, valid: NDArray[np.bool_], words: str, remedy: str) -> None:
+        if not valid.all():
+            raise self.error(
+                f"{words}, but {int((~valid).sum()):,} rows hold something else, first data row "
+                f"{int((~valid).argmax()) + 1}; {remedy}"
+            )
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    kinds = (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean)
+    return any(of_kind(kind) for of_kind in kinds)
 
 
 def _read(path: Path) -> pa.Table:
@@ -124,84 +247,26 @@ def _without_data(error: Exception) -> str:
     return ": ".join(lines[0].split(": ")[:2]) if lines else type(error).__name__
 
 
-def _require(table: pa.Table, path: str | Path, role: str, name: str) -> None:
-    if name in table.column_names:
-        return
-    close = difflib.get_close_matches(name, table.column_names, 3)
-    hint = (
-        f"did you mean {' or '.join(map(repr, close))}?"
-        if close
-        else "columns are " + listed([repr(column) for column in table.column_names])
-    )
-    raise InvalidInputError(f"{path}: there is no column {name!r} (--{role}); {hint}")
-
-
-def _no_gaps(table: pa.Table, path: str | Path, name: str) -> None:
-    column = table[name]
-    missing = np.asarray(column.is_null(nan_is_null=True))
-    if missing.any():
+def _require_memory(matrix: int, path: Path) -> None:
+    """Fail before the work begins if the features will not fit."""
+    free = available_memory()
+    if free is not None and matrix * MEMORY_USED > free:
         raise InvalidInputError(
-            f"{path}: column {name!r} is missing in {int(missing.sum()):,} rows, first in data row "
-            f"{int(missing.argmax()) + 1}; drop those rows or give them a value of their own"
+            f"{path}: its features need about {matrix * MEMORY_USED / 2**30:,.1f} GiB of memory, "
+            f"and {free / 2**30:,.1f} GiB are free; use fewer columns or rows, or a machine "
+            "with more memory"
         )
 
 
-def _zero_one(table: pa.Table, path: str | Path, name: str) -> np.ndarray:
-    column = table[name]
-    if pa.types.is_boolean(column.type):
-        return np.asarray(column).astype(np.uint8)
-    if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
-        values = np.asarray(column)
-        valid = np.isin(values, (0, 1))
-    else:
-        text = [WORDS.get(str(value).strip().lower(), -1) for value in column.to_pylist()]
-        values = np.array(text)
-        valid = values >= 0
-    if not valid.all():
-        raise InvalidInputError(
-            f"{path}: column {name!r} (--diagnosed) must hold 0/1, true/false or yes/no, but "
-            f"{int((~valid).sum()):,} rows hold something else, first data row "
-            f"{int((~valid).argmax()) + 1}"
-        )
-    return values.astype(np.uint8)
-
-
-def _numbers(table: pa.Table, path: str | Path, name: str) -> np.ndarray:
-    kind = table[name].type
-    if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)):
-        raise InvalidInputError(
-            f"{path}: column {name!r} must be numeric, it holds {kind}; drop it or encode it as "
-            "numbers (for categories: one 0/1 column each)"
-        )
-    return np.asarray(table[name]).astype(np.float64, copy=False)
-
-
-def _weights(table: pa.Table, path: str | Path, name: str) -> np.ndarray:
-    values = _numbers(table, path, name)
-    bad = ~(np.isfinite(values) & (values > 0))
-    if bad.any():
-        raise InvalidInputError(
-            f"{path}: column {name!r} (--weight) must be positive and finite, but "
-            f"{int(bad.sum()):,} rows are not, first data row {int(bad.argmax()) + 1}; drop rows "
-            "of weight zero, they carry no information"
-        )
-    return values
-
-
-def _matrix(table: pa.Table, path: str | Path, columns: list[str]) -> sp.csr_array | np.ndarray:
-    """The features, sparse if most entries are zero."""
-    parts = []
-    for name in columns:
-        _no_gaps(table, path, name)
-        values = _numbers(table, path, name)
-        bad = ~np.isfinite(values)
-        if bad.any():
-            raise InvalidInputError(
-                f"{path}: column {name!r} is infinite in {int(bad.sum()):,} rows, first data row "
-                f"{int(bad.argmax()) + 1}"
-            )
-        parts.append(sp.csc_array(values[:, None]))
-    stacked = sp.hstack(parts, format="csr")
-    if stacked.nnz < SPARSE_BELOW * stacked.shape[0] * stacked.shape[1]:
-        return stacked
-    return stacked.toarray()
+def available_memory() -> int | None:
+    """Bytes of memory that are free, None where the system does not say."""
+    try:
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+        (free,) = (line.split()[1] for line in lines if line.startswith("MemAvailable:"))
+        return int(free) * 1024
+    except (OSError, ValueError):
+        pass
+    try:
+        return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):
+        return None

@@ -1,32 +1,30 @@
 """Compute cells in several processes; keep every finished one; start again where it stopped.
 
-A finished cell is one small file, written whole or not at all. A killed run
-therefore loses only the cells under way, and the next run computes what is missing.
-Cells do not share random numbers, so the results do not depend on the order or on
+A killed run loses only the cells under way, and the next run computes what is missing or
+damaged. Cells do not share random numbers, so the results do not depend on the order or on
 the number of processes.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
 from collections.abc import Callable, Sequence
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from relprev.experiments.experiment import Cell
-from relprev.files import written_whole
 from relprev.parallel.processes import in_processes
 from relprev.progress import progress
+from relprev.store.files import remove_unfinished, written_whole
+from relprev.store.modules import source_digest
+from relprev.store.stages import Outcome, Store
+from relprev.store.versions import versions
 
-PACKAGES = ("relprev", "numpy", "scipy", "scikit-learn")
-SOURCE = Path(__file__).parents[1]
-AFTER_CELLS = ("checks/", "cli/", "demo.py", "report/", "study/", "experiments/figures.py",
-               "experiments/summary.py")  # fmt: skip
+STAGE = "cell"
+MODULES = ("relprev.experiments.gauss", "relprev.experiments.semisynthetic",
+           "relprev.experiments.methods", "relprev.experiments.experiment")  # fmt: skip
 Work = Callable[[Cell], dict[str, Any]]
 
 
@@ -38,7 +36,9 @@ def run_cells(
     Parameters
     ----------
     cells : sequence of Cell
+        The grid.
     work : function from a cell to its row, importable by other processes
+        Called once for every cell that is not kept yet.
     folder : Path
         Finished cells are kept in ``folder/cells``.
     jobs : int
@@ -47,18 +47,19 @@ def run_cells(
         Show progress and time left on standard error.
     """
     made_with = provenance()
-    store = folder / "cells"
-    store.mkdir(parents=True, exist_ok=True)
-    paths = [store / f"{cell.key(made_with)}.json" for cell in cells]
-    missing = [(cell, path) for cell, path in zip(cells, paths, strict=True) if not path.is_file()]
+    damaged: list[str] = []
+    store = Store(folder / "cells", damaged.append)
+    keys = [cell.key(made_with) for cell in cells]
+    found = {key: store.find(STAGE, key) for key in keys}
+    missing = [(cell, key) for cell, key in zip(cells, keys, strict=True) if found[key] is None]
     with progress("Cells", len(missing), verbose) as advance:
-        advance(f"{len(cells) - len(missing)} more kept from an earlier run")
-        for (cell, _), _ in in_processes(_finish, work, missing, jobs):
+        kept = f"{len(cells) - len(missing)} more kept from an earlier run"
+        advance(f"{kept}, {len(damaged)} damaged are made again" if damaged else kept)
+        for (cell, key), made in in_processes(_finish, (work, store.folder), missing, jobs):
+            found[key] = made
             advance(f"{cell.experiment}, {cell.method}")
-    for unfinished in store.glob(".*.json"):  # of a killed run
-        unfinished.unlink(missing_ok=True)
-    rows = [json.loads(path.read_text(encoding="utf-8")) for path in paths]
-    results = pd.DataFrame(rows).assign(**made_with)
+    remove_unfinished(store.folder)
+    results = pd.DataFrame([found[key].values for key in keys]).assign(**made_with)  # type: ignore[union-attr]
     results["estimate"] = results["estimate"].astype(float)  # null is NaN
     results["ratio"] = results["ratio"].astype(float)
     with written_whole(folder / "results.parquet") as path:
@@ -69,25 +70,18 @@ def run_cells(
 
 
 def provenance() -> dict[str, str]:
-    """Versions of packages, and ``source_digest``, which changes with relprev's own source.
+    """Versions of packages, and a digest of relprev's own source upstream of the cells.
 
-    A cell is kept only for the same provenance: no result outlives the code that gave it. Modules
-    that only read results do not count.
+    A cell is kept only for the same provenance: no result outlives the code that gave it.
     """
-    digest = hashlib.sha256()
-    for path in sorted(path for kind in ("*.py", "*.toml") for path in SOURCE.rglob(kind)):
-        name = path.relative_to(SOURCE).as_posix()
-        if not name.startswith(AFTER_CELLS):
-            digest.update(name.encode() + b"\0" + path.read_bytes() + b"\0")
-    versions = {name: version(name) for name in PACKAGES}
-    return {**versions, "source_digest": digest.hexdigest()[:12]}
+    return versions() | {"source_digest": source_digest(*MODULES, data=("code_sets",))[:12]}
 
 
-def _finish(work: Work, missing: tuple[Cell, Path]) -> None:
-    cell, path = missing
+def _finish(shared: tuple[Work, Path], missing: tuple[Cell, str]) -> Outcome:
+    work, folder = shared
+    cell, key = missing
     row = {
         name: None if isinstance(value, float) and math.isnan(value) else value
         for name, value in work(cell).items()
     }
-    with written_whole(path) as temporary:
-        temporary.write_text(json.dumps(row), encoding="utf-8")
+    return Store(folder).keep(STAGE, key, Outcome(row))

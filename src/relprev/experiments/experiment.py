@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -19,6 +17,7 @@ from relprev.estimates import RelativePrevalence
 from relprev.experiments.methods import METHODS, REFERENCE, Parts
 from relprev.model.splits import split
 from relprev.simulate import Simulation
+from relprev.store.digests import digest
 
 SHARES = (0.6, 0.2, 0.2)
 Settings = Mapping[str, Any]
@@ -90,8 +89,7 @@ class Cell:
 
     def key(self, provenance: Mapping[str, str]) -> str:
         """A name for the cell's file: the same cell of the same provenance has the same name."""
-        text = json.dumps([provenance, self.columns], sort_keys=True)
-        return hashlib.sha256(text.encode()).hexdigest()[:24]
+        return digest(provenance, self.columns)
 
 
 def compute(cell: Cell, simulate: Callable[[Settings, int], Simulation]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from relprev.experiments.experiment import Experiment
 from relprev.experiments.methods import METHODS
-from relprev.files import written_whole
+from relprev.store.files import written_whole
 
 FORMATS = ("svg", "png", "pdf")
 # Okabe and Ito's colours, told apart with any kind of colour vision; purple for PURPLE.

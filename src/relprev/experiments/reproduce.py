@@ -107,7 +107,9 @@ def run(
     experiment = _experiment(name)
     _check(experiment, variant, methods, seeds=seeds, splits=splits, jobs=jobs)
     if data != "simulated" and experiment is not semisynthetic.EXPERIMENT:
-        raise InvalidInputError(f"data={data!r} is for semisynthetic; {name} simulates its own")
+        raise InvalidInputError(
+            f"data={data!r} is for semisynthetic; leave it out: {name} simulates its own"
+        )
     folder, scenarios = Path(out) / name, experiment.scenarios(quick, variant, data)
     source = data if ":" in data else ""
     grid = [

@@ -36,8 +36,8 @@ from relprev.errors import InvalidInputError
 from relprev.experiments.experiment import Experiment, Settings
 from relprev.experiments.methods import COMPARED
 from relprev.experiments.visits import CodedVisits, load_visits
-from relprev.files import written_whole
 from relprev.simulate import Simulation
+from relprev.store.files import written_whole
 
 RATE_A = 0.5
 RATES_B = (0.1, 0.3, 0.5, 0.7, 0.9)

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pandas as pd
 
-from relprev.files import written_whole
+from relprev.store.files import written_whole
+from relprev.store.versions import PACKAGES
 
 NOT_SETTINGS = (
     "experiment", "method", "seed", "split", "estimate", "truth", "ratio", "seconds", "notes",
-    "relprev", "numpy", "scipy", "scikit-learn", "source_digest",
+    "python", *PACKAGES, "source_digest",
 )  # fmt: skip
 
 

@@ -26,8 +26,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from relprev.arrays import FloatArray, numbered
-from relprev.cohort import AnyCohort
-from relprev.cohort.from_arrays import any_cohort
+from relprev.cohort import Cohort, as_cohort
 from relprev.cohort.origin import about, origin_of
 from relprev.cohort.summary import group_totals
 from relprev.errors import DataWarning, InvalidInputError
@@ -35,12 +34,9 @@ from relprev.estimates import COMPLEMENT
 from relprev.inference.estimable import domain_rows, estimable
 from relprev.inference.folds import fold_of_rows, given_folds, make_folds
 from relprev.inference.intervals import FEW_CASES, InferredPrevalence, infer
-from relprev.inference.lasso import L1_STRENGTHS
 from relprev.inference.missed import with_missed_risk
 from relprev.inference.moments import GroupMoments, group_moments
 from relprev.inference.nuisance import (
-    LassoPropensity,
-    Learner,
     PurpleRisk,
     RidgePropensity,
     bounded,
@@ -51,13 +47,11 @@ from relprev.inference.nuisance import (
 )
 from relprev.inference.propensity import STRENGTHS
 from relprev.inference.sampling import SamplingDesign
-from relprev.inference.score import ScoreData, solve_score
-from relprev.model.likelihood import AnyProblem, Parameters, Problem, problem_of
+from relprev.inference.score import ScorePart, solve_score
+from relprev.model.likelihood import Parameters, Problem
 from relprev.model.path import Lambdas, grid
 from relprev.model.screening import screen
 from relprev.progress import Advance, progress
-
-DEFAULT_STRENGTHS = {"ridge": STRENGTHS, "l1": L1_STRENGTHS}
 
 
 class DebiasedPURPLE(BaseEstimator):
@@ -65,15 +59,14 @@ class DebiasedPURPLE(BaseEstimator):
 
     Parameters
     ----------
-    propensity : "ridge", "l1" or scikit-learn classifier
-        Model of the group given x. ``"ridge"``: multinomial logistic regression; ``"l1"``:
-        logistic regressions with an L1 penalty, for groups that differ in few features.
+    propensity : "ridge" or scikit-learn classifier
+        Model of the group given x. ``"ridge"``: multinomial logistic regression with a ridge.
     risk : "purple", None or scikit-learn classifier
         Model of the diagnosis given x. ``"purple"``: the logistic PURPLE model; None: none
         (the case-only estimator); a classifier is fitted to s given x.
     strengths : sequence of float, optional
-        Ridge strengths or L1 penalties to choose from by out-of-fold log-loss. A ridge is then
-        used at a third of the best one, unless only one is given.
+        Ridge strengths to choose from by out-of-fold log-loss. A third of the best one is
+        then used, unless only one is given.
     lambdas : "paper", "log", float or sequence of float
         PURPLE penalties to choose from by out-of-fold deviance.
     folds : int or integer array of shape (n,)
@@ -108,7 +101,7 @@ class DebiasedPURPLE(BaseEstimator):
         Estimates and covariance behind every result.
     design_ : SamplingDesign
         Primary sampling units and strata of the rows used.
-    score_data_ : ScoreData or PartitionedScores
+    score_data_ : ScoreData
         What the score was solved with.
     propensity_ : array of shape (rows, groups)
         Out-of-fold pi_g(x) of ``rows_``, columns as in ``moments_.names``.
@@ -190,7 +183,7 @@ class DebiasedPURPLE(BaseEstimator):
 
         Parameters
         ----------
-        X : array, sparse matrix, frame, `Matrix`, `Cohort` or `PartitionedCohort`, shape (n, p)
+        X : array, sparse matrix, frame, `Matrix` or `Cohort`, shape (n, p)
             Symptoms. With a cohort, give nothing else but ``domain``.
         s : array of shape (n,)
             Recorded diagnosis, 0 or 1.
@@ -205,7 +198,7 @@ class DebiasedPURPLE(BaseEstimator):
         DebiasedPURPLE
             Itself, fitted.
         """
-        cohort = any_cohort(
+        cohort = as_cohort(
             X, s, groups=groups, sample_weight=sample_weight, clusters=clusters,
             strata=strata, psus=psus,
         )  # fmt: skip
@@ -248,7 +241,7 @@ class DebiasedPURPLE(BaseEstimator):
 
     # -- fitting ---------------------------------------------------------------------------
 
-    def _check_parameters(self, cohort: AnyCohort) -> None:
+    def _check_parameters(self, cohort: Cohort) -> None:
         fold = np.asarray(self.folds)
         fits = fold.shape == (cohort.n,) if fold.ndim else fold >= 2
         if fold.dtype.kind not in "iu" or not fits:
@@ -258,10 +251,9 @@ class DebiasedPURPLE(BaseEstimator):
             )
         for name in ("propensity", "risk"):
             value = getattr(self, name)
-            known = {"propensity": list(DEFAULT_STRENGTHS), "risk": ["purple"]}[name]
-            if isinstance(value, str) and value not in known:
-                words = " or ".join(map(repr, known))
-                raise InvalidInputError(f"{name} must be {words} or a classifier, got {value!r}")
+            known = {"propensity": "ridge", "risk": "purple"}[name]
+            if isinstance(value, str) and value != known:
+                raise InvalidInputError(f"{name} must be {known!r} or a classifier, got {value!r}")
         given = [0.0] if self.strengths is None else list(self.strengths)
         if not given or any(not 0 <= value < np.inf for value in given):
             raise InvalidInputError(
@@ -272,8 +264,8 @@ class DebiasedPURPLE(BaseEstimator):
                 f"reference={self.reference!r} is not a group; groups: {cohort.group_names}"
             )
 
-    def _estimate(self, kept: AnyCohort, design: SamplingDesign) -> None:
-        problem = problem_of(about(kept, origin_of(kept)))
+    def _estimate(self, kept: Cohort, design: SamplingDesign) -> None:
+        problem = Problem.from_cohort(about(kept, origin_of(kept)))
         folds = (
             make_folds(kept, design, int(self.folds), self.random_state)
             if isinstance(self.folds, int | np.integer)
@@ -310,12 +302,12 @@ class DebiasedPURPLE(BaseEstimator):
         """Out-of-fold m(x) of ``rows_``."""
         return self.scores_in_memory().risk
 
-    def scores_in_memory(self) -> ScoreData:
+    def scores_in_memory(self) -> ScorePart:
         """Rows and nuisances of the score, unless the cohort is kept in parts.
 
         Returns
         -------
-        ScoreData
+        ScorePart
             Arrays of ``rows_``.
 
         Examples
@@ -327,32 +319,23 @@ class DebiasedPURPLE(BaseEstimator):
         (1500, 2)
         """
         check_is_fitted(self)
-        if not isinstance(self.score_data_, ScoreData):
-            raise InvalidInputError(
-                "this needs values of every row in memory, and the fitted cohort is kept in parts; "
-                "fit a cohort in memory, with fewer visits"
-            )
-        return self.score_data_
+        return self.score_data_.in_memory("this attribute")
 
     def _propensities(
-        self, problem: AnyProblem, n_patients: int, folds: list[NDArray[np.int64]],
+        self, problem: Problem, n_patients: int, folds: list[NDArray[np.int64]],
         advance: Advance,
     ) -> list[Any] | FloatArray:  # fmt: skip
         """A model for every fold, or a classifier's out-of-fold values."""
         self.strength_, self.propensity_tuning_ = float("nan"), None
         if not isinstance(self.propensity, str):
-            rows = _in_memory(problem, "a classifier as propensity")
+            rows = problem.in_memory("a classifier as propensity")
             return bounded(
                 classifier_out_of_fold(
                     self.propensity, rows.X.to_scipy(), rows.g, rows.n_groups, rows.omega, folds
                 )
             )
-        learner: Learner = (
-            RidgePropensity(problem, n_patients) if self.propensity == "ridge"
-            else LassoPropensity(_in_memory(problem, "propensity='l1'"))
-        )  # fmt: skip
         found = cross_fit(
-            learner, folds, self._strengths(),
+            RidgePropensity(problem, n_patients), folds, self._strengths(),
             tuning_folds=self.tuning_folds, advance=lambda step: advance(f"propensities, {step}"),
         )  # fmt: skip
         self.strength_, self.propensity_tuning_ = found.strength, found.tuning
@@ -360,17 +343,13 @@ class DebiasedPURPLE(BaseEstimator):
 
     def _ridge(self) -> float:
         """The propensities' ridge, or the weakest of the usual ones if they have none."""
-        return self.strength_ if self.propensity == "ridge" else min(STRENGTHS)
+        return min(STRENGTHS) if np.isnan(self.strength_) else self.strength_
 
     def _strengths(self) -> Sequence[float]:
-        if self.strengths is not None:
-            return self.strengths
-        return (
-            DEFAULT_STRENGTHS.get(self.propensity, ()) if isinstance(self.propensity, str) else ()
-        )
+        return STRENGTHS if self.strengths is None else self.strengths
 
     def _risks(
-        self, problem: AnyProblem, propensity: list[Any] | FloatArray,
+        self, problem: Problem, propensity: list[Any] | FloatArray,
         folds: list[NDArray[np.int64]], reference: int, advance: Advance,
     ) -> list[Parameters] | FloatArray | None:  # fmt: skip
         """A model for every fold, or a classifier's out-of-fold values."""
@@ -378,13 +357,12 @@ class DebiasedPURPLE(BaseEstimator):
         if self.risk is None:
             return None
         if not isinstance(self.risk, str):
-            rows = _in_memory(problem, "a classifier as risk")
+            rows = problem.in_memory("a classifier as risk")
             diagnosed = classifier_out_of_fold(
                 self.risk, rows.X.to_scipy(), rows.s, 2, rows.omega, folds
             )[:, 1]
-            data = score_data(rows, folds, propensity, None, reference)
-            assert isinstance(data, ScoreData)
-            return diagnosed / (data.propensity @ np.exp(solve_score(data)))
+            data = score_data(problem, folds, propensity, None, reference)
+            return diagnosed / (data.in_memory().propensity @ np.exp(solve_score(data)))
         found = cross_fit(
             PurpleRisk(problem), folds, grid(self.lambdas, problem),
             tuning_folds=self.tuning_folds, advance=lambda step: advance(f"risk, {step}"),
@@ -392,13 +370,13 @@ class DebiasedPURPLE(BaseEstimator):
         self.lambda_, self.risk_tuning_ = found.strength, found.tuning
         return found.models
 
-    def _summarise(self, cohort: AnyCohort) -> None:
+    def _summarise(self, cohort: Cohort) -> None:
         """Counts and weights of all groups, also of those without an estimate."""
         self.groups_ = cohort.group_names
         self._n, self._n_diagnosed, weight, recorded = group_totals(cohort)
         self._recorded = np.array([weight, recorded])
 
-    def _remember(self, cohort: AnyCohort) -> None:
+    def _remember(self, cohort: Cohort) -> None:
         self.n_features_in_, self.n_rows_in_ = cohort.n_cols, cohort.n
         self.reference_ = self.moments_.names[self.score_data_.reference]
         known = self.moments_.has_estimate
@@ -409,16 +387,8 @@ class DebiasedPURPLE(BaseEstimator):
         self.diagnosis_ratios_ = ratios.reindex(list(self.groups_)).rename("diagnosis_ratio")
 
 
-def _in_memory(problem: AnyProblem, name: str) -> Problem:
-    if not isinstance(problem, Problem):
-        raise InvalidInputError(
-            f"{name} works on a cohort in memory only; this one is kept in parts"
-        )
-    return problem
-
-
-def _n_patients(cohort: AnyCohort) -> int:
-    clusters = cohort.gathered("clusters")
+def _n_patients(cohort: Cohort) -> int:
+    clusters = cohort.clusters
     return cohort.n if clusters is None else len(numbered(clusters)[0])
 
 

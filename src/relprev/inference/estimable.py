@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from relprev.cohort import AnyCohort
+from relprev.cohort import Cohort
 from relprev.errors import DataWarning, InvalidInputError, TooFewCasesError
 
 MIN_PATIENTS = 2  # diagnosed patients a group needs
@@ -24,11 +24,9 @@ def domain_rows(domain: Any, n: int) -> NDArray[np.int64]:
     return np.flatnonzero(mask)
 
 
-def estimable(cohort: AnyCohort) -> tuple[AnyCohort, NDArray[np.int64]]:
+def estimable(cohort: Cohort) -> tuple[Cohort, NDArray[np.int64]]:
     """The rows of groups with enough diagnosed patients; says which groups have not."""
-    groups, hit = cohort.gathered("groups"), cohort.gathered("diagnosed") == 1
-    units = cohort.gathered("clusters")
-    assert groups is not None
+    groups, hit, units = cohort.groups, cohort.diagnosed == 1, cohort.clusters
     of_unit = np.flatnonzero(hit) if units is None else units[hit]
     pairs = np.unique(np.column_stack([groups[hit], of_unit]), axis=0)
     patients = np.bincount(pairs[:, 0], minlength=cohort.n_groups)

@@ -16,7 +16,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from relprev.arrays import numbered
-from relprev.cohort import AnyCohort
+from relprev.cohort import Cohort
 from relprev.errors import DataWarning, TooFewCasesError
 from relprev.inference.sampling import SamplingDesign
 from relprev.model.splits import split
@@ -25,7 +25,7 @@ DEALS = 200  # of PSUs, until one leaves every group in all training parts
 
 
 def make_folds(
-    cohort: AnyCohort, design: SamplingDesign, count: int, seed: int
+    cohort: Cohort, design: SamplingDesign, count: int, seed: int
 ) -> list[NDArray[np.int64]]:
     """Row positions of every fold.
 
@@ -41,7 +41,7 @@ def make_folds(
     >>> [len(fold) > 800 for fold in make_folds(cohort, SamplingDesign.from_cohort(cohort), 5, 0)]
     [True, True, True, True, True]
     """
-    if cohort.gathered("psus") is not None:
+    if "psus" in cohort.fields:
         return _by_psu(cohort, design, count, seed)
     for number in range(count, 1, -1):
         try:
@@ -62,7 +62,7 @@ def make_folds(
 
 
 def _by_psu(
-    cohort: AnyCohort, design: SamplingDesign, count: int, seed: int
+    cohort: Cohort, design: SamplingDesign, count: int, seed: int
 ) -> list[NDArray[np.int64]]:
     unit, stratum = _units(design)
     holds = _holds(cohort, unit, len(stratum))
@@ -125,7 +125,7 @@ def _units(design: SamplingDesign) -> tuple[NDArray[np.integer], NDArray[np.inte
     return unit, stratum
 
 
-def given_folds(cohort: AnyCohort, fold: NDArray[np.integer]) -> list[NDArray[np.int64]]:
+def given_folds(cohort: Cohort, fold: NDArray[np.integer]) -> list[NDArray[np.int64]]:
     """Row positions of folds given by a number for every row.
 
     Examples
@@ -145,14 +145,11 @@ def given_folds(cohort: AnyCohort, fold: NDArray[np.integer]) -> list[NDArray[np
     return [np.flatnonzero(fold == k) for k in range(len(numbers))]
 
 
-def _holds(cohort: AnyCohort, unit: NDArray[np.integer], count: int) -> list[NDArray[np.int64]]:
+def _holds(cohort: Cohort, unit: NDArray[np.integer], count: int) -> list[NDArray[np.int64]]:
     """The units that hold diagnosed rows of each group."""
-    groups, diagnosed = cohort.gathered("groups"), cohort.gathered("diagnosed")
-    assert groups is not None
-    assert diagnosed is not None
-    hit = diagnosed == 1
+    hit = cohort.diagnosed == 1
     table = np.zeros((cohort.n_groups, count), dtype=bool)
-    table[groups[hit], unit[hit]] = True
+    table[cohort.groups[hit], unit[hit]] = True
     return [np.flatnonzero(row) for row in table]
 
 

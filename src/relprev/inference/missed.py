@@ -35,12 +35,12 @@ from numpy.typing import NDArray
 
 from relprev.arrays import FloatArray
 from relprev.inference.folds import fold_of_rows
-from relprev.inference.score import AnyScores, ScoreData
+from relprev.inference.score import ScoreData, ScorePart
 from relprev.matrix import Matrix
 from relprev.matrix.base import filled_up, side_by_side
-from relprev.model.likelihood import AnyProblem, Problem
+from relprev.model.likelihood import Problem, ProblemPart
 from relprev.parallel.threads import BLOCK_ROWS, blocks, map_chunks
-from relprev.partitions import InMemory, Partitions, total
+from relprev.rows import Rows, total
 
 MOST_INFORMATION = 0.25  # of a visit on its group, pi (1 - pi)
 ACCURACY = 0.1  # of the residual's norm, beside that at the start
@@ -79,15 +79,15 @@ class Residuals:
 
 
 def with_missed_risk(
-    data: AnyScores, problem: AnyProblem, theta: FloatArray,
+    data: ScoreData, problem: Problem, theta: FloatArray,
     folds: Sequence[NDArray[np.int64]], strength: float, n_units: int,
-) -> AnyScores:  # fmt: skip
+) -> ScoreData:  # fmt: skip
     """The rows with delta(x) as ``missed``.
 
     Parameters
     ----------
     data : rows of the score
-    problem : AnyProblem
+    problem : Problem
         The same rows' symptoms.
     theta : array of shape (K,)
         Root of the score.
@@ -97,36 +97,35 @@ def with_missed_risk(
     n_units : int
         Independent units (patients) among the rows.
     """
-    pieces = np.split(fold_of_rows(folds), np.cumsum(data.sizes)[:-1])
-    each = list(zip(pieces, data.handles, strict=True))
-    made = problem.derive(_residuals, np.exp(theta), each=each)
-    parts: Partitions = made if isinstance(made, Partitions) else InMemory([made])
-    coef = _ridge_regression(parts, len(folds), strength / n_units * problem.feature_size**2)
-    return data.derive(_filled, coef, each=parts.handles)
+    each = list(zip(data.cut(fold_of_rows(folds)), data.handles, strict=True))
+    residuals = problem.derive(_residuals, np.exp(theta), each=each)
+    ridge = strength / n_units * problem.feature_size**2
+    coef = _ridge_regression(residuals, len(folds), ridge)
+    return data.holding(data.derive(_filled, coef, each=residuals.handles))
 
 
 def _residuals(
-    part: Problem, own: tuple[NDArray[np.uint8], ScoreData], rate: FloatArray
+    part: ProblemPart, own: tuple[NDArray[np.uint8], ScorePart], rate: FloatArray
 ) -> Residuals:
     fold, data = own
     weight = data.omega * rate[data.g]
     return Residuals(part.X, weight, data.omega * data.s - weight * data.risk, fold)
 
 
-def _ridge_regression(parts: Partitions, n_folds: int, ridge: FloatArray) -> FloatArray:
+def _ridge_regression(rows: Rows[Residuals], n_folds: int, ridge: FloatArray) -> FloatArray:
     """Coefficients without each fold, the intercept last, shape (n_folds, p + 1)."""
-    right, diagonal, weight = total(parts.map(_sides, n_folds))
+    right, diagonal, weight = rows.total(_sides, n_folds)
     penalty = np.append(ridge * weight / MOST_INFORMATION, 0.0)
     diagonal = np.maximum(diagonal + penalty, np.finfo(float).tiny)
     constant = np.zeros_like(right)  # the regression on nothing, where the steps begin
     constant[:, -1] = 1.0
-    product = total(parts.map(_product, constant))[0]
+    product = rows.total(_product, constant)[0]
     level = _ratio(right[:, -1], product[:, -1])[:, None]
     coef, residual = level * constant, right - level * product
     direction = residual / diagonal
     size = start = _columns_dot(residual, direction)
     for _ in range(MAX_STEPS):
-        product = total(parts.map(_product, direction))[0] + penalty * direction
+        product = rows.total(_product, direction)[0] + penalty * direction
         step = _ratio(size, _columns_dot(direction, product))[:, None]
         coef, residual = coef + step * direction, residual - step * product
         scaled = residual / diagonal
@@ -190,7 +189,7 @@ def _sums_without_folds(
     return np.hstack([sums.T[:n_folds], ones[:, None]])
 
 
-def _filled(data: ScoreData, part: Residuals, coef: FloatArray) -> ScoreData:
+def _filled(data: ScorePart, part: Residuals, coef: FloatArray) -> ScorePart:
     missed, W, b = np.empty(part.X.n_rows), side_by_side(coef[:, :-1]), coef[:, -1]
 
     def one_chunk(start: int, stop: int) -> None:

@@ -44,13 +44,12 @@ from numpy.typing import NDArray
 from relprev.arrays import FloatArray, group_sums
 from relprev.inference.sampling import SamplingDesign
 from relprev.inference.score import (
-    AnyScores,
     ScoreData,
+    ScorePart,
     mean_score,
     row_scores,
     tilted_propensity,
 )
-from relprev.partitions import total
 
 MIN_MIXING = 0.05  # below this, estimates would rest on the risk model alone
 
@@ -146,7 +145,7 @@ class Contrast:
 
 
 def group_moments(
-    data: AnyScores, theta: FloatArray, names: tuple[str, ...], design: SamplingDesign
+    data: ScoreData, theta: FloatArray, names: tuple[str, ...], design: SamplingDesign
 ) -> GroupMoments:
     """Estimate the moments and their covariance under the design.
 
@@ -176,17 +175,18 @@ def group_moments(
     )
 
 
-def shares_and_cases(data: AnyScores) -> tuple[FloatArray, FloatArray]:
+def shares_and_cases(data: ScoreData) -> tuple[FloatArray, FloatArray]:
     """P_g and D_g, shape (K,) each."""
-    return total(data.map(_shares_and_cases))
+    found: tuple[FloatArray, FloatArray] = data.total(_shares_and_cases)
+    return found
 
 
-def _shares_and_cases(data: ScoreData) -> tuple[FloatArray, FloatArray]:
+def _shares_and_cases(data: ScorePart) -> tuple[FloatArray, FloatArray]:
     K = data.n_groups
     return group_sums(data.g, data.omega, K), group_sums(data.g, data.omega * data.s, K)
 
 
-def inverse_slope(data: AnyScores, theta: FloatArray) -> FloatArray:
+def inverse_slope(data: ScoreData, theta: FloatArray) -> FloatArray:
     """J^{-1}, shape (K, K), zero for the reference."""
     free = np.ix_(data.free, data.free)
     inverse = np.zeros((data.n_groups, data.n_groups))
@@ -197,11 +197,12 @@ def inverse_slope(data: AnyScores, theta: FloatArray) -> FloatArray:
 def influence_functions(data: ScoreData, theta: FloatArray) -> Iterator[FloatArray]:
     """omega * influence of log P, log D and theta: 3K columns of shape (n,), one at a time."""
     share, cases = shares_and_cases(data)
-    return _influence_functions(data, theta, share, cases, inverse_slope(data, theta))
+    rows = data.in_memory("influence_functions")
+    return _influence_functions(rows, theta, share, cases, inverse_slope(data, theta))
 
 
 def _influence_functions(
-    data: ScoreData, theta: FloatArray, share: FloatArray, cases: FloatArray, inverse: FloatArray
+    data: ScorePart, theta: FloatArray, share: FloatArray, cases: FloatArray, inverse: FloatArray
 ) -> Iterator[FloatArray]:
     for group in range(data.n_groups):
         yield data.omega * ((data.g == group) / share[group] - 1.0)
@@ -213,11 +214,11 @@ def _influence_functions(
 
 
 def case_information(
-    data: AnyScores, theta: FloatArray, design: SamplingDesign
+    data: ScoreData, theta: FloatArray, design: SamplingDesign
 ) -> tuple[FloatArray, FloatArray]:
     """What the diagnosed tell about theta, shape (K, K), and the mixing, (K,)."""
-    found = data.map(_mix, theta, each=_patient_weights(data, design))
-    count, sums, own, own_both, rows, V, S = total(found)
+    each = _patient_weights(data, design)
+    count, sums, own, own_both, rows, V, S = data.total(_mix, theta, each=each)
     information = V @ np.linalg.pinv(S, rcond=1e-12, hermitian=True) @ V
     patients = own**2 / np.maximum(own_both, 1e-300)
     most = np.sqrt(np.minimum(1.0, patients / np.maximum(np.diag(information), 1e-300)))
@@ -227,7 +228,7 @@ def case_information(
     return information, np.diag(rows) / np.maximum(most, 1e-300)
 
 
-def _mix(data: ScoreData, of_patient: FloatArray | None, theta: FloatArray) -> tuple[Any, ...]:
+def _mix(data: ScorePart, of_patient: FloatArray | None, theta: FloatArray) -> tuple[Any, ...]:
     """Over the diagnosed: number, sum of pi*, sums by group of omega and omega a_u, I, V and S."""
     hit, K = data.s > 0.5, data.n_groups
     mix, omega = tilted_propensity(data.propensity[hit], theta), data.omega[hit]
@@ -243,12 +244,11 @@ def _information(mix: FloatArray, weight: FloatArray) -> FloatArray:
     return np.diag(weighted.sum(axis=0)) - weighted.T @ mix
 
 
-def _patient_weights(data: AnyScores, design: SamplingDesign) -> list[FloatArray | None]:
+def _patient_weights(data: ScoreData, design: SamplingDesign) -> list[FloatArray | None]:
     """For the diagnosed of every part, the weight of all diagnosed rows of their patient."""
     if design.patient is None:
         return [None] * len(data.sizes)
-    patients = np.split(design.patient, np.cumsum(data.sizes)[:-1])
-    found = data.map(_diagnosed, each=patients)
+    found = data.map(_diagnosed, each=data.cut(design.patient))
     patient, omega = (np.concatenate(column) for column in zip(*found, strict=True))
     _, number = np.unique(patient, return_inverse=True)
     weight = np.bincount(number, omega)[number]
@@ -256,7 +256,7 @@ def _patient_weights(data: AnyScores, design: SamplingDesign) -> list[FloatArray
 
 
 def _diagnosed(
-    data: ScoreData, patient: NDArray[np.integer[Any]]
+    data: ScorePart, patient: NDArray[np.integer[Any]]
 ) -> tuple[NDArray[np.integer[Any]], FloatArray]:
     """Patient and weight of every diagnosed row."""
     hit = data.s > 0.5

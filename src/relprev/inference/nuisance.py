@@ -44,21 +44,13 @@ from sklearn.base import clone
 from relprev.arrays import FloatArray
 from relprev.errors import InvalidInputError
 from relprev.inference.folds import fold_of_rows
-from relprev.inference.lasso import Comparison, LassoModel, comparisons, fit_lasso
 from relprev.inference.propensity import PropensityModel, PropensityProblem, fit_propensity
-from relprev.inference.score import AnyScores, PartitionedScores, ScoreData
+from relprev.inference.score import ScoreData, ScorePart
 from relprev.matrix import Dense
-from relprev.model.likelihood import (
-    AnyProblem,
-    Parameters,
-    PartitionedProblem,
-    Problem,
-    evaluate,
-)
+from relprev.model.likelihood import Parameters, Problem, ProblemPart, evaluate
 from relprev.model.path import RIDGE_FLOOR, ridge
 from relprev.model.quadratic import Penalty
 from relprev.model.solver import SolverOptions, gradient_scale, solve
-from relprev.partitions import total
 from relprev.progress import Advance
 
 SMALLEST = 1e-6  # propensities are kept this far from 0
@@ -66,7 +58,7 @@ CLEAR_RISE = 1e-5  # of the out-of-fold loss above its lowest value
 ENOUGH = 500  # rows of the scarcer outcome that tell strengths apart
 ACCURACY = SolverOptions(tolerance=1e-3, ratio_tolerance=1e-3)  # errors enter squared
 SMALLEST_SPREAD = 1e-3  # standard deviation of logit m below which it says nothing
-Rows = NDArray[np.int64]
+Positions = NDArray[np.int64]
 
 
 class Learner(Protocol):
@@ -80,13 +72,13 @@ class Learner(Protocol):
     relaxation: ClassVar[float]
 
     @property
-    def problem(self) -> AnyProblem:
+    def problem(self) -> Problem:
         """All rows."""
 
-    def scarce(self, rows: Rows) -> int:
+    def scarce(self, rows: Positions) -> int:
         """Rows of the scarcer outcome among these."""
 
-    def inputs(self, rows: Rows) -> Any:
+    def inputs(self, rows: Positions) -> Any:
         """The data made of these rows, to fit or to judge on."""
 
     def fit(self, train: Any, strength: float, start: Any) -> Any:
@@ -111,60 +103,27 @@ class RidgePropensity:
 
     most_rows: ClassVar[int] = 500_000
     relaxation: ClassVar[float] = 3.0
-    problem: AnyProblem
+    problem: Problem
     n_units: int
 
-    def scarce(self, rows: Rows) -> int:
+    def scarce(self, rows: Positions) -> int:
         return _smallest_group(self.problem, rows)
 
-    def inputs(self, rows: Rows) -> PropensityProblem:
-        units = max(1, round(self.n_units * len(rows) / self.problem.n_rows))
+    def inputs(self, rows: Positions) -> PropensityProblem:
+        units = max(1, round(self.n_units * len(rows) / self.problem.n))
         return PropensityProblem(self.problem.take(rows), units)
 
     def fit(
         self, train: PropensityProblem, strength: float, start: PropensityModel | None
     ) -> PropensityModel:
-        many = train.problem.n_rows > self.most_rows  # moves ratios by 3% of a standard error
+        many = train.problem.n > self.most_rows  # moves ratios by 3% of a standard error
         return fit_propensity(train, strength, start, tolerance=1e-2 if many else 1e-3)
 
     def loss(self, model: PropensityModel, held_out: PropensityProblem) -> float:
         return held_out.loss(model)[0]
 
 
-@dataclass(frozen=True)
-class LassoProblem:
-    """Rows for `relprev.inference.lasso`."""
-
-    rows: Problem
-
-    @cached_property
-    def comparisons(self) -> list[Comparison]:
-        """Every group set against the largest."""
-        return comparisons(self.rows)
-
-
-@dataclass(frozen=True)
-class LassoPropensity:
-    """pi_g(x) by `relprev.inference.lasso`, in memory only."""
-
-    most_rows: ClassVar[int] = 2**62
-    relaxation: ClassVar[float] = 1.0
-    problem: Problem
-
-    def scarce(self, rows: Rows) -> int:
-        return _smallest_group(self.problem, rows)
-
-    def inputs(self, rows: Rows) -> LassoProblem:
-        return LassoProblem(self.problem.take(rows))
-
-    def fit(self, train: LassoProblem, strength: float, start: LassoModel | None) -> LassoModel:
-        return fit_lasso(train.comparisons, strength, start, ACCURACY)
-
-    def loss(self, model: LassoModel, held_out: LassoProblem) -> float:
-        return PropensityProblem(held_out.rows, 1).loss(model.propensity)[0]
-
-
-def _smallest_group(problem: AnyProblem, rows: Rows) -> int:
+def _smallest_group(problem: Problem, rows: Positions) -> int:
     return int(problem.counts(rows)[:-1].min())
 
 
@@ -172,7 +131,7 @@ def _smallest_group(problem: AnyProblem, rows: Rows) -> int:
 class RiskProblem:
     """Rows for PURPLE's logistic model."""
 
-    rows: AnyProblem
+    rows: Problem
 
     @cached_property
     def l2(self) -> FloatArray:
@@ -191,12 +150,12 @@ class PurpleRisk:
 
     most_rows: ClassVar[int] = 2**62
     relaxation: ClassVar[float] = 1.0
-    problem: AnyProblem
+    problem: Problem
 
-    def scarce(self, rows: Rows) -> int:
+    def scarce(self, rows: Positions) -> int:
         return int(self.problem.counts(rows)[-1])
 
-    def inputs(self, rows: Rows) -> RiskProblem:
+    def inputs(self, rows: Positions) -> RiskProblem:
         return RiskProblem(self.problem.take(rows))
 
     def fit(self, train: RiskProblem, strength: float, start: Parameters | None) -> Parameters:
@@ -208,7 +167,7 @@ class PurpleRisk:
 
 
 def cross_fit(
-    learner: Learner, folds: Sequence[Rows], strengths: Sequence[float], *,
+    learner: Learner, folds: Sequence[Positions], strengths: Sequence[float], *,
     tuning_folds: int | None, advance: Advance,
 ) -> CrossFitted:  # fmt: skip
     """Choose a strength and fit, for every fold, a model that has not seen it.
@@ -242,14 +201,14 @@ def cross_fit(
     return CrossFitted(models, strength, tuning)
 
 
-def _enough(learner: Learner, folds: Sequence[Rows]) -> int:
+def _enough(learner: Learner, folds: Sequence[Positions]) -> int:
     """The number of folds that hold enough rows of the scarcer outcome."""
     held = np.cumsum([learner.scarce(rows) for rows in folds])
     return min(int(np.searchsorted(held, ENOUGH)) + 1, len(folds))
 
 
 def _tune(
-    learner: Learner, tuned: Sequence[Rows], fold: NDArray[np.uint8], grid: list[float],
+    learner: Learner, tuned: Sequence[Positions], fold: NDArray[np.uint8], grid: list[float],
     advance: Advance,
 ) -> tuple[pd.DataFrame, list[list[Any]]]:  # fmt: skip
     """Out-of-fold loss of the strengths, and every tuning fold's models.
@@ -276,7 +235,7 @@ def _tune(
 
 def classifier_out_of_fold(
     classifier: Any, X: Any, target: NDArray[Any], n_classes: int, omega: FloatArray,
-    folds: Sequence[Rows],
+    folds: Sequence[Positions],
 ) -> FloatArray:  # fmt: skip
     """Class probabilities (n, n_classes) of a scikit-learn classifier."""
     for method in ("fit", "predict_proba"):
@@ -286,41 +245,37 @@ def classifier_out_of_fold(
                 f"{type(classifier).__name__} has not"
             )
     weight, fold = omega * len(omega), fold_of_rows(folds)
-    parts = []
+    out = np.zeros((len(omega), n_classes))
     for k, rows in enumerate(folds):
         others = np.flatnonzero(fold != k)
         fitted = clone(classifier).fit(X[others], target[others], sample_weight=weight[others])
-        part = np.zeros((len(rows), n_classes))
-        part[:, fitted.classes_.astype(int)] = fitted.predict_proba(X[rows])
-        parts.append(part)
-    return _assembled(parts, folds)
+        out[np.ix_(rows, fitted.classes_.astype(int))] = fitted.predict_proba(X[rows])
+    return out
 
 
 def score_data(
-    problem: AnyProblem, folds: Sequence[Rows], propensity: list[Any] | FloatArray,
+    problem: Problem, folds: Sequence[Positions], propensity: list[Any] | FloatArray,
     risk: list[Parameters] | FloatArray | None, reference: int,
-) -> AnyScores:  # fmt: skip
+) -> ScoreData:  # fmt: skip
     """Rows with their nuisances, by models of every fold or as given.
 
     Parameters
     ----------
     propensity : list of models, or array of shape (n, K)
     risk : list of models, array of shape (n,), or None for zeros
+        Arrays belong to rows in memory.
     """
-    fold = fold_of_rows(folds)
-    if isinstance(problem, Problem):
-        return _score_part(problem, fold, propensity, risk, reference)
-    each = np.split(fold, np.cumsum(problem.sizes)[:-1])
-    parts = problem.derive(_score_part, propensity, risk, reference, each=each)
-    return PartitionedScores(parts, problem.sizes, problem.n_groups, reference)
+    each = problem.cut(fold_of_rows(folds))
+    rows = problem.derive(_score_part, propensity, risk, reference, each=each)
+    return ScoreData.made_of(rows, problem.n_groups, reference)
 
 
 def _score_part(
-    part: Problem, fold: NDArray[np.uint8], propensity: Any, risk: Any, reference: int
-) -> ScoreData:
+    part: ProblemPart, fold: NDArray[np.uint8], propensity: Any, risk: Any, reference: int
+) -> ScorePart:
     by_models = isinstance(propensity, list), isinstance(risk, list)
-    pi = np.empty((part.n_rows, part.n_groups)) if by_models[0] else propensity
-    m = np.zeros(part.n_rows) if by_models[1] or risk is None else risk
+    pi = np.empty((len(fold), part.n_groups)) if by_models[0] else propensity
+    m = np.zeros(len(fold)) if by_models[1] or risk is None else risk
     for k in np.unique(fold) if any(by_models) else ():
         rows = np.flatnonzero(fold == k)
         X = part.X.take(rows)  # of models that have not seen this fold
@@ -328,15 +283,15 @@ def _score_part(
             pi[rows] = bounded(propensity[k].probabilities(X))
         if by_models[1]:
             m[rows] = risk[k].c[reference] * expit(X.matvec(risk[k].w) + risk[k].b)
-    return ScoreData(part.g, part.s.astype(float), part.omega, pi, m, reference)
+    return ScorePart(part.g, part.s.astype(float), part.omega, pi, m, reference)
 
 
-def recalibrated(data: AnyScores) -> tuple[AnyScores, float]:
+def recalibrated(data: ScoreData) -> tuple[ScoreData, float]:
     """The rows with their risk refitted on itself, and the slope; see the module.
 
     A risk that says nothing (the same everywhere, or falling where it should rise) stays.
     """
-    weight, first, second = total(data.map(_logit_sums))
+    weight, first, second = data.total(_logit_sums)
     mean = first / weight
     if np.sqrt(max(second / weight - mean**2, 0.0)) < SMALLEST_SPREAD:
         return data, float("nan")
@@ -344,7 +299,8 @@ def recalibrated(data: AnyScores) -> tuple[AnyScores, float]:
     found, slope = solved.parameters, float(solved.parameters.w[0])
     if slope <= 0 or not solved.certificate.converged:
         return data, slope
-    return data.derive(_refitted, mean, slope, found.b, found.c[data.reference]), slope
+    refitted = data.derive(_refitted, mean, slope, found.b, found.c[data.reference])
+    return data.holding(refitted), slope
 
 
 def _logit(risk: FloatArray) -> FloatArray:
@@ -352,27 +308,24 @@ def _logit(risk: FloatArray) -> FloatArray:
     return np.log(inside / (1 - inside))
 
 
-def _logit_sums(data: ScoreData) -> tuple[float, float, float]:
+def _logit_sums(data: ScorePart) -> tuple[float, float, float]:
     z = _logit(data.risk)
     return float(len(z)), float(z.sum()), float(z @ z)
 
 
-def _logit_problem(data: AnyScores, mean: float) -> AnyProblem:
+def _logit_problem(data: ScoreData, mean: float) -> Problem:
     """PURPLE with the one feature logit m, centred."""
-    if isinstance(data, ScoreData):
-        return _logit_part(data, 0, mean)
-    first_rows = np.cumsum([0, *data.sizes[:-1]]).tolist()
-    parts = data.parts.derive(_logit_part, mean, each=first_rows)
-    return PartitionedProblem(parts, data.sizes, 1, data.n_groups)
+    rows = data.derive(_logit_part, mean, each=data.first_rows)
+    return Problem.made_of(rows, 1, data.n_groups)
 
 
-def _logit_part(data: ScoreData, first_row: int, mean: float) -> Problem:
+def _logit_part(data: ScorePart, first_row: int, mean: float) -> ProblemPart:
     centred = np.ascontiguousarray((_logit(data.risk) - mean)[:, None])
     s = data.s.astype(np.uint8)
-    return Problem(Dense(centred), s, data.g, data.omega, data.n_groups, first_row)
+    return ProblemPart(Dense(centred), s, data.g, data.omega, data.n_groups, first_row)
 
 
-def _refitted(data: ScoreData, mean: float, slope: float, b: float, rate: float) -> ScoreData:
+def _refitted(data: ScorePart, mean: float, slope: float, b: float, rate: float) -> ScorePart:
     return replace(data, risk=rate * expit((_logit(data.risk) - mean) * slope + b))
 
 
@@ -383,14 +336,6 @@ def bounded(propensity: FloatArray) -> FloatArray:
     return raised
 
 
-def _evenly(rows: Rows, most: int) -> Rows:
+def _evenly(rows: Positions, most: int) -> Positions:
     """At most so many of the rows, spread evenly."""
     return rows if len(rows) <= most else rows[np.linspace(0, len(rows) - 1, most).astype(int)]
-
-
-def _assembled(parts: list[FloatArray], folds: Sequence[Rows]) -> FloatArray:
-    """Values in the order of the rows."""
-    out = np.empty((sum(map(len, folds)), *parts[0].shape[1:]))
-    for part, rows in zip(parts, folds, strict=True):
-        out[rows] = part
-    return out

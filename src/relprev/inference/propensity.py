@@ -16,7 +16,9 @@ first K - 1 rows are therefore free, the last is minus their sum:
 
 Solved by L-BFGS in coordinates scaled by the root of the diagonal curvature
 q_j p_k (1 - p_k) + l_j (q_j the mean square of feature j, p_k the group's share):
-codes differ in frequency by orders of magnitude, and so does their curvature.
+codes differ in frequency by orders of magnitude, and so does their curvature. There a
+gradient entry h promises a decrease of h^2 / 2; one that rounding of F would hide is as good
+as zero, however small the gradients were at the start.
 """
 
 from __future__ import annotations
@@ -32,11 +34,12 @@ from relprev.errors import ConvergenceWarning
 from relprev.inference import kernels
 from relprev.matrix import Matrix
 from relprev.matrix.base import side_by_side
-from relprev.model.likelihood import AnyProblem, Problem
+from relprev.model.likelihood import Problem, ProblemPart
 from relprev.parallel.threads import BLOCK_ROWS, blocks, map_chunks, one_blas_thread
-from relprev.partitions import total
+from relprev.rows import total
 
 STRENGTHS = (300.0, 100.0, 30.0, 10.0, 3.0, 1.0)
+ROUNDOFF = 1e-14  # relative change of F that cannot be told from none
 
 
 @dataclass(frozen=True)
@@ -67,16 +70,16 @@ class PropensityModel:
 class PropensityProblem:
     """Rows whose groups are to be predicted, and the number of independent units among them."""
 
-    problem: AnyProblem
+    problem: Problem
     n_units: int
 
     def loss(self, at: PropensityModel) -> tuple[float, FloatArray, FloatArray]:
         """Mean log-loss and its gradient in the coefficients and intercepts."""
-        gradient, sums = total(self.problem.map(_pass, at))
+        gradient, sums = self.problem.total(_pass, at)
         return float(sums[0]), gradient, sums[1:]
 
 
-def _pass(part: Problem, at: PropensityModel) -> tuple[FloatArray, FloatArray]:
+def _pass(part: ProblemPart, at: PropensityModel) -> tuple[FloatArray, FloatArray]:
     """Gradient in the coefficients, and sums of the loss and of d/d intercepts."""
     X, free, W = part.X, part.n_groups - 1, side_by_side(at.coef)
 
@@ -96,7 +99,7 @@ def _pass(part: Problem, at: PropensityModel) -> tuple[FloatArray, FloatArray]:
     return gradient.T[:free], sums
 
 
-def _mean_square(part: Problem) -> FloatArray:
+def _mean_square(part: ProblemPart) -> FloatArray:
     return part.X.rmatvec_sq(part.omega)
 
 
@@ -136,7 +139,7 @@ def fit_propensity(
     >>> from relprev.matrix import Dense
     >>> X = Dense(np.array([[0.0], [1.0]]))
     >>> g, omega = np.array([0, 1], np.uint8), np.array([0.5, 0.5])
-    >>> rows = Problem(X, np.array([1, 0], np.uint8), g, omega, n_groups=2)
+    >>> rows = Problem.of(X, np.array([1, 0], np.uint8), g, omega, n_groups=2)
     >>> fit_propensity(PropensityProblem(rows, n_units=2), 1.0).probabilities(X).round(2)
     array([[0.6, 0.4],
            [0.4, 0.6]])
@@ -167,19 +170,19 @@ def fit_propensity(
         gradient = np.hstack([on_coef, on_intercept[:, None]]) / scale
         return value, gradient.ravel()
 
-    unit = float(np.abs(objective(packed(null))[1]).max()) or 1.0
+    unit = float(np.abs(objective(packed(null))[1]).max())
     with one_blas_thread():
         found = minimize(
             objective, packed(start or null), jac=True, method="L-BFGS-B",
             options={"maxiter": max_iterations, "maxfun": 2 * max_iterations, "maxcor": 10,
                      "gtol": tolerance * unit, "ftol": 1e-15},
         )  # fmt: skip
-    residual = float(np.abs(found.jac).max()) / unit
-    if residual > 10 * tolerance:
+    largest = float(np.abs(found.jac).max())
+    if largest > max(10 * tolerance * unit, np.sqrt(2 * ROUNDOFF * abs(found.fun))):
         warnings.warn(
             f"the propensity model stopped after {found.nit} iterations with gradient "
-            f"{residual:.1e} of its starting size, above {tolerance:.1e} at strength {strength:g}; "
-            "use a larger strength or check for features on very different scales",
+            f"{largest / unit:.1e} of its starting size, above {tolerance:.1e} at strength "
+            f"{strength:g}; use a larger strength or check for features on very different scales",
             ConvergenceWarning,
             stacklevel=2,
         )

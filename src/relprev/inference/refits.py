@@ -22,12 +22,14 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from relprev.arrays import FloatArray
-from relprev.cohort import AnyCohort, Cohort
+from relprev.cohort import Cohort
 from relprev.errors import DataWarning, InvalidInputError, TooFewCasesError
 from relprev.estimates import sentence
-from relprev.files import written_whole
+from relprev.messages import Message
 from relprev.parallel.processes import in_processes
 from relprev.progress import progress
+from relprev.store.digests import has_seal, is_sealed, seal
+from relprev.store.files import written_whole
 
 SAVE_EVERY = 10
 MANY_FAILED = 0.05
@@ -43,15 +45,12 @@ def logarithms(values: pd.DataFrame | pd.Series) -> FloatArray:
     return np.where(np.isfinite(logs), logs, np.nan)
 
 
-def check_processes(processes: int, cohort: AnyCohort) -> None:
+def check_processes(processes: int, cohort: Cohort) -> None:
     """Fail if a cohort cannot be fitted in that many processes."""
     if not isinstance(processes, int | np.integer) or processes < 1:
         raise InvalidInputError(f"processes must be a whole number >= 1, got {processes!r}")
-    if processes > 1 and not isinstance(cohort, Cohort):
-        raise InvalidInputError(
-            f"processes must be 1 for a cohort kept in parts, got {processes}: every replicate "
-            "already uses all cores, or all workers of the cluster"
-        )
+    if processes > 1:
+        cohort.in_memory(f"processes={processes} (1 uses all cores, or all workers, already)")
 
 
 @dataclass(frozen=True)
@@ -62,7 +61,7 @@ class Work:
     """
 
     estimator: Any
-    cohort: AnyCohort
+    cohort: Cohort
     versus: str
     weights: Weights
     fold: NDArray[np.integer[Any]] | None = None
@@ -91,6 +90,7 @@ def refit(
             if path is not None and (finished % SAVE_EVERY == 0 or finished == len(todo)):
                 with written_whole(path) as temporary:
                     _ordered(parts)[KEYS].to_csv(temporary, index=False)
+                seal(path)
     table = _ordered(parts)
     table = table[table["replicate"] < count]
     _warn_of_failures(base, table, count)
@@ -98,11 +98,17 @@ def refit(
 
 
 def _ordered(parts: list[pd.DataFrame]) -> pd.DataFrame:
-    return pd.concat(parts).sort_values("replicate", kind="stable", ignore_index=True)
+    return pd.concat([part for part in parts if len(part)]).sort_values(
+        "replicate", kind="stable", ignore_index=True
+    )
 
 
 def _kept(work: Work, path: Path, base: pd.DataFrame) -> pd.DataFrame:
     """Replicates of an earlier run; one is fitted again to see that it was the same study."""
+    if not is_sealed(path) and has_seal(path):
+        said = Message("{file} is damaged; its replicates are made again", file=path.name)
+        warnings.warn(DataWarning(said), stacklevel=5)
+        return pd.DataFrame(columns=[*KEYS, "failure"])
     text = dict.fromkeys(["group", "versus"], str)
     empty = {name: [""] for name in RATIOS}
     kept = pd.read_csv(path, dtype=text, keep_default_na=False, na_values=empty)
@@ -148,24 +154,10 @@ def _one(shared: tuple[Work, pd.DataFrame], number: int) -> pd.DataFrame:
     return table.assign(replicate=number)[[*KEYS, "failure"]]
 
 
-def _reweighted(cohort: AnyCohort, weight: FloatArray) -> AnyCohort:
+def _reweighted(cohort: Cohort, weight: FloatArray) -> Cohort:
     """The visits whose weight is not zero, with these weights and without strata."""
-    if isinstance(cohort, Cohort):
-        return _weighted(cohort, weight)
-    pieces = np.split(weight, np.cumsum(cohort.sizes)[:-1])
-    which = [k for k, piece in enumerate(pieces) if piece.any()]
-    kept = [pieces[k] for k in which]
-    return replace(
-        cohort,
-        parts=cohort.parts.select(which).derive(_weighted, each=kept),
-        sizes=tuple(int(np.count_nonzero(piece)) for piece in kept),
-        fields=tuple(dict.fromkeys([*cohort.fields, "weights"])),
-    ).without("strata")
-
-
-def _weighted(cohort: Cohort, weight: FloatArray) -> Cohort:
     rows = np.flatnonzero(weight)
-    return replace(cohort.take(rows), weights=weight[rows], strata=None)
+    return cohort.take(rows).with_values(weights=weight[rows], strata=None)
 
 
 def _warn_of_failures(base: pd.DataFrame, table: pd.DataFrame, count: int) -> None:

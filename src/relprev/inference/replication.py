@@ -30,7 +30,7 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from relprev.arrays import FloatArray
-from relprev.cohort import AnyCohort
+from relprev.cohort import Cohort
 from relprev.errors import InvalidInputError
 from relprev.estimates import COLUMNS, COMPLEMENT, withheld
 from relprev.inference.intervals import EXTRA_COLUMNS, InferredPrevalence
@@ -160,7 +160,7 @@ class Replication:
 
 def bootstrap(
     estimator: Any,
-    cohort: AnyCohort,
+    cohort: Cohort,
     versus: str = COMPLEMENT,
     *,
     replicates: int = 200,
@@ -176,7 +176,7 @@ def bootstrap(
     ----------
     estimator : PURPLE, DebiasedPURPLE or another estimator
         Cloned and fitted anew for every replicate.
-    cohort : Cohort or PartitionedCohort
+    cohort : Cohort
     versus : str
         As in ``relative_prevalence``.
     replicates : int
@@ -216,7 +216,7 @@ def bootstrap(
         raise InvalidInputError(f"replicates must be at least 2, got {replicates}")
     check_processes(processes, cohort)
     design = SamplingDesign.from_cohort(cohort, lonely_psu)
-    given = cohort.gathered("weights")
+    given = cohort.weights
     weight = np.ones(cohort.n) if given is None else given
     work = Work(estimator, cohort, versus, partial(_resampled, design, weight, random_state))
     base, table = refit(work, replicates, processes, out, verbose)
@@ -226,7 +226,7 @@ def bootstrap(
 
 def replicate_weights(
     estimator: Any,
-    cohort: AnyCohort,
+    cohort: Cohort,
     weights: ArrayLike,
     versus: str = COMPLEMENT,
     *,
@@ -244,7 +244,7 @@ def replicate_weights(
     ----------
     estimator : PURPLE, DebiasedPURPLE or another estimator
         Cloned and fitted anew for every replicate.
-    cohort : Cohort or PartitionedCohort
+    cohort : Cohort
         The data, with their full-sample weights.
     weights : array of shape (n, R)
         Replicate weights; zero where a replicate leaves a row out.

@@ -24,30 +24,17 @@ import itertools
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from relprev.arrays import FloatArray, numbered
-from relprev.cohort import AnyCohort
+from relprev.cohort import Cohort
 from relprev.errors import InvalidInputError, TooFewCasesError
-from relprev.partitions import total
+from relprev.rows import Rows, total
 
 LONELY = ("fail", "adjust", "certainty")
-
-
-class InParts(Protocol):
-    """Rows that may be kept in parts."""
-
-    @property
-    def sizes(self) -> tuple[int, ...]:
-        """Rows of every part."""
-
-    def map(
-        self, function: Callable[..., Any], *shared: Any, each: Sequence[Any] | None = None
-    ) -> list[Any]:
-        """``function(part, each[k], *shared)`` of every part."""
 
 
 @dataclass(frozen=True)
@@ -106,12 +93,12 @@ class SamplingDesign:
             )
 
     @classmethod
-    def from_cohort(cls, cohort: AnyCohort, lonely: str = "fail") -> SamplingDesign:
+    def from_cohort(cls, cohort: Cohort, lonely: str = "fail") -> SamplingDesign:
         """Strata and PSUs of the cohort; where it has no PSUs, its patients or rows.
 
         Parameters
         ----------
-        cohort : Cohort or PartitionedCohort
+        cohort : Cohort
             The data.
         lonely : "fail", "adjust" or "certainty"
             What to do with a stratum of one primary sampling unit.
@@ -121,11 +108,10 @@ class SamplingDesign:
         SamplingDesign
             Of all rows of the cohort.
         """
-        psus, clusters = cohort.gathered("psus"), cohort.gathered("clusters")
+        psus, clusters, strata = cohort.psus, cohort.clusters, cohort.strata
         known = (values for values in (psus, clusters) if values is not None)
         units, psu = numbered(next(known, np.arange(cohort.n)))
         patient = clusters if clusters is None else psu if psus is None else numbered(clusters)[1]
-        strata = cohort.gathered("strata")
         if strata is None:
             return cls(psu, np.zeros(len(units), dtype=np.int64), lonely, patient)
         # A PSU number may be used again in another stratum: the pair is what counts.
@@ -203,7 +189,7 @@ class SamplingDesign:
         return self._covariance(*_sums(totals, self.stratum, self._factor))
 
     def covariance_in_parts(
-        self, data: InParts, columns: Callable[..., Iterable[FloatArray]], *shared: Any,
+        self, data: Rows[Any], columns: Callable[..., Iterable[FloatArray]], *shared: Any,
         each: Sequence[Any] | None = None,
     ) -> FloatArray:  # fmt: skip
         """Covariance V of q estimates whose rows may be kept in parts.

@@ -28,7 +28,7 @@ difference is e^{-theta_g} mean U_g. Nothing is lost by using the simple one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -39,22 +39,22 @@ from relprev.arrays import FloatArray
 from relprev.errors import TooFewCasesError
 from relprev.inference import kernels
 from relprev.parallel.threads import map_chunks
-from relprev.partitions import Partitions, total
+from relprev.rows import Rows, one_part, total
 
 MAX_STEPS = 100
 FLAT = 1e-10  # smallest slope of the score, a diagnosed row, that counts as one
 
 
-@dataclass(frozen=True)
-class ScoreData:
-    """Rows and nuisances of the score.
+@dataclass(frozen=True, eq=False)
+class ScorePart:
+    """Some rows of the score with their nuisances, in memory.
 
     Parameters
     ----------
     g : unsigned integer array of shape (n,)
     s : float array of shape (n,)
         Recorded diagnosis (less the expected false positives, in sensitivity analyses).
-    omega : float array of shape (n,), summing to one
+    omega : float array of shape (n,), summing to one over all parts
     propensity : float array of shape (n, K)
         pi_g(x).
     risk : float array of shape (n,)
@@ -63,8 +63,6 @@ class ScoreData:
         Group r.
     missed : float array of shape (n,), optional
         What the risk leaves out, see `relprev.inference.missed`; counts in variances only.
-
-    A `PartitionedScores` holds such rows in parts (see `relprev.partitions`).
     """
 
     g: NDArray[np.uint8] | NDArray[np.uint16]
@@ -84,102 +82,84 @@ class ScoreData:
         """The groups other than the reference."""
         return np.delete(np.arange(self.n_groups), self.reference)
 
-    def without_risk(self) -> ScoreData:
+    def without_risk(self) -> ScorePart:
         """The same rows for the case-only score: all of the risk is missed."""
         missed = None if self.missed is None else self.missed + self.risk
         return replace(self, risk=np.zeros_like(self.risk), missed=missed)
 
-    def with_all_risk(self) -> ScoreData:
+    def with_all_risk(self) -> ScorePart:
         """The same rows with what the risk leaves out added to it, for variances."""
         return self if self.missed is None else replace(self, risk=self.risk + self.missed)
-
-    @property
-    def sizes(self) -> tuple[int, ...]:
-        """Rows of every part: there is one."""
-        return (len(self.g),)
-
-    def map(
-        self, function: Callable[..., Any], *shared: Any, each: Sequence[Any] | None = None
-    ) -> list[Any]:
-        """``[function(self, *shared)]``: there is one part only."""
-        return [function(self, *(each or ()), *shared)]
-
-    def derive(
-        self, function: Callable[..., ScoreData], *shared: Any, each: Sequence[Any] | None = None
-    ) -> ScoreData:
-        """``function(self, *shared)``."""
-        return function(self, *(each or ()), *shared)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """All arrays that grow with the rows."""
         names = ("g", "s", "omega", "propensity", "risk", "missed")
         return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
 
-    def with_arrays(self, arrays: dict[str, NDArray[Any]]) -> ScoreData:
+    def with_arrays(self, arrays: dict[str, NDArray[Any]]) -> ScorePart:
         """The same rows on other memory."""
-        return ScoreData(**arrays, reference=self.reference)
+        return replace(self, **arrays)  # type: ignore[arg-type]
 
-    @property
-    def handles(self) -> Sequence[Any]:
-        """The only part, see `relprev.partitions.Partitions.handles`."""
-        return [self]
+    @staticmethod
+    def joined(parts: Sequence[ScorePart]) -> ScorePart:
+        """One part with the rows of several."""
+        return parts[0].with_arrays(
+            {
+                name: np.concatenate([getattr(part, name) for part in parts])
+                for name in parts[0].arrays()
+            }
+        )
 
 
-@dataclass(frozen=True)
-class PartitionedScores:
-    """`ScoreData` kept in parts.
+@dataclass(frozen=True, eq=False)
+class ScoreData(Rows[ScorePart]):
+    """Rows and nuisances of the score.
 
     Parameters
     ----------
-    parts : Partitions
-        Of `ScoreData`.
-    sizes : tuple of int
-        Rows of every part.
-    n_groups, reference : int
+    backend, sizes
+        As in `relprev.rows.rows.Rows`.
+    n_groups : int
+    reference : int
+        Group r.
     """
 
-    parts: Partitions
-    sizes: tuple[int, ...]
     n_groups: int
     reference: int
+
+    @staticmethod
+    def of(
+        g: NDArray[Any], s: FloatArray, omega: FloatArray, propensity: FloatArray,
+        risk: FloatArray, reference: int = 0, missed: FloatArray | None = None,
+    ) -> ScoreData:  # fmt: skip
+        """Rows in memory; see `ScorePart`."""
+        part = ScorePart(g, s, omega, propensity, risk, reference, missed)
+        return ScoreData.made_of(one_part(part, len(g)), part.n_groups, reference)
+
+    @staticmethod
+    def made_of(rows: Rows[ScorePart], n_groups: int, reference: int) -> ScoreData:
+        """Rows as the score's."""
+        return ScoreData(rows.backend, rows.sizes, n_groups, reference)
 
     @property
     def free(self) -> NDArray[np.int64]:
         """The groups other than the reference."""
         return np.delete(np.arange(self.n_groups), self.reference)
 
-    def without_risk(self) -> PartitionedScores:
+    def without_risk(self) -> ScoreData:
         """The same rows for the case-only score."""
-        return self.derive(ScoreData.without_risk)
-
-    @property
-    def handles(self) -> Sequence[Any]:
-        """Stand for the parts, see `relprev.partitions.Partitions.handles`."""
-        return self.parts.handles
-
-    def map(
-        self, function: Callable[..., Any], *shared: Any, each: Sequence[Any] | None = None
-    ) -> list[Any]:
-        """``function(data, *shared)`` of every part, in order."""
-        return self.parts.map(function, *shared, each=each)
-
-    def derive(
-        self, function: Callable[..., ScoreData], *shared: Any, each: Sequence[Any] | None = None
-    ) -> PartitionedScores:
-        """What ``function(data, *shared)`` makes of every part, kept where the parts are."""
-        return replace(self, parts=self.parts.derive(function, *shared, each=each))
+        return self.holding(self.derive(ScorePart.without_risk))
 
 
-AnyScores = ScoreData | PartitionedScores
-
-
-def mean_score(data: AnyScores, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
+def mean_score(data: ScoreData, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Weighted mean of U, shape (K,), and its derivative in theta, shape (K, K)."""
-    return total(data.map(_score_sums, np.exp(theta)))
+    found: tuple[FloatArray, FloatArray] = data.total(score_sums, theta)
+    return found
 
 
-def _score_sums(data: ScoreData, rate: FloatArray) -> tuple[FloatArray, FloatArray]:
-    K = data.n_groups
+def score_sums(data: ScorePart, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Weighted sums of U and of its derivative over a part's rows, as in `mean_score`."""
+    K, rate = data.n_groups, np.exp(theta)
 
     def one_chunk(start: int, stop: int) -> tuple[FloatArray, FloatArray]:
         value, slope, rows = np.zeros(K), np.zeros((K, K)), slice(start, stop)
@@ -189,10 +169,11 @@ def _score_sums(data: ScoreData, rate: FloatArray) -> tuple[FloatArray, FloatArr
         )  # fmt: skip
         return value, slope
 
-    return total(map_chunks(one_chunk, len(data.g)))
+    found: tuple[FloatArray, FloatArray] = total(map_chunks(one_chunk, len(data.g)))
+    return found
 
 
-def row_scores(data: ScoreData, theta: FloatArray) -> FloatArray:
+def row_scores(data: ScorePart, theta: FloatArray) -> FloatArray:
     """U of every row, shape (n, K), not weighted."""
     rate = np.exp(theta)
     out = np.empty((len(data.g), data.n_groups))
@@ -213,7 +194,7 @@ def tilted_propensity(propensity: FloatArray, theta: FloatArray) -> FloatArray:
     return tilted / tilted.sum(axis=1, keepdims=True)
 
 
-def solve_score(data: AnyScores, *, tolerance: float = 1e-10) -> FloatArray:
+def solve_score(data: ScoreData, *, tolerance: float = 1e-10) -> FloatArray:
     """The root theta, shape (K,), zero at the reference.
 
     The case-only score is the gradient of a concave function, so Newton's method with
@@ -227,7 +208,7 @@ def solve_score(data: AnyScores, *, tolerance: float = 1e-10) -> FloatArray:
 
     >>> import numpy as np
     >>> g, s = np.array([0, 0, 0, 0, 1, 1], np.uint8), np.array([1.0, 0, 0, 0, 1, 0])
-    >>> data = ScoreData(g, s, np.full(6, 1 / 6), np.tile([2 / 3, 1 / 3], (6, 1)), np.zeros(6))
+    >>> data = ScoreData.of(g, s, np.full(6, 1 / 6), np.tile([2 / 3, 1 / 3], (6, 1)), np.zeros(6))
     >>> float(np.exp(solve_score(data))[1].round(6))
     2.0
     """
@@ -235,11 +216,11 @@ def solve_score(data: AnyScores, *, tolerance: float = 1e-10) -> FloatArray:
     return _newton(data, start, tolerance) if any(data.map(_has_risk)) else start
 
 
-def _has_risk(data: ScoreData) -> bool:
+def _has_risk(data: ScorePart) -> bool:
     return bool(data.risk.any())
 
 
-def _recorded(data: ScoreData) -> float:
+def _recorded(data: ScorePart) -> float:
     return float(data.omega @ data.s)
 
 
@@ -251,7 +232,7 @@ def _unsolvable() -> TooFewCasesError:
     )
 
 
-def _newton(data: AnyScores, theta: FloatArray, tolerance: float) -> FloatArray:
+def _newton(data: ScoreData, theta: FloatArray, tolerance: float) -> FloatArray:
     free = data.free
     scale = abs(sum(data.map(_recorded))) or 1.0
     value, slope = mean_score(data, theta)

@@ -92,8 +92,8 @@ class Matrix(ABC):
     array([0., 2., 1., 0.])
     >>> X.nonzero_squares(), X.typical_size()
     ((array([ 4., 10.]), array([1, 2])), array([2.        , 2.23606798]))
-    >>> X.with_arrays(X.to_arrays()).shape == X.shape
-    True
+    >>> X.size_sums()[0], X.with_arrays(X.to_arrays()).shape == X.shape
+    (array([ 4., 10.]), True)
     """
 
     shape: tuple[int, int]
@@ -251,6 +251,16 @@ class Matrix(ABC):
             Sums and numbers.
         """
 
+    def size_sums(self) -> tuple[FloatArray, IndexArray]:
+        """Sums that give, added over matrices below one another, the columns' typical size.
+
+        Returns
+        -------
+        float64 array of shape (n_cols,) and integer array of shape (n_cols,)
+            To be divided by each other: see `root_mean_square`.
+        """
+        return self.nonzero_squares()
+
     def typical_size(self) -> FloatArray:
         """Root mean square of every column's non-zero values (1 for a column of zeros).
 
@@ -259,7 +269,7 @@ class Matrix(ABC):
         float64 array of shape (n_cols,)
             Sizes.
         """
-        return root_mean_square(*self.nonzero_squares())
+        return root_mean_square(*self.size_sums())
 
     @abstractmethod
     def to_arrays(self) -> dict[str, np.ndarray]:

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 
+from relprev.arrays import LARGEST
 from relprev.errors import InvalidInputError
 from relprev.matrix.base import Matrix
 from relprev.matrix.csr import BinaryCSR, FloatCSR
@@ -109,21 +110,26 @@ def _column_values(column: Any) -> np.ndarray:
 
 
 def _check_finite(values: np.ndarray, X: Any, names: tuple[str, ...] | None) -> None:
-    if values.dtype.kind != "f" or np.isfinite(values).all():
+    if values.dtype.kind != "f" or not values.size:
         return
+    if values.min() >= -LARGEST and values.max() <= LARGEST:  # false for NaN too
+        return
+    words = f"values beyond {LARGEST:g}" if np.isfinite(values).all() else (
+        "missing or infinite values"
+    )  # fmt: skip
     if sp.issparse(X):
         coo = X.tocoo()
-        bad = ~np.isfinite(coo.data)
+        bad = ~(np.abs(coo.data) <= LARGEST)
         columns, first_row = np.unique(coo.col[bad]), int(coo.row[bad].min())
         count = int(bad.sum())
     else:
-        bad = ~np.isfinite(values)
+        bad = ~(np.abs(values) <= LARGEST)
         columns = np.flatnonzero(bad.any(axis=0))
         first_row = int(np.flatnonzero(bad.any(axis=1))[0])
         count = int(bad.sum())
     labels = [repr(names[j]) if names else str(j) for j in columns]
     raise InvalidInputError(
-        f"X has {count:,} missing or infinite values, first in row {first_row}, in columns "
+        f"X has {count:,} {words}, first in row {first_row}, in columns "
         f"{listed(labels)}; fill them in or drop those rows or columns"
     )
 

@@ -139,8 +139,8 @@ class BinaryCSR(CSR):
         count = group_counts(self.indices, self.n_cols)
         return count.astype(float), count
 
-    def typical_size(self) -> FloatArray:
-        return np.ones(self.n_cols)
+    def size_sums(self) -> tuple[FloatArray, IndexArray]:
+        return np.ones(self.n_cols), np.ones(self.n_cols, dtype=np.int64)  # every entry is one
 
     def to_arrays(self) -> dict[str, np.ndarray]:
         return {"indptr": self.indptr, "indices": self.indices}

@@ -23,7 +23,7 @@ from sklearn.base import clone
 
 from relprev.arrays import FloatArray, group_sums
 from relprev.errors import ConvergenceWarning, InvalidInputError
-from relprev.model.likelihood import Problem
+from relprev.model.likelihood import Problem, ProblemPart
 from relprev.progress import Advance
 
 TINY = 1e-9
@@ -69,17 +69,18 @@ def fit_em(
     for method in ("fit", "predict_proba"):
         if not hasattr(learner, method):
             raise InvalidInputError(f"learner must have {method}, {type(learner).__name__} has not")
-    X = problem.X.to_scipy()
-    losses = [_loss(problem, p, c)]
+    rows = problem.in_memory("learner")
+    X = rows.X.to_scipy()
+    losses = [_loss(rows, p, c)]
     fitted, converged = None, False
     for step in range(max_iterations):
         advance(f"EM step {step + 1}")
-        t = np.where(problem.s == 1, 1.0, p * (1 - c[problem.g]) / (1 - c[problem.g] * p))
-        cases = group_sums(problem.g, problem.omega * t, problem.n_groups)
+        t = np.where(rows.s == 1, 1.0, p * (1 - c[rows.g]) / (1 - c[rows.g] * p))
+        cases = group_sums(rows.g, rows.omega * t, problem.n_groups)
         c = problem.diagnosed_weight / np.maximum(cases, TINY)
-        fitted = _fit_soft(clone(learner), X, t, problem.omega * len(t))
+        fitted = _fit_soft(clone(learner), X, t, rows.omega * len(t))
         p = condition_probability(fitted, X)
-        losses.append(_loss(problem, p, c))
+        losses.append(_loss(rows, p, c))
         if abs(losses[-2] - losses[-1]) <= tolerance * abs(losses[-1]):
             converged = True
             break
@@ -112,6 +113,6 @@ def _fit_soft(learner: Any, X: Any, t: FloatArray, weight: FloatArray) -> Any:
         ) from error
 
 
-def _loss(problem: Problem, p: FloatArray, c: NDArray[np.float64]) -> float:
-    q = np.clip(c[problem.g] * p, 1e-300, 1 - 1e-15)
-    return -float(problem.omega @ np.where(problem.s == 1, np.log(q), np.log1p(-q)))
+def _loss(rows: ProblemPart, p: FloatArray, c: NDArray[np.float64]) -> float:
+    q = np.clip(c[rows.g] * p, 1e-300, 1 - 1e-15)
+    return -float(rows.omega @ np.where(rows.s == 1, np.log(q), np.log1p(-q)))

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from relprev.errors import InvalidInputError
-from relprev.model.likelihood import AnyProblem, Parameters, evaluate
+from relprev.model.likelihood import Parameters, Problem, evaluate
 from relprev.model.quadratic import Penalty
 from relprev.model.solver import (
     Certificate,
@@ -51,12 +51,12 @@ class PathPoint:
     certificate: Certificate
 
 
-def lambda_max(problem: AnyProblem) -> float:
+def lambda_max(problem: Problem) -> float:
     """The smallest L1 penalty at which every coefficient is zero."""
     return gradient_scale(problem)
 
 
-def grid(lambdas: Lambdas, problem: AnyProblem) -> tuple[float, ...]:
+def grid(lambdas: Lambdas, problem: Problem) -> tuple[float, ...]:
     """Penalties in descending order.
 
     Parameters
@@ -81,14 +81,14 @@ def grid(lambdas: Lambdas, problem: AnyProblem) -> tuple[float, ...]:
     return tuple(values.tolist())
 
 
-def ridge(problem: AnyProblem, l2: float, ridge_floor: float) -> np.ndarray:
+def ridge(problem: Problem, l2: float, ridge_floor: float) -> np.ndarray:
     """The L2 penalty of every feature, shape (p,); see the module's docstring."""
     information = evaluate(problem, null_parameters(problem)).curvature if ridge_floor else 0.0
     return l2 + ridge_floor * information * problem.feature_size**2
 
 
 def fit_path(
-    problem: AnyProblem,
+    problem: Problem,
     lambdas: Sequence[float],
     *,
     l2: float = 0.0,
@@ -115,7 +115,7 @@ def fit_path(
 
 
 def fit_best(
-    problem: AnyProblem,
+    problem: Problem,
     l1: float,
     starts: Sequence[Parameters],
     *,

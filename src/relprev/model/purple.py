@@ -20,15 +20,14 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from relprev.arrays import FloatArray
-from relprev.cohort import AnyCohort, Cohort
-from relprev.cohort.from_arrays import any_cohort
+from relprev.cohort import Cohort, as_cohort
 from relprev.cohort.origin import about, origin_of
 from relprev.cohort.summary import summarise
 from relprev.errors import DataWarning, InvalidInputError
 from relprev.estimates import COMPLEMENT, GroupSummary, RelativePrevalence, relative_prevalence
 from relprev.matrix import Matrix, as_matrix
 from relprev.model.em import condition_probability, fit_em
-from relprev.model.likelihood import AnyProblem, Parameters, Problem, problem_of
+from relprev.model.likelihood import Parameters, Problem
 from relprev.model.path import RIDGE_FLOOR, Lambdas, fit_best, grid
 from relprev.model.screening import screen
 from relprev.model.solver import Solution, SolverOptions, null_parameters
@@ -179,13 +178,13 @@ class PURPLE(BaseEstimator):
         groups: Any = None,
         sample_weight: Any = None,
         clusters: Any = None,
-        validation: AnyCohort | None = None,
+        validation: Cohort | None = None,
     ) -> PURPLE:
         """Fit the model.
 
         Parameters
         ----------
-        X : array, sparse matrix, frame, `Matrix`, `Cohort` or `PartitionedCohort`, shape (n, p)
+        X : array, sparse matrix, frame, `Matrix` or `Cohort`, shape (n, p)
             Symptoms. With a cohort, give nothing else.
         s : array of shape (n,)
             Recorded diagnosis, 0 or 1.
@@ -195,7 +194,8 @@ class PURPLE(BaseEstimator):
         clusters : array of shape (n,), optional
             Patient of every row; a patient's rows are never split.
         validation : Cohort, optional
-            Choose the penalty on these rows and do not refit.
+            Choose the penalty on these rows, which the fit does not use. Groups as in the
+            data fitted, in any order.
 
         Returns
         -------
@@ -203,11 +203,17 @@ class PURPLE(BaseEstimator):
             Itself, fitted.
         """
         self._check_parameters()
-        cohort = any_cohort(X, s, groups=groups, sample_weight=sample_weight, clusters=clusters)
+        cohort = as_cohort(X, s, groups=groups, sample_weight=sample_weight, clusters=clusters)
+        self._check_reference(cohort)
+        if self.learner is not None:
+            cohort.in_memory("learner")
+        if validation is not None:
+            names, width = cohort.group_names, cohort.n_cols
+            validation = _aligned(validation, names, width, "validation")
         screen(cohort)
         origin = origin_of(cohort)
         moved = about(cohort, origin)
-        problem = problem_of(moved)
+        problem = Problem.from_cohort(moved)
         lambdas = grid(self.lambdas, problem)
         steps = self._n_steps(len(lambdas), validation is not None)
         with progress("PURPLE", steps, self.verbose) as advance:
@@ -264,7 +270,7 @@ class PURPLE(BaseEstimator):
         return self._rates[numbers] * self._condition(design)
 
     def relative_prevalence(
-        self, versus: str = COMPLEMENT, *, on: AnyCohort | None = None
+        self, versus: str = COMPLEMENT, *, on: Cohort | None = None
     ) -> RelativePrevalence:
         """Relative prevalence of every group.
 
@@ -273,7 +279,8 @@ class PURPLE(BaseEstimator):
         versus : str
             ``"complement"`` (everybody else), ``"pairwise"`` or a group's name.
         on : Cohort, optional
-            Rows to take the means of p(y=1|x) over. Default: those used in ``fit``.
+            Rows to take the means of p(y=1|x) over, with the groups of ``fit`` in any order.
+            Default: those used in ``fit``.
 
         Returns
         -------
@@ -281,7 +288,9 @@ class PURPLE(BaseEstimator):
             One row a contrast; `RelativePrevalence.to_frame` gives the table.
         """
         check_is_fitted(self)
-        summary = self._summary if on is None else self._summarise(on)
+        summary = self._summary
+        if on is not None:
+            summary = self._summarise(_aligned(on, self.groups_, self.n_features_in_, "on"))
         return relative_prevalence(
             summary, versus, method=type(self).__name__, lambda_=self.lambda_,
             random_state=self.random_state,
@@ -309,6 +318,12 @@ class PURPLE(BaseEstimator):
         if not 0 < self.tolerance < 1:
             raise InvalidInputError(f"tolerance must be between 0 and 1, got {self.tolerance}")
 
+    def _check_reference(self, cohort: Cohort) -> None:
+        if self.reference is not None and self.reference not in cohort.group_names:
+            raise InvalidInputError(
+                f"reference={self.reference!r} is not a group; groups: {cohort.group_names}"
+            )
+
     def _n_steps(self, n_lambdas: int, validated: bool) -> int:
         if n_lambdas == 1 and not validated:
             return self.n_starts
@@ -316,8 +331,8 @@ class PURPLE(BaseEstimator):
         return n_lambdas * rounds + self.n_starts
 
     def _fit_logistic(
-        self, cohort: AnyCohort, problem: AnyProblem, lambdas: tuple[float, ...],
-        validation: AnyCohort | None, advance: Advance,
+        self, cohort: Cohort, problem: Problem, lambdas: tuple[float, ...],
+        validation: Cohort | None, advance: Advance,
     ) -> None:  # fmt: skip
         shared: dict[str, Any] = {
             "l2": self.l2,
@@ -345,11 +360,7 @@ class PURPLE(BaseEstimator):
         self._rates = best.parameters.c
         self._learner: Any = None
 
-    def _fit_learner(self, cohort: AnyCohort, advance: Advance) -> None:
-        if not isinstance(cohort, Cohort):
-            raise InvalidInputError(
-                "learner works on a cohort in memory only; this one is kept in parts"
-            )
+    def _fit_learner(self, cohort: Cohort, advance: Advance) -> None:
         p = self._condition(cohort.X)
         found = fit_em(
             Problem.from_cohort(cohort), self.learner, p, self._rates,
@@ -358,7 +369,7 @@ class PURPLE(BaseEstimator):
         self._learner, self._rates = found.learner, found.c
         self.learner_, self.losses_ = found.learner, found.losses
 
-    def _remember(self, cohort: AnyCohort) -> None:
+    def _remember(self, cohort: Cohort) -> None:
         self.groups_ = cohort.group_names
         self.n_features_in_ = cohort.n_cols
         if cohort.feature_names is not None:
@@ -367,10 +378,6 @@ class PURPLE(BaseEstimator):
             del self.feature_names_in_
         self._summary = self._summarise(cohort)
         self.reference_ = self.reference or self.groups_[int(np.argmax(self._summary.weight))]
-        if self.reference_ not in self.groups_:
-            raise InvalidInputError(
-                f"reference={self.reference!r} is not a group; groups: {self.groups_}"
-            )
         rates = pd.Series(self._rates, index=list(self.groups_), name="diagnosis_ratio")
         self.diagnosis_ratios_ = rates / rates[self.reference_]
 
@@ -396,13 +403,24 @@ class PURPLE(BaseEstimator):
             raise InvalidInputError("X's columns differ from those in fit, in name or order")
         return design
 
-    def _summarise(self, cohort: AnyCohort) -> GroupSummary:
-        if cohort.group_names != self.groups_:
-            raise InvalidInputError(
-                f"the groups differ from those in fit: got {cohort.group_names}, "
-                f"expected {self.groups_}"
-            )
+    def _summarise(self, cohort: Cohort) -> GroupSummary:
         return summarise(cohort, self._condition_model(), self._rates)
+
+
+def _aligned(cohort: Cohort, names: tuple[str, ...], n_cols: int, parameter: str) -> Cohort:
+    """The cohort with its groups in the order of ``names``: rates are looked up by number."""
+    if cohort.n_cols != n_cols:
+        raise InvalidInputError(
+            f"{parameter} has {cohort.n_cols} features, the model is fitted with {n_cols}"
+        )
+    if set(cohort.group_names) != set(names):
+        raise InvalidInputError(
+            f"the groups of {parameter} differ from those in fit: got {cohort.group_names}, "
+            f"expected {names}"
+        )
+    if cohort.group_names == names:
+        return cohort
+    return cohort.with_groups(np.array([cohort.group_names.index(name) for name in names]))
 
 
 def _logistic_condition(w: FloatArray, b: float, design: Matrix) -> FloatArray:
@@ -413,7 +431,7 @@ def _learnt_condition(learner: Any, design: Matrix) -> FloatArray:
     return condition_probability(learner, design.to_scipy())
 
 
-def _starts(problem: AnyProblem, warm: Parameters | None, count: int) -> list[Parameters]:
+def _starts(problem: Problem, warm: Parameters | None, count: int) -> list[Parameters]:
     """The warm start, or the model without features, then such models with ever lower rates.
 
     The largest c_g lies between the largest diagnosed share and 1; starts are spaced
@@ -424,7 +442,7 @@ def _starts(problem: AnyProblem, warm: Parameters | None, count: int) -> list[Pa
     return nulls if warm is None else [warm, *nulls[1:]]
 
 
-def _warn_if_apart(solutions: list[Solution], problem: AnyProblem) -> None:
+def _warn_if_apart(solutions: list[Solution], problem: Problem) -> None:
     """Warn if starts ended in optima that fit about equally well but say different things."""
     best = solutions[0]
     for other in solutions[1:]:

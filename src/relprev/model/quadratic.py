@@ -45,11 +45,11 @@ from relprev.matrix.base import Columns, Matrix
 from relprev.matrix.csr import stacked
 from relprev.model import kernels
 from relprev.model.likelihood import (
-    AnyProblem,
     Evaluation,
     Parameters,
     Problem,
-    linear_predictor,
+    ProblemPart,
+    linear_predictors,
 )
 from relprev.parallel.threads import BLOCK_ROWS, blocks, map_chunks, map_threads
 
@@ -130,15 +130,17 @@ class Quadratic:
             self.diagonal = self.diagonal + (self.u[: self.n_cols] ** 2) @ self.signs
 
 
-def build(problem: AnyProblem, at: Parameters, evaluation: Evaluation, budget: int) -> Quadratic:
+def build(problem: Problem, at: Parameters, evaluation: Evaluation, budget: int) -> Quadratic:
     """Curvature rows, columns and diagonal at the current point."""
-    if isinstance(problem, Problem) and problem.n_rows <= budget:
-        k, v, a = np.empty((3, problem.n_rows))
-        z, g, columns, exact = linear_predictor(problem, at), problem.g, problem.columns, None
-        kernels.curvatures(z, problem.s, g, problem.omega, at.c, k, v, a)
+    of_rows = linear_predictors(problem, at) if evaluation.z is None else evaluation.z
+    if problem.n <= budget:
+        part, z = problem.together(), of_rows.gathered(np.asarray)
+        k, v, a = np.empty((3, problem.n))
+        g, columns, exact = part.g, part.columns, None
+        kernels.curvatures(z, part.s, g, part.omega, at.c, k, v, a)
     else:
         tau = budget / max(evaluation.curvature, np.finfo(float).tiny)
-        samples = problem.map(_sample, at, tau)
+        samples = problem.map(_sample, at, tau, each=of_rows.handles)
         columns = stacked([sample.X for sample in samples]).columns()
         k, v, a = np.concatenate([sample.kva for sample in samples], axis=1)
         z = np.concatenate([sample.z for sample in samples])
@@ -166,10 +168,9 @@ class _Sample:
     diagonal: FloatArray
 
 
-def _sample(part: Problem, at: Parameters, tau: float) -> _Sample:
+def _sample(part: ProblemPart, z: FloatArray, at: Parameters, tau: float) -> _Sample:
     """Rows drawn in proportion to their curvature."""
     X, c = part.X, at.c
-    z = linear_predictor(part, at)
 
     def one_chunk(start: int, stop: int) -> tuple[NDArray[np.int64], FloatArray, FloatArray]:
         diagonal = np.zeros(X.n_cols)

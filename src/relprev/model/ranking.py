@@ -12,22 +12,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from relprev.arrays import FloatArray, group_sums
-from relprev.partitions import total
+from relprev.rows import Rows
 
 Scored = Callable[[Any], tuple[FloatArray, NDArray[Any], FloatArray]]
-
-
-class Mapped(Protocol):
-    """Rows that may be kept in parts."""
-
-    def map(self, function: Callable[..., Any], *shared: Any) -> list[Any]:
-        """``function(part, *shared)`` of every part."""
 
 
 @dataclass(frozen=True)
@@ -61,26 +54,26 @@ class Ranking:
         return float(self.cases @ precision / self.cases.sum())
 
 
-def ranking(rows: Mapped, scored: Scored) -> Ranking:
-    """Rank rows that may be kept in parts.
+def ranking(rows: Rows[Any], scored: Scored) -> Ranking:
+    """Rank rows by their predictions.
 
     Parameters
     ----------
-    rows : Problem, PartitionedProblem or Partitions
+    rows : Rows
     scored : function of a part
         Prediction, diagnosis (0 or 1) and weight of its rows.
 
     Examples
     --------
-    >>> from relprev.partitions import InMemory
-    >>> rows = (np.array([0.1, 0.4, 0.35, 0.8]), np.array([0, 0, 1, 1]), np.ones(4))
-    >>> found = ranking(InMemory([rows]), lambda part: part)
+    >>> from relprev.rows import one_part
+    >>> scored = (np.array([0.1, 0.4, 0.35, 0.8]), np.array([0, 0, 1, 1]), np.ones(4))
+    >>> found = ranking(one_part(scored, 4), lambda part: part)
     >>> found.auc, round(found.average_precision, 3)
     (0.75, 0.833)
     """
     value, weight = (np.concatenate(found) for found in zip(*rows.map(_cases, scored), strict=True))
     values, place = np.unique(value, return_inverse=True)
-    between, tied = total(rows.map(_others, scored, values))
+    between, tied = rows.total(_others, scored, values)
     return Ranking(
         cases=group_sums(place, weight, len(values)),
         below=(np.cumsum(between + tied) - tied)[:-1],

@@ -8,19 +8,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from relprev.arrays import FloatArray, group_counts
-from relprev.cohort import AnyCohort, Cohort
+from relprev.cohort import Cohort, CohortPart
 from relprev.errors import DataWarning, InvalidInputError
 from relprev.matrix import Dense
 from relprev.matrix.coerce import listed
 from relprev.matrix.csr import CSR
-from relprev.partitions import total
 
 LEAK_MIN_ROWS = 10
 LEAK_SHARE = 0.9  # of the rows with the feature are diagnosed
 LEAK_REACH = 0.1  # of the diagnosed rows have the feature
 
 
-def screen(cohort: AnyCohort) -> None:
+def screen(cohort: Cohort) -> None:
     """Warn about groups without diagnosed rows, constant features and label leakage.
 
     Raises
@@ -28,7 +27,7 @@ def screen(cohort: AnyCohort) -> None:
     InvalidInputError
         A feature equals the diagnosis: the model would only learn to copy it.
     """
-    counts, cases = total(cohort.map(_group_counts))
+    counts, cases = cohort.total(_group_counts)
     names = np.asarray(cohort.group_names, dtype=object)
     empty = [repr(name) for name in names[counts == 0]]
     if empty:
@@ -42,13 +41,13 @@ def screen(cohort: AnyCohort) -> None:
     _features(cohort)
 
 
-def _group_counts(cohort: Cohort) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    k = cohort.n_groups
-    diagnosed = cohort.groups[cohort.diagnosed == 1]
-    return group_counts(cohort.groups, k), group_counts(diagnosed, k)
+def _group_counts(part: CohortPart) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    k = part.n_groups
+    diagnosed = part.groups[part.diagnosed == 1]
+    return group_counts(part.groups, k), group_counts(diagnosed, k)
 
 
-def _features(cohort: AnyCohort) -> None:
+def _features(cohort: Cohort) -> None:
     n_cases = sum(cohort.map(_n_diagnosed))
     with_feature, diagnosed_with, constant = _presence(cohort)
     if constant.any():
@@ -72,11 +71,11 @@ def _features(cohort: AnyCohort) -> None:
         )
 
 
-def _n_diagnosed(cohort: Cohort) -> int:
-    return int(cohort.diagnosed.sum())
+def _n_diagnosed(part: CohortPart) -> int:
+    return int(part.diagnosed.sum())
 
 
-def _presence(cohort: AnyCohort) -> tuple[FloatArray, FloatArray, NDArray[np.bool_]]:
+def _presence(cohort: Cohort) -> tuple[FloatArray, FloatArray, NDArray[np.bool_]]:
     """Rows, and diagnosed rows, with each feature; and which features are constant.
 
     A dense feature counts as present where it is above its middle value if it takes
@@ -84,43 +83,42 @@ def _presence(cohort: AnyCohort) -> tuple[FloatArray, FloatArray, NDArray[np.boo
     """
     extremes = [found for found in cohort.map(_extremes) if found is not None]
     if not extremes:
-        rows, diagnosed, squares = total(cohort.map(_sparse_counts))
+        rows, diagnosed, squares = cohort.total(_sparse_counts)
         return rows, diagnosed, (rows == 0) | ((rows == cohort.n) & (squares == rows))
     low = np.min([least for least, _ in extremes], axis=0)
     high = np.max([largest for _, largest in extremes], axis=0)
     two_values = np.logical_and.reduce(cohort.map(_two_values, low, high))
     cut = np.where(two_values, 0.5 * (low + high), np.nan)
-    rows, diagnosed = total(cohort.map(_dense_counts, cut))
+    rows, diagnosed = cohort.total(_dense_counts, cut)
     return rows, diagnosed, (rows == 0) | (low == high)
 
 
-def _sparse_counts(cohort: Cohort) -> tuple[FloatArray, FloatArray, FloatArray]:
-    assert isinstance(cohort.X, CSR)
-    presence = cohort.X.presence()
-    hit = presence.rmatvec(cohort.diagnosed.astype(float))
-    squares, count = cohort.X.nonzero_squares()
+def _sparse_counts(part: CohortPart) -> tuple[FloatArray, FloatArray, FloatArray]:
+    assert isinstance(part.X, CSR)
+    hit = part.X.presence().rmatvec(part.diagnosed.astype(float))
+    squares, count = part.X.nonzero_squares()
     return count.astype(float), np.rint(hit), squares
 
 
-def _extremes(cohort: Cohort) -> tuple[FloatArray, FloatArray] | None:
+def _extremes(part: CohortPart) -> tuple[FloatArray, FloatArray] | None:
     """Smallest and largest value of every feature; None if sparse."""
-    if not isinstance(cohort.X, Dense):
+    if not isinstance(part.X, Dense):
         return None
-    return cohort.X.values.min(axis=0), cohort.X.values.max(axis=0)
+    return part.X.values.min(axis=0), part.X.values.max(axis=0)
 
 
-def _two_values(cohort: Cohort, low: FloatArray, high: FloatArray) -> NDArray[np.bool_]:
-    X = cohort.X.to_arrays()["values"]
+def _two_values(part: CohortPart, low: FloatArray, high: FloatArray) -> NDArray[np.bool_]:
+    X = part.X.to_arrays()["values"]
     return ((low == X) | (high == X)).all(axis=0)
 
 
-def _dense_counts(cohort: Cohort, cut: FloatArray) -> tuple[FloatArray, FloatArray]:
-    X = cohort.X.to_arrays()["values"]
+def _dense_counts(part: CohortPart, cut: FloatArray) -> tuple[FloatArray, FloatArray]:
+    X = part.X.to_arrays()["values"]
     present = np.where(np.isnan(cut), X != 0, cut < X)
-    return present.sum(axis=0).astype(float), cohort.diagnosed.astype(float) @ present
+    return present.sum(axis=0).astype(float), part.diagnosed.astype(float) @ present
 
 
-def _labels(cohort: AnyCohort, which: np.ndarray) -> str:
+def _labels(cohort: Cohort, which: np.ndarray) -> str:
     positions = np.flatnonzero(which)
     names = cohort.feature_names
     return listed([repr(names[j]) if names else f"column {j}" for j in positions])

@@ -16,27 +16,31 @@ Optimality (KKT) residual, the largest of
     theta_g = 0 (c_g = 1):  max(0, grad_g)
 
 divided by the largest gradient entry of the model without features, so that it
-has no unit: 1 means "as far from optimal as no fit at all".
+has no unit: 1 means "as far from optimal as no fit at all". Where no feature tells the
+diagnosed from the others, that entry is zero or, on another processor, what rounding
+leaves of zero; the largest gradient that a feature could have stands in for it.
 """
 
 from __future__ import annotations
 
 import warnings
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 
 from relprev.arrays import FloatArray
 from relprev.errors import ConvergenceWarning
 from relprev.model.descent import minimise
-from relprev.model.likelihood import AnyProblem, Evaluation, Parameters, evaluate
+from relprev.model.likelihood import Evaluation, Parameters, Problem, evaluate
 from relprev.model.quadratic import Penalty, build
 from relprev.parallel.threads import one_blas_thread
 
 INNER = 0.3  # accuracy of the quadratic step, as a share of the residual it starts from
 ROUNDOFF = 1e-14  # relative change of the objective that cannot be told from none
+NOISE = 1e-10  # gradient, as a share of the largest possible one, that may be rounding
 MAX_STUCK = 3  # such steps in a row, without the residual halving, before giving up
 
 
@@ -92,7 +96,7 @@ class Solution:
     certificate: Certificate
 
 
-def null_parameters(problem: AnyProblem, largest_rate: float = 1.0) -> Parameters:
+def null_parameters(problem: Problem, largest_rate: float = 1.0) -> Parameters:
     """The model without features that matches every group's diagnosed share.
 
     Its scale is free, c_g sigma(b) = diagnosed share of g; ``largest_rate`` sets the
@@ -105,15 +109,20 @@ def null_parameters(problem: AnyProblem, largest_rate: float = 1.0) -> Parameter
     return Parameters(np.zeros(problem.n_cols), float(np.log(sick / (1.0 - sick))), theta)
 
 
-def gradient_scale(problem: AnyProblem) -> float:
+def gradient_scale(problem: Problem) -> float:
     """Largest absolute gradient entry of the model without features.
 
     The gradient is proportional to sigma(-b), so it is largest where sigma(b) is
     smallest: at the largest diagnosis rate's bound 1. This is therefore also the
     smallest l1 at which all coefficients are zero (`relprev.model.path.lambda_max`).
     """
-    null = evaluate(problem, null_parameters(problem))
-    return float(np.abs(null.grad_w).max(initial=0.0)) or 1.0
+    at = null_parameters(problem)
+    gradient = np.abs(evaluate(problem, at).grad_w)
+    # sum_i omega_i |dloss_i / dz| is twice that of the diagnosed, whose slope is -sigma(-b)
+    slope = 2.0 * float(problem.diagnosed_weight.sum()) * float(expit(-at.b))
+    possible = slope * problem.feature_size
+    tells = bool((gradient > NOISE * possible).any())
+    return float((gradient if tells else possible).max(initial=0.0)) or 1.0
 
 
 def kkt_residual(
@@ -130,7 +139,7 @@ def kkt_residual(
 
 @one_blas_thread()
 def solve(
-    problem: AnyProblem,
+    problem: Problem,
     penalty: Penalty,
     start: Parameters | None = None,
     *,
@@ -160,10 +169,10 @@ def solve(
     free_theta = np.full(problem.n_groups, fit_rates) & (problem.diagnosed_weight > 0)
     scale = gradient_scale(problem) if scale is None else scale
     rows = options.curvature_rows or 2_000 + 6 * problem.n_cols
-    if problem.n_rows <= rows:
+    if problem.n <= rows:
         problem = problem.collected()
     at = start or null_parameters(problem)
-    now = evaluate(problem, at)
+    now = evaluate(problem, at, keep_z=True)
     value = now.loss + penalty.value(at.w)
     kkt = kkt_residual(at, now, penalty, free_theta) / scale
     history: deque[tuple[FloatArray, FloatArray]] = deque(maxlen=options.memory)
@@ -201,7 +210,7 @@ def solve(
             ConvergenceWarning,
             stacklevel=3,  # the decorator is a frame
         )
-    return Solution(at, now, penalty, certificate)
+    return Solution(at, replace(now, z=None), penalty, certificate)
 
 
 @dataclass(frozen=True)
@@ -216,7 +225,7 @@ class _Found:
 
 
 def _line_search(
-    problem: AnyProblem, penalty: Penalty, at: Parameters, gradient: FloatArray, value: float,
+    problem: Problem, penalty: Penalty, at: Parameters, gradient: FloatArray, value: float,
     step: FloatArray,
 ) -> _Found:  # fmt: skip
     """Halve the step until the objective falls by a fraction of what its slope predicts."""
@@ -230,7 +239,7 @@ def _line_search(
     for tried in range(1, 30):
         theta = np.minimum(at.theta + size * step[p + 1 :], 0.0)
         new = Parameters(at.w + size * d, at.b + size * float(step[p]), theta)
-        evaluation = evaluate(problem, new)
+        evaluation = evaluate(problem, new, keep_z=True)
         new_value = evaluation.loss + penalty.value(new.w)
         if new_value <= value + 1e-4 * size * predicted + ROUNDOFF * abs(value):
             return _Found(tried, size, new_value, new, evaluation)

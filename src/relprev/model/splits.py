@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from relprev.arrays import numbered
-from relprev.cohort import AnyCohort
+from relprev.cohort import Cohort
 from relprev.errors import InvalidInputError, TooFewCasesError
 
 
-def split(cohort: AnyCohort, shares: Sequence[float], seed: int) -> list[NDArray[np.int64]]:
+def split(cohort: Cohort, shares: Sequence[float], seed: int) -> list[NDArray[np.int64]]:
     """Row positions of the parts, in ascending order.
 
     Parameters
@@ -74,24 +74,19 @@ def _deal(count: int, edges: NDArray[np.float64], rng: np.random.Generator) -> N
     return np.searchsorted(np.clip(cuts, low, high), np.arange(count), side="right")
 
 
-def _cluster_numbers(cohort: AnyCohort) -> NDArray[np.integer]:
+def _cluster_numbers(cohort: Cohort) -> NDArray[np.integer]:
     """Clusters as numbers 0 .. m - 1."""
-    clusters = cohort.gathered("clusters")
-    if clusters is None:
-        return np.arange(cohort.n)
-    return numbered(clusters)[1]
+    clusters = cohort.clusters
+    return np.arange(cohort.n) if clusters is None else numbered(clusters)[1]
 
 
-def _cluster_strata(cohort: AnyCohort, cluster: NDArray[np.integer]) -> NDArray[np.int64]:
+def _cluster_strata(cohort: Cohort, cluster: NDArray[np.integer]) -> NDArray[np.int64]:
     """2 * group + any diagnosed, per cluster.
 
     A patient recorded in several groups counts with the group of a diagnosed row.
     """
     stratum = np.empty(int(cluster.max()) + 1, dtype=np.int64)
-    groups, diagnosed = cohort.gathered("groups"), cohort.gathered("diagnosed")
-    assert groups is not None
-    assert diagnosed is not None
+    groups, hit = cohort.groups, cohort.diagnosed == 1
     stratum[cluster] = 2 * groups.astype(np.int64)
-    hit = diagnosed == 1
     stratum[cluster[hit]] = 2 * groups[hit].astype(np.int64) + 1
     return stratum

@@ -19,15 +19,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from relprev.arrays import FloatArray
-from relprev.cohort import AnyCohort
+from relprev.cohort import Cohort
 from relprev.errors import InvalidInputError
 from relprev.model.likelihood import (
-    AnyProblem,
     Parameters,
     Problem,
+    ProblemPart,
     evaluate,
     linear_predictor,
-    problem_of,
 )
 from relprev.model.path import PathPoint, fit_path
 from relprev.model.ranking import ranking
@@ -52,28 +51,28 @@ class Selection:
         return int(np.argmax(self.scores.mean(axis=1)))
 
 
-def score(problem: AnyProblem, at: Parameters, method: str) -> float:
+def score(problem: Problem, at: Parameters, method: str) -> float:
     """Score of a fit on the given rows."""
     return auc(problem, at) if method == "auc" else -evaluate(problem, at).loss
 
 
-def auc(problem: AnyProblem, at: Parameters) -> float:
+def auc(problem: Problem, at: Parameters) -> float:
     """Weighted area under the ROC curve of p(s=1|x,g)."""
     return ranking(problem, partial(_scored, at)).auc
 
 
-def _scored(at: Parameters, part: Problem) -> tuple[FloatArray, NDArray[Any], FloatArray]:
+def _scored(at: Parameters, part: ProblemPart) -> tuple[FloatArray, NDArray[Any], FloatArray]:
     """p(s=1|x,g), diagnosis and weight of every row."""
     p = at.c[part.g] / (1.0 + np.exp(-linear_predictor(part, at)))
     return p, part.s, part.omega
 
 
 def select(
-    cohort: AnyCohort,
+    cohort: Cohort,
     lambdas: Sequence[float],
     *,
     method: str = "likelihood",
-    validation: AnyCohort | None = None,
+    validation: Cohort | None = None,
     validation_share: float = 0.25,
     folds: int = 5,
     seed: int = 0,
@@ -99,7 +98,7 @@ def select(
     """
     if method not in METHODS:
         raise InvalidInputError(f"selection must be one of {METHODS}, got {method!r}")
-    whole = problem_of(cohort)
+    whole = Problem.from_cohort(cohort)
     if validation is not None:
         parts = [np.empty(0, dtype=np.int64)]
     elif method == "cv":
@@ -110,7 +109,7 @@ def select(
     path: list[PathPoint] = []
     for k, held_out in enumerate(parts):
         if validation is not None:
-            train, judge = whole, problem_of(validation)
+            train, judge = whole, Problem.from_cohort(validation)
         else:
             rest = np.delete(np.arange(cohort.n), held_out)
             train, judge = whole.take(rest), whole.take(held_out)

@@ -7,36 +7,43 @@ give the right answer, or any, is an error before the work begins or as soon as 
 from __future__ import annotations
 
 import asyncio
-import importlib.util
 import logging
-import platform
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import AbstractContextManager, contextmanager
-from importlib.metadata import version
+from time import monotonic
 from types import ModuleType
 from typing import Any
 
 from relprev.errors import ClusterError, InvalidInputError
 from relprev.parallel.threads import available_cores
+from relprev.store.versions import versions
 
 SECONDS = 10.0  # to wait for a scheduler
 WORKER_SECONDS = 60.0  # to wait for a worker: some clusters start them when needed
+POLL_SECONDS = 5.0  # between looks at the workers while results are waited for
+STEADY_SECONDS = 30.0  # after which a worker counts as there to stay
+LOST_SECONDS = 90.0  # without such a worker, and without a result, before giving up
 REMEDY = (
     "together they hold the whole cohort. Give them more memory, add machines, or work without a "
     "cluster (out of core); then run again: a study goes on where it was"
 )
-PACKAGES = ("relprev", "numpy", "numba", "scipy", "pyarrow")  # that results depend on
 
 
 @contextmanager
-def local_cluster(workers: int) -> Iterator[Any]:
+def local_cluster(workers: int, *, with_dashboard: bool = False) -> Iterator[Any]:
     """A cluster of processes on this machine, which share its cores and memory.
+
+    They speak TLS with certificates made for this cluster and kept in memory, so that other
+    users of the machine can neither read along nor send work.
 
     Parameters
     ----------
     workers : int
         Number of processes.
+    with_dashboard : bool
+        Whether to open the page on which Dask shows what its workers do (this needs bokeh);
+        everybody on this machine can read it. Without it, no page is served at all.
 
     Yields
     ------
@@ -44,17 +51,50 @@ def local_cluster(workers: int) -> Iterator[Any]:
         Connected to it.
     """
     distributed = _distributed()
+    import dask
+
     if workers < 1:
         raise InvalidInputError(f"workers must be 1 or more, got {workers}")
-    watched = importlib.util.find_spec("bokeh") is not None  # what Dask's dashboard needs
+    pages: dict[str, Any] = {} if with_dashboard else {"distributed.scheduler.http.routes": []}
     with (
+        dask.config.set({**pages, "distributed.worker.http.routes": []}),
         distributed.LocalCluster(
             n_workers=workers, threads_per_worker=max(1, available_cores() // workers),
-            dashboard_address="127.0.0.1:0" if watched else None, silence_logs=logging.ERROR,
+            dashboard_address="127.0.0.1:0" if with_dashboard else None,
+            security=_certificates(), silence_logs=logging.ERROR,
         ) as cluster,
         distributed.Client(cluster) as client,
     ):  # fmt: skip
+        if not with_dashboard:
+            cluster.scheduler.http_server.stop()
+        client.register_plugin(_without_page())
         yield client
+
+
+def _certificates() -> Any:
+    """Certificates for one cluster."""
+    from distributed.security import Security
+
+    try:
+        return Security.temporary()
+    except ImportError:
+        raise ClusterError(
+            "a cluster on this machine needs the package cryptography, which keeps other users "
+            "out: pip install 'relprev[cluster]'"
+        ) from None
+
+
+def _without_page() -> Any:
+    """A plugin that ends the workers' HTTP servers, which nobody uses."""
+    from distributed.diagnostics.plugin import WorkerPlugin
+
+    class WithoutPage(WorkerPlugin):
+        name = "relprev-without-page"
+
+        def setup(self, worker: Any) -> None:
+            worker.http_server.stop()
+
+    return WithoutPage()
 
 
 @contextmanager
@@ -123,12 +163,18 @@ def require_ready(client: Any) -> None:
                 f"relprev {ours['relprev']} there"
             )
         differ = [f"{name} {theirs[name]} there, {own} here"
-                  for name, own in ours.items() if theirs.get(name) != own]  # fmt: skip
+                  for name, own in ours.items()
+                  if _matters(name, theirs[name]) != _matters(name, own)]  # fmt: skip
         if differ:
             raise ClusterError(
                 f"the worker at {worker} has other versions: {'; '.join(differ)}; results could "
                 "differ. Install the same versions on all machines"
             )
+
+
+def _matters(name: str, version: str) -> str:
+    """The part of a version that must be the same; Python's bug fixes need not be."""
+    return version.rpartition(".")[0] if name == "python" else version
 
 
 def large_tasks() -> AbstractContextManager[Any]:
@@ -146,31 +192,113 @@ def large_tasks() -> AbstractContextManager[Any]:
     return dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TiB"})
 
 
+def placed(
+    client: Any, function: Callable[..., Any], dealt: Sequence[tuple[str, Any]], *shared: Any
+) -> list[Any]:
+    """Have every worker make its own; what is lost later may be made again by any other.
+
+    Parameters
+    ----------
+    client : distributed.Client
+        Of the cluster.
+    function : function of (what is dealt to the worker, *shared)
+        Called on the workers.
+    dealt : sequence of (address of a worker, object)
+        What is whose.
+    *shared : object
+        Further arguments.
+
+    Returns
+    -------
+    list of distributed.Future
+        Finished.
+    """
+    futures = [
+        client.submit(
+            function, own, *shared, pure=False, workers=[worker], allow_other_workers=True
+        )
+        for worker, own in dealt
+    ]
+    gathered(client, [client.submit(_nothing, future, pure=False) for future in futures])
+    keys = [future.key for future in futures]
+
+    def forget_workers(dask_scheduler: Any = None) -> None:  # would wait for these for ever
+        for key in keys:
+            dask_scheduler.tasks[key].worker_restrictions = None
+
+    client.run_on_scheduler(forget_workers)
+    return futures
+
+
+def _nothing(_: Any) -> None:
+    """Wait for what is given, and let it stay where it is."""
+
+
 def gathered(client: Any, futures: Sequence[Any]) -> list[Any]:
-    """Results of futures, in order; an error if the cluster loses all its workers meanwhile.
+    """Results of futures, in order; an error if nobody is left to work on them.
 
     Parameters
     ----------
     client : distributed.Client
         Of the cluster.
     futures : sequence of distributed.Future
-        Waited for as long as there are workers.
+        Waited for as long as one is finished now and then, or a worker stays.
 
     Returns
     -------
     list
         What the futures return.
     """
-    from distributed import wait
-
+    watch = _Watch(client, futures)
+    results = client.gather(futures, asynchronous=True)
     with plain_errors():
+        waiting = asyncio.run_coroutine_threadsafe(results, client.loop.asyncio_loop)
         while True:
             try:
-                wait(futures, timeout=WORKER_SECONDS)
+                return list(waiting.result(POLL_SECONDS))
             except TimeoutError:
-                _require_workers(client)
-            else:
-                return list(client.gather(futures))
+                if waiting.done():
+                    raise
+                watch.require_life()
+
+
+class _Watch:
+    """Tells slow work from work that nobody is left to do.
+
+    There is life as long as futures are finished, or a worker that has been there for a while works
+    on something. Nannies start a worker again whenever it ends, so that there always seem to be
+    some; and Dask may leave tasks to a worker that is gone.
+    """
+
+    def __init__(self, client: Any, futures: Sequence[Any]) -> None:
+        self._client, self._futures = client, futures
+        self._since, self._done = monotonic(), 0
+        self._first_seen: dict[str, float] = {}
+
+    def require_life(self) -> None:
+        """Fail if there has been no life for some time."""
+        now, done = monotonic(), sum(future.done() for future in self._futures)
+        self._first_seen = {
+            worker: self._first_seen.get(worker, now) for worker in self._client.nthreads()
+        }
+        steady = any(now - first > STEADY_SECONDS for first in self._first_seen.values())
+        if done > self._done or (steady and any(self._client.processing().values())):
+            self._since, self._done = now, done
+        elif now - self._since <= LOST_SECONDS:
+            return
+        elif steady:
+            raise ClusterError(
+                f"the workers of the cluster at {self._client.scheduler.address} have nothing to "
+                "do, though results are waited for; run again: a study goes on where it was"
+            )
+        elif self._first_seen:
+            raise ClusterError(
+                f"the workers of the cluster at {self._client.scheduler.address} are lost again "
+                f"and again, most likely for lack of memory ({REMEDY}), or because something ends "
+                "them; see their logs"
+            )
+        else:
+            raise _no_workers(self._client)
 
 
 def _require_workers(client: Any) -> None:
@@ -178,22 +306,14 @@ def _require_workers(client: Any) -> None:
     try:
         client.wait_for_workers(1, timeout=WORKER_SECONDS)
     except TimeoutError:
-        raise ClusterError(
-            f"the cluster at {client.scheduler.address} has no workers; start some with 'dask "
-            f"worker {client.scheduler.address}', then run again: a study goes on where it was"
-        ) from None
+        raise _no_workers(client) from None
 
 
-def versions() -> dict[str, str]:
-    """Versions of what results depend on, in this process.
-
-    Returns
-    -------
-    dict of str to str
-        Python's (two numbers) and the packages'.
-    """
-    python = ".".join(platform.python_version_tuple()[:2])
-    return {"python": python} | {name: version(name) for name in PACKAGES}
+def _no_workers(client: Any) -> ClusterError:
+    return ClusterError(
+        f"the cluster at {client.scheduler.address} has no workers; start some with 'dask "
+        f"worker {client.scheduler.address}', then run again: a study goes on where it was"
+    )
 
 
 @contextmanager

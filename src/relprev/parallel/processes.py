@@ -1,7 +1,8 @@
 """Independent pieces of work in several processes.
 
 Results must not depend on the number of processes, so a piece of work draws its random
-numbers from a seed of its own and never from a shared stream.
+numbers from a seed of its own and never from a shared stream. With one process per core, more
+threads would only compete: each process uses one.
 """
 
 from __future__ import annotations
@@ -10,14 +11,14 @@ import os
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from contextlib import contextmanager
 from multiprocessing import active_children, get_context, parent_process
 from threading import Thread
 from typing import Any, TypeVar
 
-THREAD_VARIABLES = (
-    "RELPREV_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS",
-)  # fmt: skip
+from threadpoolctl import threadpool_limits
+
+from relprev.parallel.threads import use_threads
+
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
@@ -46,12 +47,9 @@ def in_processes(
         for item in items:
             yield item, work(shared, item)
         return
-    context = get_context("spawn")  # a fork would copy locks held by threads
     others = set(active_children())
-    pool = ProcessPoolExecutor(
-        processes, mp_context=context, initializer=_start, initargs=(shared,)
-    )
-    with _one_thread_each(), pool:
+    context = get_context("spawn")  # a fork would copy locks held by threads
+    with ProcessPoolExecutor(processes, context, initializer=_start, initargs=(shared,)) as pool:
         futures = {pool.submit(_call, work, item): item for item in items}
         try:
             for future in as_completed(futures):
@@ -70,6 +68,7 @@ def _start(shared: Any) -> None:
     """Leave Ctrl-C to the process that started this one, and end when that one is gone."""
     global _shared
     _shared = shared
+    threadpool_limits(1)  # of the libraries that ``shared`` has loaded
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = parent_process()
     assert parent is not None
@@ -82,19 +81,5 @@ def _start(shared: Any) -> None:
 
 
 def _call(work: Callable[[Any, Item], Result], item: Item) -> Result:
-    return work(_shared, item)
-
-
-@contextmanager
-def _one_thread_each() -> Iterator[None]:
-    """Processes started inside use one thread: with one process a core, more only compete."""
-    before = {name: os.environ.get(name) for name in THREAD_VARIABLES}
-    os.environ.update(dict.fromkeys(THREAD_VARIABLES, "1"))
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
+    with use_threads(1):
+        return work(_shared, item)

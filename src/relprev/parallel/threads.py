@@ -13,6 +13,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from typing import Any, TypeVar
 
@@ -20,9 +21,16 @@ from threadpoolctl import ThreadpoolController
 
 T = TypeVar("T")
 
+
+def _whole_number(text: str) -> int:
+    return int(text) if text.isdigit() else 0
+
+
 BLOCK_ROWS = 8192  # a block's working arrays stay in a core's cache
 MAX_CHUNKS = 16
+DEFAULT = _whole_number(os.environ.get("RELPREV_NUM_THREADS", ""))  # of this process; 0: all cores
 
+_asked: ContextVar[int] = ContextVar("threads", default=0)
 _lock = threading.Lock()
 _pool: ThreadPoolExecutor | None = None
 _pool_owner: tuple[int, int] = (0, 0)  # (process id, threads): a forked child needs its own pool
@@ -36,9 +44,25 @@ def available_cores() -> int:
 
 
 def thread_count() -> int:
-    """Threads used by the kernels: ``RELPREV_NUM_THREADS`` or all available cores."""
-    asked = os.environ.get("RELPREV_NUM_THREADS", "")
-    return max(1, int(asked)) if asked.isdigit() else available_cores()
+    """Threads used by the kernels: as `use_threads` says, or `DEFAULT`, or all cores."""
+    return _asked.get() or DEFAULT or available_cores()
+
+
+@contextmanager
+def use_threads(count: int) -> Iterator[None]:
+    """Inside, kernels use so many threads. Also a decorator.
+
+    Examples
+    --------
+    >>> with use_threads(3):
+    ...     thread_count()
+    3
+    """
+    before = _asked.set(max(1, count))
+    try:
+        yield
+    finally:
+        _asked.reset(before)
 
 
 def chunks(n_rows: int) -> list[tuple[int, int]]:

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import io
 import json
-import platform
 from collections.abc import Mapping
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from relprev.files import written_whole
 from relprev.report.figures import off_screen, plot_forest
 from relprev.report.findings import StudyReport
 from relprev.report.graphics import FIGURE_FORMATS, figure_bytes
@@ -26,15 +23,8 @@ from relprev.report.tables import (
     estimates_frame,
     symptoms_frame,
 )
-
-RECORDED_PACKAGES = ("relprev", "numpy", "scipy", "numba", "scikit-learn")
-
-
-def versions() -> dict[str, str]:
-    """Versions of Python and of the packages that numbers depend on."""
-    return {"python": platform.python_version()} | {
-        name: version(name) for name in RECORDED_PACKAGES
-    }
+from relprev.store.files import written_whole
+from relprev.store.versions import versions
 
 
 def write_report(report: StudyReport, folder: str | Path) -> list[Path]:

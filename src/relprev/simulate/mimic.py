@@ -24,10 +24,10 @@ from numpy.typing import NDArray
 
 from relprev.codes import code_set
 from relprev.errors import InvalidInputError
-from relprev.files import written_whole
 from relprev.simulate import Simulation, ed_visits
 from relprev.simulate.neds import icd10_like
 from relprev.simulate.truth import Truth, population_truth
+from relprev.store.files import written_whole
 
 RACES = {"WHITE": 0.35, "BLACK/AFRICAN AMERICAN": 0.15, "ASIAN": 0.2, "HISPANIC/LATINO": 0.3}
 INSURANCES = ("Medicare", "Medicaid", "Other")

@@ -22,10 +22,10 @@ from numpy.typing import NDArray
 
 from relprev.codes import code_set
 from relprev.errors import InvalidInputError
-from relprev.files import written_whole
 from relprev.simulate import Simulation, ed_visits
 from relprev.simulate.truth import Truth, no_difference, population_truth
-from relprev.sources.neds import read_layout
+from relprev.sources.neds_store import read_layout
+from relprev.store.files import written_whole
 
 CHUNK = 200_000
 MISSING_SHARE = 0.02

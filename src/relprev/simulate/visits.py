@@ -385,7 +385,7 @@ def _assemble(
         hospital = joined("hospital")
         strata = hospital % STRATA
         design = {"psus": hospital, "strata": strata, "weights": 1.0 + 0.25 * strata}
-    cohort = Cohort(
+    cohort = Cohort.of(
         X=BinaryCSR(
             np.cumsum(np.concatenate([[0], *(np.diff(part.X.indptr) for part in parts)])),
             np.concatenate([part.X.indices for part in parts]),

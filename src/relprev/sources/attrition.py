@@ -67,7 +67,7 @@ class Attrition:
         return Attrition(self.steps + steps)
 
     def to_frame(self) -> pd.DataFrame:
-        """One row a step.
+        """One row per step.
 
         Returns
         -------

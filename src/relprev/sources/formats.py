@@ -2,32 +2,39 @@
 
 from __future__ import annotations
 
-import bz2
 import csv
-import errno
 import gzip
-import shutil
-import tempfile
-import zipfile
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-
-import duckdb
+from typing import IO
 
 from relprev.errors import InvalidInputError
-from relprev.sources.fingerprint import Fingerprint, file_fingerprint
-from relprev.sources.source import column_names, execute, identifier, quoted, reading
+from relprev.sources.addresses import SHOWN, is_address
+from relprev.sources.database import (
+    Connection,
+    column_names,
+    execute,
+    file_literal,
+    identifier,
+    parquet_relation,
+    quoted,
+    reading,
+)
+from relprev.sources.fingerprint import Fingerprint, described_file
+from relprev.sources.packed import unpacked
 from relprev.sources.statistics_files import STATISTICS_FILES, load_statistics_file
 
-ENCRYPTED = 0x1  # of a zip member's flags
 DELIMITERS = {".csv": ",", ".csv.gz": ",", ".tsv": "\t", ".tsv.gz": "\t"}
+LONGEST_HEADER = 2**22  # characters
 
 
 def require_file(path: str | Path, what: str) -> Path:
     """The path, or an error that says which file is missing."""
+    if is_address(path):
+        raise InvalidInputError(f"{what}: expected a file, got {SHOWN}")
     path = Path(path)
     if not path.is_file():
         found = "a folder" if path.is_dir() else "nothing"
@@ -35,66 +42,8 @@ def require_file(path: str | Path, what: str) -> Path:
     return path
 
 
-@contextmanager
-def unpacked(path: Path) -> Iterator[Path]:
-    """A path to the file's content without .zip or .bz2; temporary where it had to be unpacked."""
-    ending = path.suffix.lower()
-    if ending not in (".zip", ".bz2"):
-        yield path
-        return
-    with tempfile.TemporaryDirectory(prefix="relprev-") as folder:
-        yield _unpack(path, Path(folder))
-
-
-def _unpack(path: Path, folder: Path) -> Path:
-    try:
-        return (_unpack_zip if path.suffix.lower() == ".zip" else _unpack_bz2)(path, folder)
-    except NotImplementedError:
-        raise InvalidInputError(
-            f"{path.name} is packed in a way not supported here; unpack it and give the path of "
-            "the file to read"
-        ) from None
-    except (zipfile.BadZipFile, zlib.error, EOFError, OSError) as error:
-        if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
-            raise  # the disk, not the file
-        raise InvalidInputError(
-            f"{path.name} cannot be unpacked ({type(error).__name__}); it is damaged or cut "
-            "short: download or copy it again"
-        ) from None
-
-
-def _unpack_zip(path: Path, folder: Path) -> Path:
-    with zipfile.ZipFile(path) as archive:
-        members = [
-            item
-            for item in archive.infolist()
-            if not item.is_dir() and not item.filename.startswith("__MACOSX")
-        ]
-        if len(members) != 1:
-            raise InvalidInputError(
-                f"{path.name} holds {len(members)} files, expected one; unpack it and give the "
-                "path of the file to read"
-            )
-        if members[0].flag_bits & ENCRYPTED:
-            raise InvalidInputError(
-                f"{path.name} is encrypted; unpack it with its password and give the path of the "
-                "file to read"
-            )
-        target = folder / Path(members[0].filename).name
-        with archive.open(members[0]) as packed, target.open("wb") as file:
-            shutil.copyfileobj(packed, file, 2**20)
-    return target
-
-
-def _unpack_bz2(path: Path, folder: Path) -> Path:
-    target = folder / path.stem
-    with bz2.open(path) as packed, target.open("wb") as file:
-        shutil.copyfileobj(packed, file, 2**20)
-    return target
-
-
 def load_table(
-    connection: duckdb.DuckDBPyConnection,
+    connection: Connection,
     path: Path,
     name: str,
     columns: Sequence[str] | None = None,
@@ -112,6 +61,7 @@ def load_table(
         delimiter = next((d for end, d in DELIMITERS.items() if lower.endswith(end)), None)
         if delimiter is not None:
             names = first_row(file, delimiter)
+            require_distinct(names, path.name, columns)
             relation = csv_relation(file, names, header=True, delimiter=delimiter)
             if missing:
                 texts = ", ".join(map(quoted, missing))
@@ -120,7 +70,9 @@ def load_table(
                     f"FROM {relation})"
                 )
         elif lower.endswith((".parquet", ".pq")):
-            relation = f"read_parquet({quoted(str(file))})"
+            relation = parquet_relation(file)
+            found = connection.execute(f"SELECT name FROM parquet_schema({file_literal(file)})")
+            require_distinct([name for (name,) in found.fetchall()[1:]], path.name, columns)
         elif lower.endswith(STATISTICS_FILES):
             load_statistics_file(connection, file, "staged", columns and [*columns, *optional])
             relation = "staged"
@@ -133,22 +85,26 @@ def load_table(
         picked = ", ".join(_picked(available, columns, optional, path.name))
         execute(connection, f"CREATE TABLE {name} AS SELECT {picked} FROM {relation}")
         connection.execute("DROP TABLE IF EXISTS staged")
-    return file_fingerprint(path)
+    return described_file(path)
 
 
 def first_row(file: Path, delimiter: str = ",") -> list[str]:
     """The fields of the first line of a text file, packed by gzip or not."""
     try:
-        if file.suffix == ".gz":
-            with gzip.open(file, "rt", encoding="utf-8-sig", errors="replace") as packed:
-                return next(csv.reader(packed, delimiter=delimiter), [])
-        with file.open(encoding="utf-8-sig", errors="replace") as lines:
-            return next(csv.reader(lines, delimiter=delimiter), [])
+        with _opened(file) as lines:
+            limited = iter(lambda: lines.readline(LONGEST_HEADER), "")  # a file may be one line
+            return next(csv.reader(limited, delimiter=delimiter), [])
     except (EOFError, OSError, zlib.error, csv.Error) as error:
         raise InvalidInputError(
             f"{file.name} cannot be read ({type(error).__name__}): it is damaged or cut short; "
             "download or copy it again"
         ) from None
+
+
+def _opened(file: Path) -> IO[str]:
+    if file.suffix.lower() == ".gz":
+        return gzip.open(file, "rt", encoding="utf-8-sig", errors="replace")
+    return file.open(encoding="utf-8-sig", errors="replace")
 
 
 def csv_relation(
@@ -166,12 +122,38 @@ def csv_relation(
     """
     if not names:
         raise InvalidInputError(f"{file.name} is empty")
+    names = _distinct(names)
     columns = ", ".join(f"{quoted(name)}: '{kinds.get(name, 'VARCHAR')}'" for name in names)
     missing = ", nullstr=['', ' ', '.']" if kinds else ""
+    packing = "gzip" if file.suffix.lower() == ".gz" else "none"
     return (
-        f"read_csv({quoted(str(file))}, columns={{{columns}}}, header={str(header).lower()}, "
-        f"auto_detect=false, delim='{delimiter}', quote='\"', escape='\"'{missing})"
+        f"read_csv({file_literal(file)}, columns={{{columns}}}, header={str(header).lower()}, "
+        f"hive_partitioning=false, auto_detect=false, delim='{delimiter}', quote='\"', "
+        f"escape='\"', compression='{packing}'{missing})"
     )
+
+
+def require_distinct(names: Sequence[str], where: str, wanted: Sequence[str] | None = None) -> None:
+    """Fail where a wanted column is there twice (DuckDB does not tell a from A)."""
+    counts = Counter(name.lower() for name in names)
+    used = names if wanted is None else wanted
+    twice = [name for name in dict.fromkeys(used) if counts[name.lower()] > 1]
+    if twice:
+        raise InvalidInputError(
+            f"{where} has more than one column named {', '.join(map(repr, twice[:5]))} (in upper "
+            "or lower case); rename or remove the others"
+        )
+
+
+def _distinct(names: Sequence[str]) -> list[str]:
+    """Names for DuckDB: those that are empty or there already get another, which nobody wants."""
+    seen: set[str] = set()
+    found = []
+    for k, name in enumerate(names, start=1):
+        is_new = name != "" and name.lower() not in seen
+        seen.add(name.lower())
+        found.append(name if is_new else f"column {k} of {len(names)}")
+    return found
 
 
 def _picked(
@@ -209,7 +191,7 @@ def _other_separator(columns: Sequence[str]) -> str:
 
 
 def load_fixed_width(
-    connection: duckdb.DuckDBPyConnection,
+    connection: Connection,
     path: Path,
     name: str,
     fields: Sequence[tuple[str, int, int]],
@@ -226,8 +208,9 @@ def load_fixed_width(
     )
     with unpacked(path) as file, reading(path.name):
         lines = (
-            f"read_csv({quoted(str(file))}, columns={{'line': 'VARCHAR'}}, header=false, "
-            "auto_detect=false, delim='\x01', quote='', escape='', strict_mode=false)"
+            f"read_csv({file_literal(file)}, columns={{'line': 'VARCHAR'}}, header=false, "
+            "hive_partitioning=false, auto_detect=false, delim='\x01', quote='', escape='', "
+            "strict_mode=false)"
         )
         last = max(field[2] for field in fields)
         bad, lengthiest = connection.execute(
@@ -240,4 +223,4 @@ def load_fixed_width(
                 f"(the longest line has {lengthiest}); is it another year's file, or cut short?"
             )
         execute(connection, f"CREATE TABLE {name} AS SELECT {select} FROM {lines}")
-    return file_fingerprint(path)
+    return described_file(path)

@@ -21,16 +21,21 @@ version 2 they are in ``hosp/`` and have ``race``.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated, Literal
 
-import duckdb
+from pydantic import Field
 
 from relprev.codes.spelling import normalize_sql
 from relprev.errors import InvalidInputError
+from relprev.sources.addresses import shown
 from relprev.sources.attrition import Attrition, Step
+from relprev.sources.database import Connection, column_names, connect, reading, require_unique
+from relprev.sources.declared import InputPath, SourceTable
 from relprev.sources.fingerprint import Fingerprint
 from relprev.sources.formats import load_table
-from relprev.sources.source import Source, column_names, connect, reading, require_unique
+from relprev.sources.source import Source
 
 EMERGENCY_ROOM = "EMERGENCY ROOM"
 REQUIRED = {
@@ -86,9 +91,30 @@ def read_mimic(hosp: str | Path, ed: str | Path, *, fill: str = "patient") -> So
     return Source("mimic-iv", connection, attrition=_attrition(connection), details=details)
 
 
-def _load(
-    connection: duckdb.DuckDBPyConnection, hosp: Path, ed: Path
-) -> tuple[str, list[Fingerprint]]:
+@dataclass(frozen=True, kw_only=True)
+class MimicTable(SourceTable):
+    """Arguments of a mimic-iv source."""
+
+    words = "MIMIC-IV"
+    read = staticmethod(read_mimic)
+    example = ("insurance", "Medicare")
+
+    kind: Literal["mimic-iv"]
+    hosp: Annotated[
+        InputPath,
+        Field(description="Folder of MIMIC-IV, the one that contains hosp (and core in 1.0)."),
+    ]
+    ed: Annotated[InputPath, Field(description="Folder of MIMIC-IV-ED, the one that contains ed.")]
+    fill: Annotated[
+        str | None,
+        Field(
+            description="Visits without race, insurance or marital status: 'patient' takes those "
+            "of the patient's latest admission, 'none' leaves them missing."
+        ),
+    ] = None
+
+
+def _load(connection: Connection, hosp: Path, ed: Path) -> tuple[str, list[Fingerprint]]:
     """Load the five tables, identifiers as numbers; return the name of the race column."""
     files = []
     for name, columns in REQUIRED.items():
@@ -113,7 +139,7 @@ def _load(
 
 def _find(name: str, folder: Path) -> Path:
     if not folder.is_dir():
-        raise InvalidInputError(f"there is no folder at {folder}")
+        raise InvalidInputError(f"there is no folder at {shown(folder)}")
     for below in ("hosp", "core", "ed", "."):
         for ending in (".csv.gz", ".csv", ".parquet"):
             path = folder / below / f"{name}{ending}"
@@ -126,7 +152,7 @@ def _find(name: str, folder: Path) -> Path:
     )
 
 
-def _link(connection: duckdb.DuckDBPyConnection) -> None:
+def _link(connection: Connection) -> None:
     """Tables ``stays`` (every stay and what becomes of it) and ``hospital_only``."""
     connection.execute("""
         CREATE TABLE stays AS
@@ -143,7 +169,7 @@ def _link(connection: duckdb.DuckDBPyConnection) -> None:
     """)
 
 
-def _make_visits(connection: duckdb.DuckDBPyConnection, race: str, fill: str) -> None:
+def _make_visits(connection: Connection, race: str, fill: str) -> None:
     ed_race = "race" in column_names(connection, "all_edstays")
     latest = f"""
         SELECT subject_id,
@@ -188,7 +214,7 @@ def _make_visits(connection: duckdb.DuckDBPyConnection, race: str, fill: str) ->
     """)
 
 
-def _make_codes(connection: duckdb.DuckDBPyConnection) -> None:
+def _make_codes(connection: Connection) -> None:
     parts = [
         f"""SELECT visit, 'ICD' || d.icd_version AS version, {normalize_sql("d.icd_code")} AS code,
                    '{role}' AS role
@@ -208,7 +234,7 @@ def _make_codes(connection: duckdb.DuckDBPyConnection) -> None:
         raise InvalidInputError(f"icd_version is neither 9 nor 10 for {unknown:,} diagnoses")
 
 
-def _attrition(connection: duckdb.DuckDBPyConnection) -> Attrition:
+def _attrition(connection: Connection) -> Attrition:
     """Counts after each linking rule. A visit is a stay, or an admission without one."""
     rules = (
         ("emergency stays, and admissions without one", "true", "true"),

@@ -11,22 +11,18 @@ year is a sample of its own. There is no patient identifier.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated, Literal
 
-import duckdb
+from pydantic import Field
 
 from relprev.errors import InvalidInputError
+from relprev.sources.database import Connection, column_names, connect, reading
+from relprev.sources.declared import InputPaths, SourceTable
 from relprev.sources.fingerprint import Fingerprint
 from relprev.sources.formats import load_fixed_width, load_table, require_file
-from relprev.sources.source import (
-    Source,
-    code_list,
-    column_names,
-    connect,
-    expose_wide,
-    labels,
-    reading,
-)
+from relprev.sources.source import Source, code_list, expose_wide, labels
 
 CUT = 4
 WIDTH_2010 = 968
@@ -106,8 +102,31 @@ def read_nhamcs(paths: str | Path | Iterable[str | Path], *, year: int | None = 
     return Source("nhamcs", connection, code_lengths={"ICD10": CUT}, details=details)
 
 
+@dataclass(frozen=True, kw_only=True)
+class NhamcsTable(SourceTable):
+    """Arguments of an nhamcs source."""
+
+    words = "NHAMCS"
+    read = staticmethod(read_nhamcs)
+    example = ("race", "White")
+    is_survey = True
+    has_strata = True
+
+    kind: Literal["nhamcs"]
+    paths: Annotated[
+        InputPaths,
+        Field(
+            description="Stata (.dta), SAS (.sas7bdat, .xpt) or the fixed-width file of 2010 "
+            "(ED2010), each also in a .zip."
+        ),
+    ]
+    year: Annotated[
+        int | None, Field(description="Survey year, needed only where the file does not hold it.")
+    ] = None
+
+
 def _load_year(
-    connection: duckdb.DuckDBPyConnection, path: Path, year: int | None, years: list[int]
+    connection: Connection, path: Path, year: int | None, years: list[int]
 ) -> Fingerprint:
     """Make the table ``year_<year>`` and append the year."""
     connection.execute("DROP TABLE IF EXISTS raw")
@@ -152,7 +171,7 @@ def _load_year(
     return file
 
 
-def _year_of(connection: duckdb.DuckDBPyConnection, path: Path, year: int | None) -> int:
+def _year_of(connection: Connection, path: Path, year: int | None) -> int:
     if "YEAR" not in column_names(connection, "raw"):
         if year is None:
             raise InvalidInputError(f"{path.name} does not hold its YEAR; give year=")

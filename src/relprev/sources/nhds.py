@@ -6,10 +6,16 @@ stratum or primary sampling unit is published; weights are.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated, Literal
 
+from pydantic import Field
+
+from relprev.sources.database import connect, reading
+from relprev.sources.declared import InputPath, SourceTable
 from relprev.sources.formats import load_fixed_width, require_file
-from relprev.sources.source import Source, code_list, connect, expose_wide, labels, reading
+from relprev.sources.source import Source, code_list, expose_wide, labels
 
 WIDTH = 149
 DIAGNOSES = tuple((f"dx{k:02d}", 28 + 5 * (k - 1), 32 + 5 * (k - 1)) for k in range(1, 16))
@@ -82,3 +88,16 @@ def read_nhds(path: str | Path) -> Source:
     """)
     expose_wide(connection, "wide", {"recorded": "diagnosis"}, "'ICD9'")
     return Source("nhds", connection, details={"data": [file]})
+
+
+@dataclass(frozen=True, kw_only=True)
+class NhdsTable(SourceTable):
+    """Arguments of an nhds source."""
+
+    words = "NHDS"
+    read = staticmethod(read_nhds)
+    example = ("race", "White")
+    is_survey = True
+
+    kind: Literal["nhds"]
+    path: Annotated[InputPath, Field(description="NHDS10.PU.txt, also as .bz2 or .zip.")]

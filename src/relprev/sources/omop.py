@@ -10,38 +10,30 @@ value without a concept keeps its text under the version SOURCE.
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import urlsplit
+from typing import Annotated, Literal
 
-import duckdb
+from pydantic import Field
 
 from relprev.codes.spelling import normalize_sql, version_name
 from relprev.errors import InvalidInputError
+from relprev.sources.addresses import is_address, postgres_address
 from relprev.sources.attrition import Attrition, Step
-from relprev.sources.fingerprint import table_fingerprint
-from relprev.sources.formats import load_table
-from relprev.sources.source import (
-    Source,
+from relprev.sources.database import (
+    Connection,
     connect,
-    identifier,
-    quoted,
     reading,
     require_unique,
 )
+from relprev.sources.declared import InputPath, SourceTable
+from relprev.sources.fingerprint import described_table
+from relprev.sources.omop_tables import TABLES, load_duckdb, load_folder, load_postgres
+from relprev.sources.source import Source
 
 EMERGENCY = (9203, 262)  # emergency room visit; emergency room and inpatient visit
 FEMALE, MALE = 8532, 8507
-TABLES = {
-    "person": ("person_id", "gender_concept_id", "year_of_birth", "month_of_birth",
-               "day_of_birth", "race_concept_id", "ethnicity_concept_id"),
-    "visit_occurrence": ("visit_occurrence_id", "person_id", "visit_concept_id",
-                         "visit_start_date"),
-    "condition_occurrence": ("visit_occurrence_id", "condition_concept_id",
-                             "condition_source_value", "condition_source_concept_id"),
-    "concept": ("concept_id", "concept_name", "vocabulary_id", "concept_code"),
-}  # fmt: skip
 
 
 @reading("the OMOP database")
@@ -57,8 +49,9 @@ def read_omop(
     Parameters
     ----------
     database : str or Path
-        Folder of CSV or Parquet files, DuckDB file, or ``postgresql://...`` URL (package
-        psycopg). The URL is used to connect and kept nowhere.
+        Folder of CSV or Parquet files, DuckDB file (tables, no views), or address of a
+        PostgreSQL database, as ``postgresql://...`` or ``host=... dbname=...`` (package psycopg).
+        The address is used to connect, and is shown and kept nowhere.
     schema : str, optional
         Schema of the tables. Default: ``main`` (DuckDB), ``public`` (PostgreSQL).
     codes : "source" or "standard"
@@ -94,14 +87,19 @@ def read_omop(
     if codes not in ("source", "standard"):
         raise InvalidInputError(f"codes must be 'source' or 'standard', got {codes!r}")
     connection = connect()
-    text = str(database)
-    if text.startswith(("postgresql://", "postgres://")):
-        _load_postgres(connection, text, schema or "public")
+    if is_address(database):
+        address = postgres_address(str(database))
+        if address is None:
+            raise InvalidInputError(
+                "database: the address given is not one of PostgreSQL (postgresql://...); other "
+                "databases are read from files exported as CSV or Parquet"
+            )
+        load_postgres(connection, address, schema or "public")
     elif Path(database).is_dir():
-        _load_folder(connection, Path(database))
+        load_folder(connection, Path(database))
     else:
-        _load_duckdb(connection, Path(database), schema or "main")
-    tables = [table_fingerprint(connection, f"raw_{table}", table) for table in TABLES]
+        load_duckdb(connection, Path(database), schema or "main")
+    tables = [described_table(connection, f"raw_{table}", table) for table in TABLES]
     require_unique(connection, "raw_visit_occurrence", "visit_occurrence_id")
     require_unique(connection, "raw_person", "person_id")
     attrition = _make_visits(connection, visit_concepts)
@@ -115,84 +113,32 @@ def read_omop(
     )
 
 
-def _load_folder(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
-    files = {file.name.lower(): file for file in sorted(folder.iterdir()) if file.is_file()}
-    for table, columns in TABLES.items():
-        endings = (".parquet", ".csv", ".csv.gz")
-        found = next((files[table + end] for end in endings if table + end in files), None)
-        if found is None:
-            raise InvalidInputError(
-                f"{folder} has no {table}.parquet, .csv or .csv.gz; is it a folder of OMOP tables?"
-            )
-        load_table(connection, found, f"raw_{table}", columns)
+@dataclass(frozen=True, kw_only=True)
+class OmopTable(SourceTable):
+    """Arguments of an omop source."""
+
+    words = "OMOP database"
+    read = staticmethod(read_omop)
+    example = ("ethnicity", "Not Hispanic or Latino")
+
+    kind: Literal["omop"]
+    database: Annotated[
+        InputPath,
+        Field(
+            description="Folder of CSV or Parquet files, DuckDB file, or postgresql://... "
+            "address (package psycopg)."
+        ),
+    ]
+    schema: Annotated[str | None, Field(description="Schema of the tables.")] = None
+    codes: Annotated[
+        str | None, Field(description="'source' for source codes, 'standard' for concepts.")
+    ] = None
+    visit_concepts: Annotated[
+        tuple[int, ...] | None, Field(description="Kinds of visit to keep; empty keeps all.")
+    ] = None
 
 
-def _load_duckdb(connection: duckdb.DuckDBPyConnection, path: Path, schema: str) -> None:
-    if not path.is_file():
-        raise InvalidInputError(
-            f"there is no folder or DuckDB file at {path}; for PostgreSQL give postgresql://..."
-        )
-    with reading(path.name):
-        connection.execute(f"ATTACH {quoted(str(path))} AS cdm (READ_ONLY)")
-        for table, columns in TABLES.items():
-            present = connection.execute(
-                "SELECT lower(column_name) FROM information_schema.columns WHERE table_catalog = "
-                "'cdm' AND lower(table_schema) = lower(?) AND lower(table_name) = ?",
-                [schema, table],
-            ).fetchall()
-            _require_columns(table, columns, [name for (name,) in present], schema)
-            connection.execute(
-                f"CREATE TABLE raw_{table} AS SELECT {', '.join(columns)} "
-                f"FROM cdm.{identifier(schema)}.{table}"
-            )
-        connection.execute("DETACH cdm")
-
-
-def _load_postgres(connection: duckdb.DuckDBPyConnection, url: str, schema: str) -> None:
-    """Stream each table through a temporary CSV file; memory stays small."""
-    try:
-        import psycopg
-        from psycopg import sql
-    except ImportError:
-        raise InvalidInputError(
-            "PostgreSQL needs the package psycopg: pip install psycopg"
-        ) from None
-    try:
-        with psycopg.connect(url) as server, tempfile.TemporaryDirectory() as folder:
-            for table, columns in TABLES.items():
-                found = server.execute(
-                    "SELECT column_name FROM information_schema.columns "
-                    "WHERE table_schema = %s AND table_name = %s",
-                    [schema, table],
-                ).fetchall()
-                _require_columns(table, columns, [name for (name,) in found], schema)
-                query = sql.SQL("COPY (SELECT {} FROM {}) TO STDOUT (FORMAT csv, HEADER)").format(
-                    sql.SQL(", ").join(map(sql.Identifier, columns)), sql.Identifier(schema, table)
-                )
-                file = Path(folder) / f"{table}.csv"
-                with server.cursor().copy(query) as rows, file.open("wb") as target:
-                    for block in rows:
-                        target.write(block)
-                load_table(connection, file, f"raw_{table}", columns)
-    except psycopg.Error as error:
-        # Neither the URL nor the server's message is repeated: both may hold credentials.
-        raise InvalidInputError(
-            f"PostgreSQL at {urlsplit(url).hostname or 'the local socket'} cannot be read "
-            f"({type(error).__name__}); check the URL, the user's rights and the schema {schema!r}"
-        ) from None
-
-
-def _require_columns(
-    table: str, columns: Sequence[str], present: Sequence[str], schema: str
-) -> None:
-    if not present:
-        raise InvalidInputError(f"there is no table {table} in the schema {schema!r}; give schema=")
-    missing = [column for column in columns if column not in present]
-    if missing:
-        raise InvalidInputError(f"{table} lacks {', '.join(missing)}; is it OMOP CDM 5.3 or 5.4?")
-
-
-def _make_visits(connection: duckdb.DuckDBPyConnection, visit_concepts: Sequence[int]) -> Attrition:
+def _make_visits(connection: Connection, visit_concepts: Sequence[int]) -> Attrition:
     kinds = ", ".join(str(int(concept)) for concept in visit_concepts)
     kind = f"visit_concept_id::BIGINT IN ({kinds})" if kinds else "true"
     connection.execute(f"""
@@ -232,7 +178,7 @@ def _concept_name(attribute: str) -> str:
         'concept ' || {number}) AS {attribute}"""
 
 
-def _make_codes(connection: duckdb.DuckDBPyConnection, codes: str) -> None:
+def _make_codes(connection: Connection, codes: str) -> None:
     source = codes == "source"
     concept = "condition_source_concept_id" if source else "condition_concept_id"
     fallback = "condition_source_value" if source else "NULL"
@@ -256,7 +202,7 @@ def _make_codes(connection: duckdb.DuckDBPyConnection, codes: str) -> None:
     """)
 
 
-def _descriptions(connection: duckdb.DuckDBPyConnection) -> dict[str, str]:
+def _descriptions(connection: Connection) -> dict[str, str]:
     """Names of the concepts recorded, by version and code."""
     found = connection.execute("""
         SELECT version || ':' || code AS name, min(concept_name) FROM recorded

@@ -1,6 +1,6 @@
 """The canonical form: every source becomes two tables in DuckDB.
 
-``visits``, one row a visit:
+``visits``, one row per visit:
 
     visit     BIGINT    0, 1, ..., n - 1
     visit_id  any       the identifier in the raw files
@@ -13,7 +13,7 @@
     year      INTEGER
     ...                 any further columns: attributes for groups and features
 
-``codes``, one row a recorded code (a code may be recorded twice):
+``codes``, one row per recorded code (a code may be recorded twice):
 
     visit     BIGINT
     version   VARCHAR   'ICD9', 'ICD10' or another vocabulary
@@ -25,24 +25,18 @@ The tables may be views over files: they are scanned, never held whole in memory
 
 from __future__ import annotations
 
-import re
-import tempfile
-import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Any
 
 import duckdb
 
 from relprev.codes.spelling import normalize_sql
 from relprev.errors import InvalidInputError
-from relprev.parallel.threads import thread_count
 from relprev.sources.attrition import Attrition, Step
+from relprev.sources.database import column_names, quoted
 
-MEMORY_LIMIT = "4GB"
 VISIT_COLUMNS = ("visit", "visit_id", "patient", "age", "sex", "weight", "stratum", "psu", "year")
 CODE_COLUMNS = ("visit", "version", "code", "role")
 
@@ -65,7 +59,8 @@ class Source:
         Why a column that a study may want is not there.
     details : mapping
         What a reader needs to know to find the same data again: options, and under ``"data"``
-        the fingerprints of all that was read (name, size, digest). No paths, no credentials.
+        name and digest of all that was read. No paths, no credentials, and no numbers of rows
+        or bytes: from them hidden levels of the attrition table would follow.
     descriptions : mapping
         Words for codes, such as ``{"SNOMED:65363002": "Otitis media"}``, where the data hold
         them. `relprev.codes.describe` has those of ICD codes.
@@ -164,18 +159,6 @@ class Source:
         return f"<Source {self.name}: {self.n_visits:,} visits, attributes {attributes}>"
 
 
-def connect(memory_limit: str = MEMORY_LIMIT) -> duckdb.DuckDBPyConnection:
-    """A private in-memory database that spills to a temporary folder above ``memory_limit``."""
-    return duckdb.connect(
-        config={
-            "memory_limit": memory_limit,
-            "threads": thread_count(),
-            "temp_directory": f"{_private_folder().name}/{uuid.uuid4().hex}",
-            "autoinstall_known_extensions": False,
-        }
-    )
-
-
 @contextmanager
 def memory_limited(source: Source, limit: str) -> Iterator[None]:
     """Inside, the source's database spills to disk above ``limit``, if it can."""
@@ -186,42 +169,6 @@ def memory_limited(source: Source, limit: str) -> Iterator[None]:
         yield
     finally:
         source.connection.execute(f"SET memory_limit = {quoted(before)}")
-
-
-def execute(connection: duckdb.DuckDBPyConnection, sql: str) -> duckdb.DuckDBPyConnection:
-    """Run a long statement so that Ctrl-C stops it.
-
-    DuckDB looks for signals only while its calling thread has work to do, which it has not
-    where one worker does it all (a gzip file, say). So the caller waits in Python instead.
-    """
-    with ThreadPoolExecutor(1) as pool:
-        running = pool.submit(connection.execute, sql)
-        try:
-            return running.result()
-        except KeyboardInterrupt:
-            connection.interrupt()
-            raise
-
-
-@cache
-def _private_folder() -> tempfile.TemporaryDirectory[str]:
-    """A folder only this user can read, removed when the process ends."""
-    return tempfile.TemporaryDirectory(prefix="relprev-")
-
-
-def column_names(connection: duckdb.DuckDBPyConnection, table: str) -> tuple[str, ...]:
-    """Column names of a table, view or table function."""
-    return tuple(row[0] for row in connection.execute(f"DESCRIBE SELECT * FROM {table}").fetchall())
-
-
-def quoted(text: str) -> str:
-    """A text as an SQL literal."""
-    return "'" + text.replace("'", "''") + "'"
-
-
-def identifier(name: str) -> str:
-    """A name as an SQL identifier."""
-    return '"' + name.replace('"', '""') + '"'
 
 
 def labels(column: str, words: Mapping[str, str]) -> str:
@@ -257,53 +204,3 @@ def code_list(columns: Sequence[str]) -> str:
     """SQL list of the normalised codes in the given columns, blanks left out."""
     together = normalize_sql(f"concat_ws(',', {', '.join(columns)})")  # faster than one by one
     return f"[code for code in string_split({together}, ',') if code <> '']"
-
-
-@contextmanager
-def reading(what: str) -> Iterator[None]:
-    """Turn DuckDB's errors into ours, without the row's content that DuckDB quotes."""
-    try:
-        yield
-    except RuntimeError as error:
-        if "interrupted" in str(error):  # DuckDB's word for Ctrl-C
-            raise KeyboardInterrupt from None
-        raise
-    except duckdb.Error as error:
-        text = str(error)
-        line = re.search(r"CSV Error on Line: (\d+)", text)
-        reason = next(
-            (
-                meaning
-                for sign, meaning in {
-                    "end of GZIP": "the gzip file is cut short; download or copy it again",
-                    "Expected Number of Columns": "it has another number of columns than expected",
-                    "unterminated quote": "a quotation mark is not closed",
-                    "invalid UTF-8": "it is not UTF-8 text",
-                    "Invalid unicode": "it is not UTF-8 text",
-                    "Could not convert": "a number was expected",
-                    "No magic bytes": "it is not a Parquet file",
-                    "not a parquet": "it is not a Parquet file",
-                }.items()
-                if sign.lower() in text.lower()
-            ),
-            type(error).__name__,
-        )
-        where = f" (line {line[1]})" if line else ""
-        raise InvalidInputError(f"{what} cannot be read{where}: {reason}") from None
-
-
-def require_unique(
-    connection: duckdb.DuckDBPyConnection, table: str, column: str, words: str = ""
-) -> None:
-    """Fail where an identifier occurs twice or is missing; ``words`` name the table."""
-    words = words or table.removeprefix("raw_").removeprefix("all_")
-    total, different, present = connection.execute(
-        f"SELECT count(*), count(DISTINCT {column}), count({column}) FROM {table}"
-    ).fetchall()[0]
-    if present < total:
-        raise InvalidInputError(f"{column} is missing in {total - present:,} rows of {words}")
-    if different < total:
-        raise InvalidInputError(
-            f"{column} must identify a row of {words}, but {total - different:,} of {total:,} rows "
-            "repeat an earlier one; remove the repeated rows"
-        )

@@ -14,7 +14,7 @@ import duckdb
 import pandas as pd
 
 from relprev.errors import InvalidInputError
-from relprev.sources.source import identifier
+from relprev.sources.database import identifier
 
 STATISTICS_FILES = (".dta", ".sas7bdat", ".xpt")
 ROWS = 200_000
@@ -59,7 +59,9 @@ def make_whole(connection: duckdb.DuckDBPyConnection, name: str) -> None:
     numbers = [identifier(row[0]) for row in described if row[1] == "DOUBLE"]
     if not numbers:
         return
-    tests = ", ".join(f"coalesce(bool_and({x} = trunc({x})), true)" for x in numbers)
+    tests = ", ".join(
+        f"coalesce(bool_and({x} = trunc({x}) AND abs({x}) < {2**53}), true)" for x in numbers
+    )
     whole = connection.execute(f"SELECT {tests} FROM {name}").fetchall()[0]
     for column, is_whole in zip(numbers, whole, strict=True):
         if is_whole:

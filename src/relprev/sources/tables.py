@@ -7,27 +7,38 @@ whatever names.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
-import duckdb
 import pandas as pd
+from pydantic import Field
 
 from relprev.codes.spelling import normalize_sql, version_name
 from relprev.errors import InvalidInputError
-from relprev.sources.fingerprint import Fingerprint, table_fingerprint
-from relprev.sources.formats import load_table, require_file
-from relprev.sources.source import (
-    Source,
+from relprev.sources.database import (
+    Connection,
     connect,
     identifier,
     quoted,
     reading,
     require_unique,
 )
+from relprev.sources.declared import InputPath, SourceTable
+from relprev.sources.fingerprint import Fingerprint, described_table
+from relprev.sources.formats import load_table, require_distinct, require_file
+from relprev.sources.source import Source
 from relprev.sources.statistics_files import make_whole
+from relprev.sources.table_checks import (
+    column_list,
+    own_attributes,
+    refuse_decimals,
+    refuse_strangers,
+    refuse_weights,
+)
 
 VERSIONS = ("ICD9", "ICD10", "SNOMED")
+MOST_VERSIONS = 100
 MISSING = ("NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", ".")
 SEX_WORDS = {"F": ("f", "female", "woman"), "M": ("m", "male", "man")}
 
@@ -56,9 +67,9 @@ def read_tables(
     Parameters
     ----------
     visits : path or data frame
-        One row a visit.
+        One row per visit.
     codes : path or data frame, optional
-        One row a code, with the column ``visit_id`` too. None: codes are in columns of
+        One row per code, with the column ``visit_id`` too. None: codes are in columns of
         ``visits``.
     visit_id : str
         Column that identifies a visit, in both tables.
@@ -92,7 +103,11 @@ def read_tables(
     """
     named = {"patient": patient, "age": age, "sex": sex, "weight": weight, "stratum": stratum,
              "psu": psu, "year": year}  # fmt: skip
-    code_columns = [code] if isinstance(code, str) else list(code)
+    version = str(version)
+    code_columns = column_list(code, "code")
+    attributes = own_attributes(column_list(attributes, "attributes"), named)
+    if not code_columns:
+        raise InvalidInputError("code: at least one column is needed")
     own_columns = [] if version_name(version) in VERSIONS else [version]
     connection = connect()
     wanted = [visit_id, *(column for column in named.values() if column), *attributes]
@@ -102,10 +117,10 @@ def read_tables(
     words = _words("visits", visits)
     require_unique(connection, "raw_visits", identifier(visit_id), words)
     if weight is not None:
-        _refuse_weights(connection, weight, words)
+        refuse_weights(connection, weight, words)
     _make_visits(connection, visit_id, named, attributes)
     if codes is None:
-        _refuse_decimals(connection, "raw_visits", code_columns)
+        refuse_decimals(connection, "raw_visits", code_columns)
         _lengthen(connection, visit_id, code_columns, own_columns)
         code_columns = ["code"]
     else:
@@ -113,16 +128,60 @@ def read_tables(
             raise InvalidInputError("code: with a codes table give one column, not several")
         wanted = [visit_id, *code_columns, *own_columns, *([role] if role else [])]
         data.append(_load(connection, codes, "raw_codes", wanted, missing))
-        _refuse_decimals(connection, "raw_codes", code_columns)
-        _refuse_strangers(connection, visit_id)
+        refuse_decimals(connection, "raw_codes", code_columns)
+        refuse_strangers(connection, visit_id)
     version_sql = f"{identifier(version)}::VARCHAR" if own_columns else quoted(version)
     _name_versions(connection, version_sql, code_columns[0])
     _make_codes(connection, visit_id, code_columns[0], version_sql, role)
     return Source("tables", connection, details={"data": data})
 
 
+@dataclass(frozen=True, kw_only=True)
+class TablesTable(SourceTable):
+    """Arguments of a tables source."""
+
+    words = "own tables"
+    read = staticmethod(read_tables)
+    example = ("insurance", "Private")
+
+    kind: Literal["tables"]
+    visits: Annotated[InputPath, Field(description="File with one row per visit.")]
+    codes: Annotated[
+        InputPath | None,
+        Field(description="File with one row per code; without it codes are columns of visits."),
+    ] = None
+    visit_id: Annotated[str, Field(description="Column that identifies a visit, in both tables.")]
+    code: Annotated[
+        str | tuple[str, ...],
+        Field(description="Column of codes; for codes in several columns the list of them."),
+    ]
+    version: Annotated[
+        str,
+        Field(
+            description="Column with the code version (9, ICD10, ...), or the version itself "
+            "(ICD9, ICD10, SNOMED) if all codes have the same."
+        ),
+    ]
+    patient: Annotated[str | None, Field(description="Column that identifies a patient.")] = None
+    age: Annotated[str | None, Field(description="Column with the age in years.")] = None
+    sex: Annotated[str | None, Field(description="Column with F/M or female/male.")] = None
+    weight: Annotated[str | None, Field(description="Column with sampling weights.")] = None
+    stratum: Annotated[str | None, Field(description="Column with the stratum.")] = None
+    psu: Annotated[str | None, Field(description="Column with the primary sampling unit.")] = None
+    year: Annotated[str | None, Field(description="Column with the year.")] = None
+    role: Annotated[str | None, Field(description="Column of codes with their role.")] = None
+    attributes: Annotated[
+        tuple[str, ...] | None,
+        Field(description="Further columns of visits for groups and features."),
+    ] = None
+    missing: Annotated[
+        tuple[str, ...] | None,
+        Field(description="Texts that stand for a missing value in CSV and TSV files."),
+    ] = None
+
+
 def _load(
-    connection: duckdb.DuckDBPyConnection,
+    connection: Connection,
     table: Any,
     name: str,
     columns: list[str],
@@ -134,9 +193,14 @@ def _load(
         file = load_table(connection, require_file(table, key), name, columns, missing=missing)
         make_whole(connection, name)
         return file
+    if not hasattr(table, "columns"):
+        raise InvalidInputError(
+            f"{key} must be the path of a file or a data frame, got {type(table).__name__}"
+        )
     lacking = [column for column in columns if column not in table.columns]
     if lacking:
         raise InvalidInputError(f"{key} lacks the columns {', '.join(lacking)}")
+    require_distinct([str(column) for column in table.columns], key, columns)
     if isinstance(table, pd.DataFrame):
         table = table[columns].copy()  # DuckDB cannot read a view with its rows reversed
     connection.register("frame", table)
@@ -144,7 +208,7 @@ def _load(
     connection.execute(f"CREATE TABLE {name} AS SELECT {picked} FROM frame")
     connection.unregister("frame")
     make_whole(connection, name)
-    return table_fingerprint(connection, name, key)
+    return described_table(connection, name, key)
 
 
 def _words(key: str, table: Any) -> str:
@@ -153,7 +217,7 @@ def _words(key: str, table: Any) -> str:
 
 
 def _make_visits(
-    connection: duckdb.DuckDBPyConnection,
+    connection: Connection,
     visit_id: str,
     named: dict[str, str | None],
     attributes: Sequence[str],
@@ -189,10 +253,8 @@ def _sex(column: str) -> str:
     return f"CASE {cases} END"
 
 
-def _lengthen(
-    connection: duckdb.DuckDBPyConnection, visit_id: str, columns: list[str], others: list[str]
-) -> None:
-    """Wide codes as the table ``raw_codes``, one row a code."""
+def _lengthen(connection: Connection, visit_id: str, columns: list[str], others: list[str]) -> None:
+    """Wide codes as the table ``raw_codes``, one row per code."""
     kept = ", ".join(identifier(column) for column in (visit_id, *others))
     listed = ", ".join(f"{identifier(column)}::VARCHAR" for column in columns)
     connection.execute(
@@ -200,49 +262,8 @@ def _lengthen(
     )
 
 
-def _refuse_decimals(
-    connection: duckdb.DuckDBPyConnection, table: str, columns: Sequence[str]
-) -> None:
-    """A code stored as 401.9 may have been 401.90."""
-    kinds = {row[0]: row[1] for row in connection.execute(f"DESCRIBE {table}").fetchall()}
-    decimal = [c for c in columns if kinds[c].startswith(("DOUBLE", "FLOAT", "DECIMAL"))]
-    if decimal:
-        raise InvalidInputError(
-            f"code: {', '.join(decimal)} holds decimal numbers, which lose zeros at both ends of "
-            "a code; store codes as text"
-        )
-
-
-def _refuse_weights(connection: duckdb.DuckDBPyConnection, weight: str, words: str) -> None:
-    """A weight may be missing or zero, but not text, negative or infinite."""
-    text = f"trim({identifier(weight)}::VARCHAR)"
-    number = f"try_cast({text} AS DOUBLE)"
-    rows, first = connection.execute(
-        f"SELECT count(*), min(rowid) FROM raw_visits WHERE {text} <> '' "
-        f"AND ({number} IS NULL OR {number} < 0 OR isinf({number}))"
-    ).fetchall()[0]
-    if rows:
-        raise InvalidInputError(
-            f"{words}: column {weight!r} (weight) must hold finite numbers that are not negative, "
-            f"but {rows:,} row{'s' if rows > 1 else ''} hold{'' if rows > 1 else 's'} something "
-            f"else, first data row {first + 1}; correct them, or leave the cells empty (such "
-            "visits are left out, and counted)"
-        )
-
-
-def _refuse_strangers(connection: duckdb.DuckDBPyConnection, visit_id: str) -> None:
-    strangers = connection.execute(
-        f"SELECT count(*) FROM raw_codes ANTI JOIN raw_visits USING ({identifier(visit_id)})"
-    ).fetchall()[0][0]
-    if strangers:
-        raise InvalidInputError(
-            f"{strangers:,} rows of the codes table belong to no row of the visits table; check "
-            f"that {visit_id} means the same in both"
-        )
-
-
 def _make_codes(
-    connection: duckdb.DuckDBPyConnection,
+    connection: Connection,
     visit_id: str,
     code: str,
     version_sql: str,
@@ -261,13 +282,18 @@ def _make_codes(
     """)
 
 
-def _name_versions(connection: duckdb.DuckDBPyConnection, version_sql: str, code: str) -> None:
+def _name_versions(connection: Connection, version_sql: str, code: str) -> None:
     """Table ``versions``: how every raw version is called here; no code may lack one."""
     found = connection.execute(
         f"SELECT DISTINCT {version_sql} FROM raw_codes "
-        f"WHERE trim({identifier(code)}::VARCHAR) <> '' ORDER BY 1"
+        f"WHERE trim({identifier(code)}::VARCHAR) <> '' ORDER BY 1 LIMIT {MOST_VERSIONS + 1}"
     ).fetchall()
     raw = [value for (value,) in found]
+    if len(raw) > MOST_VERSIONS:
+        raise InvalidInputError(
+            f"version: the column holds more than {MOST_VERSIONS} different values; is it the "
+            "column with the version of the codes?"
+        )
     if None in raw or "" in raw:
         raise InvalidInputError(
             "version is missing for some codes; ICD-9 and ICD-10 share strings, so every code "

@@ -2,67 +2,177 @@
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from relprev.cohort import AnyCohort, BuiltCohort, Cohort, PartitionedCohort, build_cohorts
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from relprev.cohort import BuiltCohort, Cohort, build_cohorts
+from relprev.cohort.part import ROW_FIELDS
 from relprev.cohort.part_files import HEADER, verify_parts
+from relprev.cohort.summary import group_patients, group_totals
+from relprev.disclosure import nested_groups
 from relprev.errors import InvalidInputError
+from relprev.settings import unprintable
 from relprev.sources.source import Source
-from relprev.study.store import cohort_digest, digest
-from relprev.study.study import Study
+from relprev.store.digests import digest, file_digest
+from relprev.store.stages import Outcome
+from relprev.study.contrasts import as_used, reference_group, sampling_words, versus_words
+from relprev.study.data import require_columns, sibling_note
+from relprev.study.simulated import SimulatedSource
+from relprev.study.source import source_words
+
+if TYPE_CHECKING:  # it leads to the report, which no cohort depends on
+    from relprev.study.study import Study
+
+KEYS = ["group", "versus"]
+PARTS = "parts-"  # begins the name of a folder of cohorts kept in parts
 
 
 def study_cohorts(
     study: Study, source: Source, folder: Path, *, verbose: bool = False
 ) -> dict[str, BuiltCohort]:
-    """The cohorts of all group variables.
+    """The cohorts of all group variables; fails where a name of them cannot be used.
 
     Parameters
     ----------
     study : Study
+        What is asked for.
     source : Source
-    folder : path
-        Where they are kept if the study says so; it must not exist.
+        Visits and codes.
+    folder : Path
+        Where cohorts are kept if the study asks for that; it must not exist.
     verbose : bool
         Show progress on standard error.
     """
-    if not study.compute.out_of_core:
-        return build_cohorts(study.cohort, source, verbose=verbose)
-    rows = study.compute.rows_per_part
-    return build_cohorts(study.cohort, source, folder=folder, rows_per_part=rows, verbose=verbose)
-
-
-def keep(cohort: AnyCohort, folder: Path, position: int) -> tuple[str, str]:
-    """Save the cohort of the group variable at a position, unless it is on disk already.
-
-    Returns
-    -------
-    its digest, and its place below the folder's parent
-    """
-    if isinstance(cohort, Cohort):
-        mark = cohort_digest(cohort)
-        file = folder.parent / f"cohort-{mark}.npz"
-        cohort.save(file)
-    else:
-        file = folder / f"cohort-{position}"
-        mark = digest((file / HEADER).read_text(encoding="utf-8"))
-    return mark, file.relative_to(folder.parent).as_posix()
-
-
-def is_kept(path: Path) -> bool:
-    """Whether a cohort is there, with all its parts as they were written."""
-    if path.suffix == ".npz":
-        return path.is_file()
+    require_columns(study, source)
+    options: dict[str, Any] = {}
+    if study.compute.out_of_core:
+        options = {"folder": folder, "rows_per_part": study.compute.rows_per_part}
     try:
-        verify_parts(path)
-    except InvalidInputError:
-        return False
-    return True
+        built = build_cohorts(study.cohort, source, verbose=verbose, **options)
+    except InvalidInputError as error:
+        raise study.about((), error) from None
+    for position, (name, item) in enumerate(built.items()):
+        groups = item.cohort.group_names
+        if any(map(unprintable, groups)):
+            raise study.error(
+                ("groups", position, "column"),
+                "a value of this column holds a control character, which no report can show; "
+                "name the values to compare (recode), or clean the column",
+            )
+        wanted = study.estimate.reference.get(name)
+        if wanted is not None and wanted not in groups:
+            words = f"{wanted!r} has no visits in the cohort; groups are {', '.join(groups)}"
+            raise study.error(("estimate", "reference", name), words)
+    return built
 
 
-def open_cohort(path: Path, client: Any = None) -> AnyCohort:
+def build(study: Study, folder: Path, *, verbose: bool = False) -> Outcome:
+    """Read the data, build the cohorts and save them one by one.
+
+    The outcome's values name the file, its checksum and the digest of every cohort; its tables
+    are attrition, groups and, of simulated data, the truth.
+    """
+    for old in folder.parent.glob(f"{PARTS}*"):  # of other settings or data; they are large
+        shutil.rmtree(old, ignore_errors=True)
+    with study.open_source() as source:
+        built = study_cohorts(study, source, folder, verbose=verbose)
+        values: dict[str, Any] = {
+            "source": source_words(source), "details": dict(source.details),
+            "descriptions": dict(source.descriptions), "variables": {},
+        }  # fmt: skip
+        tables = {}
+        for position, (name, item) in enumerate(built.items()):
+            cohort = as_used(item.cohort, study.inference)
+            values["sampling"] = sampling_words(cohort)
+            values["variables"][name] = _keep(item.cohort, folder, position) | {
+                "left_out": {group: why.plain() for group, why in item.left_out.items()}
+            }
+            tables[f"attrition{position}"] = item.attrition.to_frame()
+            tables[f"groups{position}"] = groups_table(item.cohort)
+            if isinstance(source, SimulatedSource):
+                reference = reference_group(cohort, name, study.estimate)
+                truth = source.truth(item, versus_words(reference, study.estimate)).to_frame()
+                tables[f"truth{position}"] = truth[[*KEYS, "estimate"]]
+    values["inside"] = nested_groups(
+        {name: _group_of_visits(item) for name, item in built.items()},
+        {name: item.cohort.group_names for name, item in built.items()},
+    )
+    features = item.cohort.feature_names or ()
+    values["exclusive"] = _exclusive(study, features)
+    beside = sibling_note(study.cohort.condition, features)
+    return Outcome(values, tables, tuple(beside))
+
+
+def _group_of_visits(item: BuiltCohort) -> NDArray[np.int32]:
+    """Group of every visit of the source, -1 where it is not in the cohort, shape (visits,)."""
+    label = np.full(len(item.visits), -1, dtype=np.int32)
+    label[item.visits] = item.cohort.groups
+    return label
+
+
+def _exclusive(study: Study, features: Sequence[str]) -> list[list[str]]:
+    """The features made of one column each, of which a visit has at most one."""
+    starts = [f"{one.column}:[" if one.edges else f"{one.column}="
+              for one in study.cohort.features.extra]  # fmt: skip
+    return [[name for name in features if name.startswith(start)] for start in starts]
+
+
+def groups_table(cohort: Cohort) -> pd.DataFrame:
+    """Columns group, n, n_diagnosed; where patients are known, patients, patients_diagnosed."""
+    n, n_diagnosed = group_totals(cohort)[:2]
+    names = list(cohort.group_names)
+    table = pd.DataFrame({"group": names, "n": n, "n_diagnosed": n_diagnosed})
+    people = group_patients(cohort)
+    if people is None:
+        return table
+    return table.assign(patients=people[0], patients_diagnosed=people[1])
+
+
+def is_whole(folder: Path, found: Outcome) -> bool:
+    """Whether all cohorts that an outcome speaks of are there as they were written."""
+    return all(_is_kept(folder, about) for about in found.values["variables"].values())
+
+
+def open_cohort(path: Path, client: Any = None) -> Cohort:
     """The cohort kept there: in memory, in parts on disk or, with a client, on its cluster."""
     if path.suffix == ".npz":
         return Cohort.load(path)
-    return PartitionedCohort.open(path, client, scratch=path.parent)
+    return Cohort.open(path, client, scratch=path.parent)
+
+
+def _keep(cohort: Cohort, folder: Path, position: int) -> dict[str, Any]:
+    """Save a cohort, unless it is on disk already; its digest, file and the file's checksum."""
+    file = folder / f"cohort-{position}"
+    if file.exists():
+        mark = checksum = file_digest(file / HEADER)
+    else:
+        mark = _cohort_digest(cohort)
+        file = folder.parent / f"cohort-{mark}.npz"
+        cohort.save(file)
+        checksum = file_digest(file)
+    place = file.relative_to(folder.parent).as_posix()
+    return {"digest": mark, "file": place, "checksum": checksum}
+
+
+def _is_kept(folder: Path, about: dict[str, Any]) -> bool:
+    file = folder / about["file"]
+    try:
+        if file.suffix == ".npz":
+            return file_digest(file) == about["checksum"]
+        verify_parts(file)
+        return file_digest(file / HEADER) == about["checksum"]
+    except (OSError, InvalidInputError):
+        return False
+
+
+def _cohort_digest(cohort: Cohort) -> str:
+    """Digest of everything in a cohort but the visits' identifiers."""
+    rows = [getattr(cohort, name) for name in ROW_FIELDS if name != "ids"]
+    arrays = [*cohort.X.to_arrays().values(), *(values for values in rows if values is not None)]
+    return digest(cohort.group_names, cohort.feature_names, *arrays)

@@ -16,7 +16,7 @@ SHOWN = ["estimate", "ci_low", "ci_high", "observed_ratio", "n", "n_diagnosed"]
 
 
 def compare_runs(one: str | Path, two: str | Path) -> pd.DataFrame:
-    """Estimates of two results folders, one row a contrast, with their ratio.
+    """Estimates of two results folders, one row per contrast, with their ratio.
 
     Columns ending in ``_a`` are the first's, in ``_b`` the second's. A contrast that only one of
     them has is kept, with gaps.
@@ -36,7 +36,7 @@ def differences(one: str | Path, two: str | Path) -> list[str]:
     """
     try:
         a, b = (_asked(Path(folder)) for folder in (one, two))
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return []
     found = []
     if a["condition"] != b["condition"]:
@@ -69,11 +69,18 @@ def _estimates(folder: Path) -> pd.DataFrame:
         raise InvalidInputError(
             f"{folder} has no estimates.csv; give the folder that 'relprev run' wrote"
         )
+    damaged = InvalidInputError(f"{file} is damaged; run the study again")
     try:
-        frame = pd.read_csv(file)
+        frame = pd.read_csv(file, dtype=dict.fromkeys(KEYS, str), keep_default_na=False,
+                            na_values={name: ["", "nan"] for name in SHOWN})  # fmt: skip
     except (ValueError, OSError):
-        raise InvalidInputError(f"{file} is damaged; run the study again") from None
+        raise damaged from None
     missing = [name for name in [*KEYS, "estimate"] if name not in frame]
     if missing:
         raise InvalidInputError(f"{file} lacks {', '.join(missing)}; was it made by 'relprev run'?")
-    return frame[[*KEYS, *(name for name in SHOWN if name in frame)]]
+    numbers = [name for name in SHOWN if name in frame]
+    if not all(pd.api.types.is_numeric_dtype(frame[name]) for name in numbers):
+        raise damaged
+    if frame.duplicated(KEYS).any():
+        raise InvalidInputError(f"{file} has a contrast twice; run the study again")
+    return frame[[*KEYS, *numbers]]

@@ -1,18 +1,40 @@
-"""A study file against its data: do the columns and values it names exist?"""
+"""A study file against its data: do the columns, values and codes it names exist?"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator
+from itertools import takewhile
+from typing import TYPE_CHECKING, Any
 
+from relprev.codes import CodeSet, category
+from relprev.codes.spelling import VERSION_NAMES
+from relprev.matrix.coerce import listed
+from relprev.messages import Message, Number
 from relprev.settings import KeyPath, suggestion
-from relprev.sources.source import Source, identifier
-from relprev.study.study import Study
+from relprev.sources.database import identifier
+from relprev.sources.source import Source
+
+if TYPE_CHECKING:  # it leads to the report, which no cohort depends on
+    from relprev.study.study import Study
 
 SMALLEST_NAMED = 11  # visits a value needs to be named in a message
+MOST_NAMED = 20  # values that are named one by one
 
 
-def columns_named(study: Study) -> Iterator[tuple[KeyPath, str]]:
+def require_columns(study: Study, source: Source) -> None:
+    """Fail at the first column that the study names and the source does not have."""
+    present = source.columns("visits")
+    for path, column in _columns_named(study):
+        if column not in present:
+            why = f" ({source.absent[column]})" if column in source.absent else ""
+            raise study.error(
+                path,
+                f"the {source.name} source has no column {column!r}{why}; "
+                f"{suggestion(column, present)}",
+            )
+
+
+def _columns_named(study: Study) -> Iterator[tuple[KeyPath, str]]:
     """Every column the study names, with the key that names it."""
     cohort = study.cohort
     places: list[tuple[KeyPath, tuple[Any, ...]]] = [
@@ -25,20 +47,7 @@ def columns_named(study: Study) -> Iterator[tuple[KeyPath, str]]:
             yield (*path, position, "column"), item.column
 
 
-def require_columns(study: Study, source: Source) -> None:
-    """Fail at the first column that the source does not have."""
-    present = source.columns("visits")
-    for path, column in columns_named(study):
-        if column not in present:
-            why = f" ({source.absent[column]})" if column in source.absent else ""
-            raise study.error(
-                path,
-                f"the {source.name} source has no column {column!r}{why}; "
-                f"{suggestion(column, present)}",
-            )
-
-
-def unknown_values(study: Study, source: Source) -> Iterator[tuple[KeyPath, str]]:
+def unknown_values(study: Study, source: Source) -> Iterator[Message]:
     """Values in rules and recodes that no visit has, with the key and what to do about it."""
     cohort = study.cohort
     named: list[tuple[KeyPath, str, tuple[str, ...]]] = [
@@ -50,12 +59,16 @@ def unknown_values(study: Study, source: Source) -> Iterator[tuple[KeyPath, str]
         for k, group in enumerate(cohort.groups)
         for name, values in group.recode.items()
     ]
-    for path, column, values in named:
-        count = _values(source, column) if values else {}
-        common = [value for value, visits in count.items() if visits >= SMALLEST_NAMED]
-        for value in values:
-            if value not in count:
-                yield path, f"no visit has {value!r} in {column}; {suggestion(value, common)}"
+    counts = {column: _values(source, column) for column in {item[1] for item in named if item[2]}}
+    unknown = [(path, column, value) for path, column, values in named for value in values
+               if value not in counts[column]]  # fmt: skip
+    for path, column, value in unknown[:MOST_NAMED]:
+        common = [known for known, visits in counts[column].items() if visits >= SMALLEST_NAMED]
+        words = f"no visit has {value!r} in {column}; {suggestion(value, common)}"
+        yield Message("{text}", text=str(study.error(path, words)))
+    if len(unknown) > MOST_NAMED:
+        more = Number(len(unknown) - MOST_NAMED, ",d")
+        yield Message("no visit has {n} further values that the study names", n=more)
 
 
 def _values(source: Source, column: str) -> dict[str, int]:
@@ -66,3 +79,61 @@ def _values(source: Source, column: str) -> dict[str, int]:
         "GROUP BY value ORDER BY value"
     )
     return dict(rows)
+
+
+def matched_codes(condition: CodeSet, source: Source) -> dict[str, int]:
+    """How many different codes of the source each pattern of the condition matches."""
+    found = source.query("SELECT DISTINCT version, code FROM codes")
+    return {
+        str(pattern): sum(pattern.matches(version, code) for version, code in found)
+        for pattern in condition.cut_to(source.code_lengths).patterns
+    }
+
+
+def sibling_codes(condition: CodeSet, features: Iterable[str]) -> list[str]:
+    """Features of the same ICD categories as the condition's codes, the most alike first.
+
+    Prefixes and expressions in the set are taken as drawn on purpose: only single codes count.
+
+    Examples
+    --------
+    >>> condition = CodeSet.of("endometriosis", ["ICD9:617.9", "ICD10:N80*"])
+    >>> sibling_codes(condition, ["ICD9:6170", "ICD9:6259", "ICD10:N810", "age"])
+    ['ICD9:6170']
+    """
+    families: dict[str, list[str]] = {}
+    for pattern in condition.patterns:
+        if pattern.version in VERSION_NAMES.values() and pattern.text.isalnum():
+            families.setdefault(_family(str(pattern)), []).append(str(pattern))
+    found = {
+        name: max(_alike(name, code) for code in families[_family(name)])
+        for name in features
+        if _family(name) in families
+    }
+    return sorted(found, key=lambda name: (-found[name], name))
+
+
+def sibling_note(condition: CodeSet, features: Iterable[str]) -> list[Message]:
+    """The hint on features that may mean the condition too, in a list; empty without any."""
+    found = sibling_codes(condition, features)
+    if not found:
+        return []
+    words = (
+        "features include {n} codes of the condition's own categories ({families}): {codes}; if "
+        "any of them means the condition too, add it to the code set"
+    )
+    if len(found) == 1:
+        words = words.replace("codes of", "code of").replace("any of them", "it")
+    families = listed(sorted({_family(name) for name in found}))
+    return [Message(words, n=Number(len(found), ",d"), families=families, codes=listed(found))]
+
+
+def _family(name: str) -> str:
+    """A feature's ICD category, such as ``ICD9:617``; empty if it is no ICD code."""
+    version, _, code = name.partition(":")
+    return f"{version}:{category(version, code)}" if version in VERSION_NAMES.values() else ""
+
+
+def _alike(one: str, other: str) -> int:
+    """How many characters the names begin with in common."""
+    return len(list(takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))))

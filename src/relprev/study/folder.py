@@ -2,14 +2,14 @@
 
 Results are written into the working folder beside it (``results.work``) and moved into
 place when complete. A file ``.relprev.json`` lists what was written, so that results can
-be replaced later, and only they.
+be replaced later, and only they. The working folder holds patients' data while a study
+runs; only its owner can read it.
 """
 
 from __future__ import annotations
 
 import json
 import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,7 +18,12 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from relprev.errors import InvalidInputError
-from relprev.files import written_whole
+from relprev.store.files import (
+    TemporaryFolder,
+    private_folder,
+    remove_unfinished,
+    written_whole,
+)
 
 LISTING = ".relprev.json"
 FINISHED = "finished"
@@ -32,58 +37,55 @@ def working_folder(out: Path | None) -> Iterator[Path]:
     It is private, locked against a second run, and stays if the run is interrupted or fails.
     """
     if out is None:
-        with tempfile.TemporaryDirectory(prefix="relprev-") as name:
+        with TemporaryFolder() as name:
             yield Path(name)
         return
-    work = work_beside(out)
+    work = out.parent / f"{out.name}.work"
     try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        work.mkdir(mode=0o700, exist_ok=True)
+        private_folder(work)
         lock = FileLock(work / "lock")
         lock.acquire(timeout=0)
     except Timeout:
         raise InvalidInputError(
-            f"another run is writing to {out}; wait for it or choose another --out"
+            f"another run is writing to {out}; wait for it, or give another out="
         ) from None
     except OSError as error:
         raise InvalidInputError(
-            f"cannot write to {work} ({error.strerror}); choose another --out"
+            f"cannot write to {work} ({error.strerror}); give another out="
         ) from None
     try:
+        remove_unfinished(work)
         yield work
     finally:
         lock.release()
 
 
-def work_beside(out: Path) -> Path:
-    """The working folder of a results folder."""
-    return out.parent / f"{out.name}.work"
-
-
 def require_replaceable(out: Path, study: str, force: bool) -> None:
     """Fail unless ``out`` is free, or holds only results that may be replaced."""
+    if not out.name:
+        raise InvalidInputError(f"{out} cannot be a results folder; give another out=")
     if not out.exists():
         return
     if not out.is_dir():
-        raise InvalidInputError(f"{out} is a file; choose another --out")
+        raise InvalidInputError(f"{out} is a file; give another out=")
     if not any(out.iterdir()):
         return
     listing = _listing(out)
     if listing is None:
         raise InvalidInputError(
-            f"{out} holds files that relprev did not write; choose another --out"
-        )
+            f"{out} holds files that relprev did not write; give another out="
+        )  # fmt: skip
     present = {file.relative_to(out).as_posix() for file in out.rglob("*") if not file.is_dir()}
     strange = sorted(present - set(listing["files"]) - {LISTING})
     if strange:
         raise InvalidInputError(
             f"{out} holds {len(strange)} files that relprev did not write, such as {strange[0]}; "
-            "move them or choose another --out"
+            "move them, or give another out="
         )
     if listing["study"] != study and not force:
         raise InvalidInputError(
-            f"{out} holds results of the study {listing['study']!r}, not of {study!r}; choose "
-            "another --out, or replace them with --force"
+            f"{out} holds results of the study {listing['study']!r}, not of {study!r}; give "
+            "another out=, or replace them with force="
         )
 
 

@@ -159,13 +159,11 @@ class ReportOptions:
     ----------
     title, condition, population : str
         In words; made up from the rest of the study where empty.
-    hide_small_counts : bool
-        Hide counts of 1 to 10 people and what would reveal them.
 
     Examples
     --------
-    >>> ReportOptions(condition="endometriosis").hide_small_counts
-    True
+    >>> ReportOptions(condition="endometriosis").condition
+    'endometriosis'
     """
 
     __pydantic_config__: ClassVar[ConfigDict] = SETTINGS
@@ -173,6 +171,3 @@ class ReportOptions:
     title: Annotated[str, Field(description="Title of the report.")] = ""
     condition: Annotated[str, Field(description="The condition in words.")] = ""
     population: Annotated[str, Field(description="Whom the answer is about, in words.")] = ""
-    hide_small_counts: Annotated[
-        bool, Field(description="Hide counts of 1 to 10 people and what would reveal them.")
-    ] = True

@@ -1,72 +1,51 @@
-"""Run a study: cohort, estimates, checks, report, each kept when finished.
+"""Run a study: cohorts, estimates, checks, findings, disclosure, report.
 
-A run that was stopped at any moment goes on where it was. The same study on the same data
-gives the same results, byte for byte (times and dates aside).
+Every stage is kept when finished, so a run that was stopped at any moment goes on where it
+was. The same study on the same data gives the same results, byte for byte (times and dates
+aside). A stage is made again when its data, its settings or the code upstream of it change.
 """
 
 from __future__ import annotations
 
 import logging
 import shutil
+import time
 import uuid
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, replace
-from functools import cached_property, partial
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import pandas as pd
-from numpy.typing import NDArray
-
 from relprev.checks.registry import CHECKS
-from relprev.cohort import AnyCohort, BuiltCohort
-from relprev.disclosure import NOT_SHOWN, Rule, nested_groups, shown
-from relprev.errors import InvalidInputError, RelprevError, RelprevWarning
+from relprev.disclosure import NOT_SHOWN, Rule, shown
+from relprev.errors import ClusterError, InvalidInputError, RelprevWarning, TooFewCasesError
 from relprev.messages import Message, message_of
 from relprev.parallel.cluster import require_ready
 from relprev.progress import Advance, progress
-from relprev.report import (
-    StudyFindings,
-    StudyReport,
-    VariableFindings,
-    disclosed,
-    write_report,
-)
-from relprev.report.write import versions
-from relprev.study.cohorts import is_kept, keep, open_cohort, study_cohorts
-from relprev.study.data import require_columns
+from relprev.report import StudyReport, VariableFindings, disclosed, write_report
+from relprev.store.digests import digest, files_digest
+from relprev.store.modules import source_digest
+from relprev.store.stages import Outcome, Store
+from relprev.store.versions import versions
+from relprev.study.checks import check_results, run_check
+from relprev.study.cohorts import PARTS, build, is_whole, open_cohort
+from relprev.study.findings import study_findings, variable_findings
 from relprev.study.folder import FINISHED, put_in_place, require_replaceable, working_folder
-from relprev.study.inspect import groups_table
-from relprev.study.options import CheckName, Method
 from relprev.study.result import StudyResult
-from relprev.study.siblings import sibling_note
-from relprev.study.simulated import SimulatedSource
-from relprev.study.source import source_words
-from relprev.study.store import (
-    Outcome,
-    Store,
-    code_digest,
-    digest,
-    files_digest,
-    timed,
-)
 from relprev.study.study import Study
-from relprev.study.variable import (
-    Variable,
-    check_outcome,
-    check_results,
-    sampling_words,
-    with_options,
-)
+from relprev.study.variable import Variable
 
 LOG = "run.log"
-KEYS = ["group", "versus"]
+COHORTS = ("relprev.study.cohorts", "relprev.study.source")  # modules that make cohorts
+ESTIMATES = ("relprev.study.variable",)
+CHECKING = ("relprev.study.checks",)
+READ_DATA = ("code_sets", "cohorts", "neds")  # folders of relprev/data that cohorts depend on
 SECONDS = {  # of the stages of a study of 1.4 million visits, four groups
     "cohort": 60.0, "debiased": 60.0, "purple": 15.0, "report": 15.0,
-} | {name: check.seconds for name, check in CHECKS.items()}  # fmt: skip
+}  # fmt: skip
 
 
 def run_study(
@@ -80,10 +59,20 @@ def run_study(
         study = replace(study, compute=replace(study.compute, out_of_core=True))
     if target is not None:
         require_replaceable(target, study.name, force)
-    with working_folder(target) as work, _log(work / LOG) as log:
-        run = _Run(study, Store(work), log, verbose, client)
-        with progress("Study", len(run.steps), verbose, run.steps) as advance:
-            report = disclosed(run.findings(advance), Rule(hide=study.report.hide_small_counts))
+    with working_folder(target) as work, _log(work / LOG, study.disclosure) as log:
+        log.info("study %s, relprev %s", study.name, versions()["relprev"])
+        log.info("cohorts %s", "in parts" if study.compute.out_of_core else "in memory")
+        with progress("Study", *_steps(study, verbose)) as advance:
+            stages = Stages(Store(work, log.warning), log, advance)
+            key = cohort_key(study, verbose)
+            building = partial(build, study, work / f"{PARTS}{key}", verbose=verbose)
+            cohorts = stages("cohort", key, building, is_whole=partial(is_whole, work))
+            findings = [
+                _findings(study, position, cohorts, stages, verbose, client)
+                for position in range(len(study.cohort.groups))
+            ]
+            found = study_findings(study, findings, stages.outcomes, _checks(study)[1])
+            report = disclosed(found, study.disclosure)
             if target is None:
                 return StudyResult(report)
             advance("report")
@@ -94,313 +83,183 @@ def run_study(
     return StudyResult(report, target)
 
 
+def _findings(
+    study: Study, position: int, cohorts: Outcome, stages: Stages, verbose: bool, client: Any
+) -> VariableFindings:
+    """Estimates and checks of the group variable at a position."""
+    name = study.cohort.groups[position].name
+    about = cohorts.values["variables"][name]
+    opened = partial(open_cohort, stages.store.path(about["file"]), client)
+    variable = Variable(name, opened, study.estimate, study.inference, study.seed, verbose)
+    key = estimate_key(study, name, about["digest"])
+    estimates: dict[str, Outcome] = {}
+    failed: list[str] = []
+    for method in study.estimate.methods:
+        found = stages(
+            method, key, partial(variable.estimate, method), of=name, unless=TooFewCasesError,
+            failure=Message("no {method} estimate", method=method),
+        )  # fmt: skip
+        if found.tables:
+            estimates[method] = found
+        else:
+            failed += [shown(message, study.disclosure) for message in found.warnings]
+    if not estimates:
+        why = f"{'; '.join(failed)}; or take this variable out"
+        raise study.error(("groups", position, "column"), why)
+    checks = []
+    for kind in _checks(study)[0]:
+        checking = partial(run_check, variable, kind, study.checks.max_visits)
+        words = Message("the check {check} could not be made", check=kind.replace("_", " "))
+        made = stages(
+            kind, check_key(study, key), checking, of=name, unless=InvalidInputError, failure=words,
+        )  # fmt: skip
+        checks += check_results(made)
+    return variable_findings(study, position, cohorts, estimates, checks)
+
+
+def _checks(study: Study) -> tuple[list[str], list[str]]:
+    """The checks asked for that the study's methods allow, and those that they do not."""
+    possible = {name: set(CHECKS[name].needs) <= {*study.estimate.methods}
+                for name in study.checks.run}  # fmt: skip
+    return [name for name in possible if possible[name]], [n for n in possible if not possible[n]]
+
+
+def _steps(study: Study, verbose: bool) -> tuple[int, bool, list[float]]:
+    """Number of steps, whether they are shown, and about how long each of them takes."""
+    fitted = [SECONDS[name] for name in study.estimate.methods]
+    checked = [CHECKS[name].seconds for name in _checks(study)[0]]
+    each = (fitted + checked) * len(study.cohort.groups)
+    return len(each) + 2, verbose, [SECONDS["cohort"], *each, SECONDS["report"]]
+
+
 def _write(report: StudyReport, finished: Path, log: logging.Logger) -> None:
     """The results, into a folder that is not theirs yet."""
     shutil.rmtree(finished, ignore_errors=True)  # left by a run that was stopped
     finished.mkdir()
     write_report(report, finished)
+    for text in report.warnings:
+        log.warning("%s", text)
     log.info("results complete")
     shutil.copy(finished.parent / LOG, finished / LOG)
 
 
-class _Run:
-    """One run: the stages, in order."""
+# -- keys: the digest of all that a stage depends on ----------------------------------------
 
-    def __init__(
-        self, study: Study, store: Store, log: logging.Logger, verbose: bool, client: Any
-    ) -> None:
-        self.study, self.store, self.log = study, store, log
-        self.verbose, self.client = verbose, client
-        self.outcomes: dict[str, Outcome] = {}
-        self.rule = Rule(hide=study.report.hide_small_counts)
 
-    @property
-    def steps(self) -> list[float]:
-        """How long each step takes, about, for the time left."""
-        of_a_variable = [SECONDS[name] for name in (*self.study.estimate.methods, *self._checks())]
-        variables = of_a_variable * len(self.study.cohort.groups)
-        return [SECONDS["cohort"], *variables, SECONDS["report"]]
+def cohort_key(study: Study, verbose: bool = False) -> str:
+    """Of the cohorts: the content of the input files, the settings, the code that reads them."""
+    source = study.source
+    unseen = uuid.uuid4().hex if source.is_database else ""  # read a database every time
+    return digest(
+        source_digest(*COHORTS, data=READ_DATA), versions(), source.kind, source.arguments,
+        study.described()["cohort"], asdict(study.inference), study.estimate.versus,
+        study.estimate.reference, files_digest(source.files(), verbose=verbose), unseen,
+        asdict(study.compute) if study.compute.out_of_core else None,
+    )  # fmt: skip
 
-    def findings(self, advance: Advance) -> StudyFindings:
-        """All stages, then what they found."""
-        self.log.info("study %s, relprev %s", self.study.name, versions()["relprev"])
-        if self.client is not None:
-            self.log.info("on a cluster of %d workers", len(self.client.nthreads()))
-        elif self.study.compute.out_of_core:
-            self.log.info("out of core")
-        advance("cohort")
-        key = self._cohort_key()
-        self._stage("cohort", key, partial(self._build, self.store.path(f"parts-{key}")))
-        findings = [
-            self._variable(position, group.name, advance)
-            for position, group in enumerate(self.study.cohort.groups)
-        ]
-        return self._content(tuple(findings))
 
-    # -- stages ----------------------------------------------------------------------------
+def estimate_key(study: Study, name: str, cohort: str) -> str:
+    """Of the estimates of a group variable, whose cohort has this digest."""
+    return digest(
+        source_digest(*ESTIMATES), versions(), cohort, asdict(study.estimate),
+        asdict(study.inference), study.seed, name,
+    )  # fmt: skip
 
-    def _stage(self, kind: str, key: str, make: Callable[[], Outcome], of: str = "") -> Outcome:
-        """The outcome kept under the key, or made and kept now."""
+
+def check_key(study: Study, estimates: str) -> str:
+    """Of the checks of a group variable, whose estimates have this key."""
+    return digest(source_digest(*CHECKING), estimates, study.checks.max_visits)
+
+
+# -- stages ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Stages:
+    """Makes stages that are not kept yet, and remembers the outcomes of all."""
+
+    store: Store
+    log: logging.Logger
+    advance: Advance
+    outcomes: dict[str, Outcome] = field(default_factory=dict)
+
+    def __call__(
+        self, kind: str, key: str, make: Callable[[], Outcome], *, of: str = "",
+        is_whole: Callable[[Outcome], bool] = lambda outcome: True,
+        unless: type[InvalidInputError] | tuple[()] = (), failure: Message | None = None,
+    ) -> Outcome:  # fmt: skip
+        """The outcome kept under the key, or made and kept now.
+
+        An error of type ``unless`` makes an outcome too: a warning that says ``failure``.
+        """
         name = f"{of}: {kind.replace('_', ' ')}" if of else kind
+        self.advance(name)
         found = self.store.find(kind, key)
-        if found is None or not self._has_cohorts(found):
+        if found is not None and not is_whole(found):
+            self.log.warning("%s: what was kept is damaged or gone; it is made again", name)
+            found = None
+        if found is None:
             self.log.info("%s: begun", name)
-            said: list[Message | str] = []
-            with _recorded(said):
-                made = timed(make)
-            said += made.warnings
-            found = self.store.keep(kind, key, replace(made, warnings=tuple(said)))
-            self.log.info("%s: finished in %.1f s", name, found.seconds)
-            for text in found.warnings:
-                self.log.warning("%s: %s", name, shown(text, self.rule))
+            found = self.store.keep(kind, key, _made(make, of, unless, failure))
+            told = f", {len(found.warnings)} warnings" if found.warnings else ""
+            self.log.info("%s: finished in %.1f s%s", name, found.seconds, told)
         else:
             self.log.info("%s: kept from an earlier run", name)
         self.outcomes[name] = found
         return found
 
-    def _cohort_key(self) -> str:
-        source = self.study.source
-        unseen = uuid.uuid4().hex if source.is_database else ""  # read a database every time
-        return digest(
-            code_digest(), source.kind, source.arguments, self.study.described()["cohort"],
-            asdict(self.study.inference), self.study.estimate.versus,
-            self.study.estimate.reference, files_digest(source.files()), unseen,
-            asdict(self.study.compute) if self.study.compute.out_of_core else None,
-        )  # fmt: skip
 
-    def _has_cohorts(self, found: Outcome) -> bool:
-        """Whether the cohorts that an outcome speaks of are still there."""
-        about = found.values.get("variables", {})
-        return all(is_kept(self.store.path(item["file"])) for item in about.values())
-
-    def _build(self, folder: Path) -> Outcome:
-        """Cohorts of all group variables, saved one by one."""
-        study = self.study
-        for old in self.store.folder.glob("parts-*"):  # of other settings or data; they are large
-            shutil.rmtree(old, ignore_errors=True)
-        with study.open_source() as source:
-            require_columns(study, source)
-            built = study_cohorts(study, source, folder, verbose=self.verbose)
-            values: dict[str, Any] = {
-                "source": source_words(source), "details": dict(source.details),
-                "descriptions": dict(source.descriptions), "variables": {},
-            }  # fmt: skip
-            tables = {}
-            for position, (name, item) in enumerate(built.items()):
-                cohort = item.cohort
-                values["sampling"] = sampling_words(with_options(cohort, study.inference))
-                mark, file = keep(cohort, folder, position)
-                values["variables"][name] = {
-                    "digest": mark, "file": file,
-                    "left_out": dict.fromkeys(item.left_out, Message("too few visits").plain()),
-                }  # fmt: skip
-                tables[f"attrition{position}"] = item.attrition.to_frame()
-                tables[f"groups{position}"] = groups_table(cohort)
-                if isinstance(source, SimulatedSource):
-                    truth = source.truth(item, Variable(study, name, cohort).versus)
-                    tables[f"truth{position}"] = truth.to_frame()[[*KEYS, "estimate"]]
-        values["inside"] = nested_groups(
-            {name: _group_of_visits(item) for name, item in built.items()},
-            {name: item.cohort.group_names for name, item in built.items()},
-        )
-        values["exclusive"] = _exclusive(study, cohort.feature_names or ())
-        beside = sibling_note(study.cohort.condition, cohort.feature_names or ())
-        return Outcome(values, tables, tuple(beside))
-
-    def _variable(self, position: int, name: str, advance: Advance) -> VariableFindings:
-        study, cohort_stage = self.study, self.outcomes["cohort"]
-        about = cohort_stage.values["variables"][name]
-        opened = partial(open_cohort, self.store.path(about["file"]), self.client)
-        variable = _Lazy(study, name, opened, self.verbose)
-        key = digest(
-            code_digest(), about["digest"], asdict(study.estimate), asdict(study.inference),
-            study.seed, name,
-        )  # fmt: skip
-        estimates: dict[str, pd.DataFrame] = {}
-        symptoms, left_out = _no_symptoms(), dict(about["left_out"])
-        truth = cohort_stage.tables.get(f"truth{position}")
-        failed: list[Message | str] = []
-        for method in study.estimate.methods:
-            advance(f"{name}: {method}")
-            found = self._stage(method, key, partial(variable.estimate, method), name)
-            if "estimates" not in found.tables:
-                failed += found.warnings
-                continue
-            table = found.tables["estimates"]
-            if truth is not None:
-                table = table.merge(truth.rename(columns={"estimate": "truth"}), "left", KEYS)
-            estimates[method] = table
-            symptoms = found.tables.get("symptoms", symptoms)
-            left_out |= found.values.get("left_out", {})
-        if not estimates:
-            path = ("groups", position, "column")
-            why = "; ".join(shown(text, self.rule) for text in failed)
-            raise study.error(path, f"{why}; or take this variable out")
-        results = []
-        for check in self._checks():
-            advance(f"{name}: {check.replace('_', ' ')}")
-            stage = self._stage(
-                check, digest(key, study.checks.max_visits), partial(variable.check, check), name
-            )
-            results += check_results(stage)
-        words = cohort_stage.values["descriptions"]
-        both = zip(symptoms["feature"], symptoms["description"], strict=True)
-        described = pd.array([words.get(name, known) for name, known in both], dtype="str")
-        symptoms = symptoms.assign(description=described)
-        return VariableFindings(
-            name=name, estimates=estimates, symptoms=symptoms,
-            left_out={group: Message.from_plain(why) for group, why in left_out.items()},
-            attrition=cohort_stage.tables[f"attrition{position}"], checks=tuple(results),
-            groups=cohort_stage.tables[f"groups{position}"],
-            column=study.cohort.groups[position].column,
-        )  # fmt: skip
-
-    def _checks(self) -> list[CheckName]:
-        """The checks asked for that the study's methods allow."""
-        methods = self.study.estimate.methods
-        return [name for name in self.study.checks.run if set(CHECKS[name].needs) <= set(methods)]
-
-    # -- report ----------------------------------------------------------------------------
-
-    def _content(self, variables: tuple[VariableFindings, ...]) -> StudyFindings:
-        study, report = self.study, self.study.report
-        condition = study.cohort.condition
-        words = report.condition or (condition.title or condition.name).lower()
-        source = self.outcomes["cohort"].values["source"]
-        rules = " and ".join(str(rule) for rule in study.cohort.include)
-        skipped = [name for name in study.checks.run if name not in self._checks()]
-        said = [text for outcome in self.outcomes.values() for text in outcome.warnings]
-        if skipped:
-            needed = [name.replace("_", " ") for name in skipped]
-            words_of = "checks not made, for want of a method they compare: {checks}"
-            said.append(Message(words_of, checks=needed))
-        return StudyFindings(
-            title=report.title or f"Relative prevalence of {words}",
-            condition=words,
-            population=report.population or f"visits{f' where {rules}' if rules else ''}",
-            source=source,
-            variables=variables,
-            manifest=self._manifest(),
-            warnings=tuple(dict.fromkeys(said)),
-            level=study.estimate.level,
-            sampling=self.outcomes["cohort"].values["sampling"],
-            inside=tuple(tuple(one) for one in self.outcomes["cohort"].values["inside"]),
-            exclusive=tuple(tuple(one) for one in self.outcomes["cohort"].values["exclusive"]),
-        )
-
-    def _manifest(self) -> dict[str, Any]:
-        cohort = self.outcomes["cohort"].values
-        files = [file for file in self.study.source.files() if file.is_file()]
-        return {
-            "versions": versions(),
-            "study": self.study.described(),
-            "data": {
-                "files": [{"name": file.name, "bytes": file.stat().st_size} for file in files],
-                "details": cohort["details"],
-                "cohorts": {name: about["digest"] for name, about in cohort["variables"].items()},
-            },
-            "seed": self.study.seed,
-            "seconds": {name: round(found.seconds, 2) for name, found in self.outcomes.items()},
-        }
-
-
-class _Lazy:
-    """A variable whose cohort is read when first needed."""
-
-    def __init__(
-        self, study: Study, name: str, opened: Callable[[], AnyCohort], verbose: bool
-    ) -> None:
-        self._study, self._name, self._opened, self._verbose = study, name, opened, verbose
-
-    @cached_property
-    def _variable(self) -> Variable:
-        cohort = with_options(self._opened(), self._study.inference)
-        return Variable(self._study, self._name, cohort, self._verbose)
-
-    def estimate(self, method: Method) -> Outcome:
-        """The estimates; where the data are too thin for the method, a warning that says so."""
-        variable = self._variable
-        try:
-            with _said_if_done():
-                return variable.estimate(method)
-        except InvalidInputError as error:
-            why = message_of(error) or Message(NOT_SHOWN)
-            template = "{variable}: no {method} estimate: {why}"
-            return Outcome(
-                warnings=(Message(template, variable=self._name, method=method, why=why),)
-            )
-
-    def check(self, name: CheckName) -> Outcome:
-        """The check; where the data are too thin for it, a warning that says so."""
-        variable = self._variable
-        try:
-            with _said_if_done():
-                return variable.check(name)
-        except InvalidInputError as error:
-            said = Message(
-                "{variable}: the check {check} could not be made: {why}", variable=self._name,
-                check=name.replace("_", " "), why=message_of(error) or Message(NOT_SHOWN),
-            )  # fmt: skip
-            return replace(check_outcome([]), warnings=(said,))
-
-
-def _group_of_visits(item: BuiltCohort) -> NDArray[np.int32]:
-    """Group of every visit of the source, -1 where it is not in the cohort."""
-    label = np.full(len(item.visits), -1, dtype=np.int32)
-    groups = item.cohort.gathered("groups")
-    assert groups is not None
-    label[item.visits] = groups
-    return label
-
-
-def _exclusive(study: Study, features: Sequence[str]) -> list[list[str]]:
-    """The features made of one column each, of which a visit has at most one."""
-    starts = [f"{one.column}:[" if one.edges else f"{one.column}="
-              for one in study.cohort.features.extra]  # fmt: skip
-    return [[name for name in features if name.startswith(start)] for start in starts]
-
-
-def _no_symptoms() -> pd.DataFrame:
-    return pd.DataFrame({"feature": [], "description": [], "weight": [], "visits": []})
+def _made(
+    make: Callable[[], Outcome], of: str, unless: type[InvalidInputError] | tuple[()],
+    failure: Message | None,
+) -> Outcome:  # fmt: skip
+    """The outcome with its time and warnings; of what failed only the reason is said."""
+    began = time.perf_counter()
+    try:
+        with recorded_warnings() as said:
+            made = make()
+    except unless as error:
+        why = message_of(error) or Message(NOT_SHOWN)
+        words = "{variable}: {failure}: {why}"
+        return Outcome(warnings=(Message(words, variable=of, failure=failure, why=why),))
+    seconds = time.perf_counter() - began
+    return replace(made, warnings=(*dict.fromkeys(said), *made.warnings), seconds=seconds)
 
 
 @contextmanager
-def _said_if_done() -> Iterator[None]:
-    """Hold warnings back until the work is done: of a fit that failed only the reason is said."""
+def recorded_warnings() -> Iterator[list[Message]]:
+    """Collect relprev's warnings instead of showing them; others are none of the user's.
+
+    One that is plain text may hold counts that nobody declared: only that it was said is kept.
+    """
+    said: list[Message] = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        yield
-    for item in caught:
-        warnings.warn(item.message, stacklevel=2)
-
-
-@contextmanager
-def _recorded(said: list[Message | str]) -> Iterator[None]:
-    """Collect relprev's warnings instead of showing them; others are none of the user's."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        yield
-    said += dict.fromkeys(
-        message_of(item.message) or str(item.message)
+        yield said
+    said += [
+        message_of(item.message) or Message(NOT_SHOWN)
         for item in caught
         if isinstance(item.message, RelprevWarning)
-    )
+    ]
 
 
 @contextmanager
-def _log(path: Path) -> Iterator[logging.Logger]:
-    """A log file of this run: stages, times, warnings and how it ended; no data."""
+def _log(path: Path, rule: Rule) -> Iterator[logging.Logger]:
+    """The log of this run: stages, times and how it ended; nothing that may not be shown."""
     log = logging.Logger("relprev.study", logging.INFO)
-    handler = logging.FileHandler(path, encoding="utf-8")
+    handler = logging.FileHandler(path, mode="w", encoding="utf-8")
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
     log.addHandler(handler)
     try:
         yield log
-    except RelprevError as error:
-        log.error("%s", error)
-        raise
     except BaseException as error:
-        log.error("stopped: %s", type(error).__name__)
+        message = message_of(error)
+        words = type(error).__name__
+        if message is not None:
+            words = shown(message, rule)
+        elif isinstance(error, ClusterError):  # they speak of machines, never of data
+            words = str(error)
+        log.error("stopped: %s", words)
         raise
     finally:
         handler.close()

@@ -8,19 +8,25 @@ study's rules may ask for them. See `relprev.simulate.ed_visits`.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated, Literal
 
 import numpy as np
 import pyarrow as pa
+from pydantic import Field
 
 from relprev.arrays import group_sums
 from relprev.cohort import BuiltCohort
 from relprev.cohort.summary import summarise
+from relprev.errors import InvalidInputError
 from relprev.estimates import RelativePrevalence, relative_prevalence
 from relprev.simulate import Simulation, ed_visits
-from relprev.sources.source import Source, connect
+from relprev.sources.database import connect
+from relprev.sources.declared import SourceTable
+from relprev.sources.source import Source
 
 VERSION = "SIMULATED"
 CONDITION = "CONDITION"  # the code that records the condition
+MOST_VISITS, MOST_CODES = 100_000_000, 100_000  # that fit into the memory of a large machine
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -32,8 +38,7 @@ class SimulatedSource(Source):
     def truth(self, built: BuiltCohort, versus: str) -> RelativePrevalence:
         """True relative prevalences of a cohort built from this source."""
         cohort, k = built.cohort, built.cohort.n_groups
-        groups, weights = cohort.gathered("groups"), cohort.gathered("weights")
-        assert groups is not None
+        groups, weights = cohort.groups, cohort.weights
         weight = np.ones(cohort.n) if weights is None else weights
         probability = self.simulation.condition_probability[built.visits]
         condition = group_sums(groups, weight * probability, k) / group_sums(groups, weight, k)
@@ -73,6 +78,11 @@ def read_simulated(
     SimulatedSource
         Attribute group (Group A to D). The condition is recorded as ``SIMULATED:CONDITION``.
     """
+    limits = {"visits": (visits, 1, MOST_VISITS), "codes": (codes, 1, MOST_CODES),
+              "seed": (seed, 0, 2**32 - 1)}  # fmt: skip
+    for name, (value, least, most) in limits.items():
+        if not least <= value <= most:
+            raise InvalidInputError(f"{name} must be from {least} to {most:,}, got {value:,}")
     simulation = ed_visits(visits, n_codes=codes, prevalence=prevalence, survey=survey, seed=seed)
     connection = connect()
     for name, table in (("visits", _visits(simulation, seed)), ("codes", _codes(simulation))):
@@ -80,6 +90,26 @@ def read_simulated(
         connection.execute(f"CREATE TABLE {name} AS SELECT * FROM frame")
         connection.unregister("frame")
     return SimulatedSource("simulated", connection, simulation=simulation)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SimulatedTable(SourceTable):
+    """Arguments of a simulated source."""
+
+    words = "simulated visits"
+    read = staticmethod(read_simulated)
+    example = ("group", "Group B")
+
+    kind: Literal["simulated"]
+    visits: Annotated[int | None, Field(description="Number of visits.")] = None
+    codes: Annotated[int | None, Field(description="Number of different codes.")] = None
+    prevalence: Annotated[
+        float | None, Field(description="Share of visits with the condition, recorded or not.")
+    ] = None
+    survey: Annotated[
+        bool | None, Field(description="Add weights, strata and primary sampling units.")
+    ] = None
+    seed: Annotated[int | None, Field(description="Seed of the simulation.")] = None
 
 
 def _visits(simulation: Simulation, seed: int) -> pa.Table:

@@ -21,12 +21,18 @@ run = ["constant_ratio", "overlap"]
 [report]
 title = "Intimate partner violence, NEDS 2019"
 
+[disclosure]
+threshold = 10               # counts of 1 to 10 people, and what reveals them, are hidden
+
 [compute]
 out_of_core = true           # cohorts on disk, for data larger than memory
 """
 
 from __future__ import annotations
 
+import os
+import re
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
@@ -35,8 +41,19 @@ from pydantic import ConfigDict, Field, TypeAdapter
 
 from relprev.cohort import CohortSpec, cohort_spec
 from relprev.cohort.spec import Condition, Features, GroupVariable, Include, cohort_spec_names
+from relprev.disclosure.rule import Rule
 from relprev.errors import InvalidInputError
-from relprev.settings import SETTINGS, KeyPath, located, read_settings, suggestion
+from relprev.messages import Message, message_of
+from relprev.settings import (
+    SETTINGS,
+    KeyPath,
+    located,
+    parse_settings,
+    settings_text,
+    suggestion,
+    unprintable,
+)
+from relprev.sources.addresses import SHOWN, is_address
 from relprev.sources.source import Source
 from relprev.study.options import (
     CheckOptions,
@@ -49,6 +66,10 @@ from relprev.study.source import SourceOptions, SourceTable, source_options
 
 if TYPE_CHECKING:
     from relprev.study.result import StudyResult
+
+MOVED: dict[KeyPath, str] = {
+    ("report", "hide_small_counts"): "[disclosure] has it now: hide = true or false"
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,6 +98,7 @@ class StudyFile:
     inference: InferenceOptions = field(default_factory=InferenceOptions)
     checks: CheckOptions = field(default_factory=CheckOptions)
     report: ReportOptions = field(default_factory=ReportOptions)
+    disclosure: Rule = field(default_factory=Rule)
     compute: ComputeOptions = field(default_factory=ComputeOptions)
 
 
@@ -100,6 +122,8 @@ class Study:
         Words that the data cannot know.
     compute : ComputeOptions
         Where cohorts are kept.
+    disclosure : Rule
+        Which counts are hidden, and what shown ones are rounded to.
     seed : int
         Of everything random.
     name : str
@@ -130,6 +154,7 @@ class Study:
     checks: CheckOptions = field(default_factory=CheckOptions)
     report: ReportOptions = field(default_factory=ReportOptions)
     compute: ComputeOptions = field(default_factory=ComputeOptions)
+    disclosure: Rule = field(default_factory=Rule)
     seed: int = 0
     name: str = "study"
     file: str = field(default="", compare=False)
@@ -169,19 +194,22 @@ class Study:
         path = Path(path)
         if not path.is_file():
             raise InvalidInputError(f"there is no study file {path}; 'relprev init' writes one")
-        content = read_settings(path, StudyFile)
+        text = settings_text(path)
+        content = parse_settings(text, StudyFile, str(path), folder=path.parent, moved=MOVED)
+        _require_printable_name(path)
         study = Study(
             source=source_options(content.source, path.parent),
-            cohort=_cohort(content, path),
+            cohort=_cohort(content, path, text),
             estimate=content.estimate,
             inference=content.inference,
             checks=content.checks,
             report=content.report,
             compute=content.compute,
+            disclosure=content.disclosure,
             seed=content.seed,
             name=path.stem,
             file=str(path),
-            text=path.read_text(encoding="utf-8"),
+            text=text,
         )
         _check_references(study)
         return study
@@ -224,7 +252,7 @@ class Study:
         try:
             return self.source.open()
         except InvalidInputError as error:
-            raise self.error(("source",), str(error)) from None
+            raise self.about(("source",), error) from None
 
     def error(self, path: KeyPath, message: str) -> InvalidInputError:
         """An error about one key of the study file.
@@ -242,6 +270,27 @@ class Study:
             With file, line and key; the caller raises it.
         """
         return located(self.text, self.file or "the study", path, message)
+
+    def about(self, path: KeyPath, error: InvalidInputError) -> InvalidInputError:
+        """An error about the data, with the key of the study file that it has to do with.
+
+        Parameters
+        ----------
+        path : tuple of str or int
+            Keys from the top of the file.
+        error : InvalidInputError
+            With a Message, or plain words on files and settings.
+
+        Returns
+        -------
+        InvalidInputError
+            Of the same type, with a Message if there was one; the caller raises it.
+        """
+        message = message_of(error)
+        if message is None:
+            return self.error(path, _without_addresses(str(error), self.source))
+        where = str(self.error(path, "")).removesuffix(": ")
+        return type(error)(Message("{where}: {why}", where=where, why=message))
 
     def described(self) -> dict[str, Any]:
         """Everything that was asked for, as plain values, without secrets and folder names.
@@ -261,6 +310,7 @@ class Study:
             "cohort": cohort, "estimate": asdict(self.estimate),
             "inference": asdict(self.inference), "checks": asdict(self.checks),
             "report": asdict(self.report), "compute": asdict(self.compute),
+            "disclosure": asdict(self.disclosure),
         }  # fmt: skip
 
 
@@ -285,13 +335,39 @@ def study_schema() -> dict[str, Any]:
     }
 
 
-def _cohort(content: StudyFile, path: Path) -> CohortSpec:
+def _without_addresses(text: str, source: SourceOptions) -> str:
+    """The text without addresses of databases that the study names, whole or in part."""
+    for given in _texts(source.arguments.values()):
+        if is_address(given):
+            address = os.path.expandvars(given)
+            secrets = re.findall(r"(?:password|passwd|pwd)\s*=\s*(\S+)|:([^/@\s][^@]*)@", address)
+            spellings = {given, address, str(Path(address)), *filter(None, sum(secrets, ()))}
+            for spelling in sorted(spellings, key=len, reverse=True):
+                text = text.replace(spelling, SHOWN)
+    return text
+
+
+def _texts(values: Iterable[Any]) -> Iterator[str]:
+    """All texts among values and lists of them."""
+    for value in values:
+        yield from [value] if isinstance(value, str) else _texts(value) if isinstance(
+            value, list | tuple) else ()  # fmt: skip
+
+
+def _require_printable_name(path: Path) -> None:
+    """The report names the study after its file."""
+    if unprintable(path.stem):
+        raise InvalidInputError(
+            f"the name of the study file, {path.stem!r}, holds a control character; rename it"
+        )
+
+
+def _cohort(content: StudyFile, path: Path, text: str) -> CohortSpec:
     """The shipped cohort with the parts that the file replaces, or the file's own."""
     names = ("condition", "include", "features", "groups", "without_codes")
     given: dict[str, Any] = {
         name: getattr(content, name) for name in names if getattr(content, name) is not None
     }
-    text = path.read_text(encoding="utf-8")
     if content.cohort and content.cohort not in cohort_spec_names():
         words = f"got {content.cohort!r}; {suggestion(content.cohort, cohort_spec_names())}"
         raise located(text, str(path), ("cohort",), words)

@@ -7,14 +7,7 @@ from importlib import resources
 from relprev.codes import code_set
 from relprev.errors import InvalidInputError
 from relprev.settings import suggestion
-from relprev.study.source import READERS
-
-EXAMPLES = {  # of a reference group
-    "mimic-iv": ("insurance", "Medicare"), "neds": ("race", "White"), "nhamcs": ("race", "White"),
-    "nhds": ("race", "White"), "omop": ("ethnicity", "Not Hispanic or Latino"),
-    "tables": ("insurance", "Private"), "simulated": ("group", "Group B"),
-}  # fmt: skip
-SURVEYS = ("neds", "nhamcs")  # subgroups of them leave strata with one sampling unit
+from relprev.study.source import SOURCES
 
 
 def study_template(kind: str, condition: str = "ipv") -> str:
@@ -25,16 +18,16 @@ def study_template(kind: str, condition: str = "ipv") -> str:
     >>> print(study_template("neds").splitlines()[0])
     # A study of relative prevalence in NEDS, the Nationwide Emergency Department Sample.
     """
-    if kind not in READERS:
-        raise InvalidInputError(f"source={kind!r}: {suggestion(kind, list(READERS))}")
+    if kind not in SOURCES:
+        raise InvalidInputError(f"source={kind!r}: {suggestion(kind, list(SOURCES))}")
     code_set(condition)  # fails on an unknown one
     folder = resources.files("relprev") / "data" / "studies"
     head = (folder / f"{kind}.toml").read_text(encoding="utf-8")
     tail = (folder / "options.txt").read_text(encoding="utf-8")
-    variable, group = EXAMPLES[kind]
-    lonely = "adjust" if kind in SURVEYS else "fail"
-    if kind in SURVEYS:
-        tail = tail.replace("these are the defaults.", 'the defaults, lonely_psu aside ("fail").')
+    variable, group = SOURCES[kind].example
+    lonely = "adjust" if SOURCES[kind].has_strata else "fail"
+    if SOURCES[kind].has_strata:
+        tail = tail.replace("defaults.", 'defaults, except lonely_psu (default "fail").')
     words = {"@CONDITION@": condition, "@VARIABLE@": variable, "@GROUP@": group,
              "@LONELY@": lonely}  # fmt: skip
     text = head + tail

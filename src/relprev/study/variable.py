@@ -1,105 +1,111 @@
-"""Estimates and checks of one group variable."""
+"""Estimates of one group variable."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
 from relprev.arrays import FloatArray
-from relprev.checks import CheckResult
 from relprev.checks.feature_counts import feature_counts, feature_labels, patient_counts
-from relprev.checks.inputs import CheckInputs
-from relprev.checks.registry import CHECKS
 from relprev.codes import describe
-from relprev.cohort import AnyCohort, Cohort
-from relprev.cohort.summary import group_totals
-from relprev.estimates import COMPLEMENT, PAIRWISE
+from relprev.cohort import Cohort, CohortPart
 from relprev.inference import DebiasedPURPLE
 from relprev.messages import Message
 from relprev.model import PURPLE
-from relprev.study.options import CheckName, InferenceOptions, Method
-from relprev.study.store import Outcome
-from relprev.study.study import Study
+from relprev.store.stages import Outcome
+from relprev.study.contrasts import as_used, reference_group, versus_words
+
+if TYPE_CHECKING:  # a change in the options' words must not make estimates again
+    from relprev.study.options import EstimateOptions, InferenceOptions, Method
 
 SYMPTOMS_SHOWN = 30
 
 
 @dataclass(frozen=True)
 class Variable:
-    """One group variable of a study, with its cohort; models are fitted when first asked for."""
+    """One group variable of a study; its cohort is read, and models fitted, when first needed.
 
-    study: Study
+    Parameters
+    ----------
+    name : str
+        Of the group variable.
+    open_cohort : function without arguments
+        Gives its cohort.
+    options : EstimateOptions
+        Contrasts, reference group and level.
+    inference : InferenceOptions
+        What standard errors account for.
+    seed : int
+        Of splits and folds.
+    verbose : bool
+        Show progress on standard error.
+    """
+
     name: str
-    cohort: AnyCohort
+    open_cohort: Callable[[], Cohort]
+    options: EstimateOptions
+    inference: InferenceOptions
+    seed: int = 0
     verbose: bool = False
+
+    @cached_property
+    def cohort(self) -> Cohort:
+        """The cohort, without the parts of the design that the study does not use."""
+        return as_used(self.open_cohort(), self.inference)
 
     @cached_property
     def reference(self) -> str:
         """The reference group: the study's, or the largest."""
-        given = self.study.estimate.reference.get(self.name)
-        if given is not None and given not in self.cohort.group_names:
-            raise self.study.error(
-                ("estimate", "reference", self.name),
-                f"{given!r} has no visits in the cohort; groups are "
-                f"{', '.join(self.cohort.group_names)}",
-            )
-        weight = group_totals(self.cohort)[2]
-        return given or self.cohort.group_names[int(np.argmax(weight))]
+        return reference_group(self.cohort, self.name, self.options)
 
     @property
     def versus(self) -> str:
         """What estimators call the study's contrasts."""
-        names = {"complement": COMPLEMENT, "pairwise": PAIRWISE, "reference": self.reference}
-        return names[self.study.estimate.versus]
+        return versus_words(self.reference, self.options)
 
     @cached_property
     def purple(self) -> PURPLE:
         """The published estimator, fitted."""
         return PURPLE(
-            reference=self.reference, random_state=self.study.seed, verbose=self.verbose
-        ).fit(self.cohort)
+            reference=self.reference, random_state=self.seed, verbose=self.verbose
+        ).fit(self.cohort)  # fmt: skip
 
     @cached_property
     def debiased(self) -> DebiasedPURPLE:
         """The debiased estimator, fitted."""
-        inference = self.study.inference
         return DebiasedPURPLE(
-            folds=inference.folds, lonely_psu=inference.lonely_psu, reference=self.reference,
-            random_state=self.study.seed, verbose=self.verbose,
+            folds=self.inference.folds, lonely_psu=self.inference.lonely_psu,
+            reference=self.reference, random_state=self.seed, verbose=self.verbose,
         ).fit(self.cohort)  # fmt: skip
-
-    # -- estimates -------------------------------------------------------------------------
 
     def estimate(self, method: Method) -> Outcome:
         """Relative prevalences by one method."""
         if method == "purple":
             result: Any = self.purple.relative_prevalence(self.versus)
-            return Outcome(
-                {"lambda": self.purple.lambda_},
-                {"estimates": result.to_frame(), "symptoms": self._symptoms()},
-            )
-        result = self.debiased.relative_prevalence(self.versus, level=self.study.estimate.level)
+            tables = {"estimates": result.to_frame(), "symptoms": self._symptoms()}
+            return Outcome({"lambda": self.purple.lambda_}, tables)
+        result = self.debiased.relative_prevalence(self.versus, level=self.options.level)
         values = {
             "lambda": self.debiased.lambda_, "strength": self.debiased.strength_,
-            "left_out": self._left_out(),
+            "left_out": {name: why.plain() for name, why in self._left_out().items()},
         }  # fmt: skip
         return Outcome(values, {"estimates": result.to_frame()})
 
-    def _left_out(self) -> dict[str, dict[str, Any]]:
+    def _left_out(self) -> dict[str, Message]:
         """Groups without a debiased estimate, and why."""
         moments = self.debiased.moments_
-        reasons = {}
-        for name in self.cohort.group_names:
-            if name not in moments.names:
-                reasons[name] = Message("too few patients are diagnosed").plain()
-            elif name not in moments.estimated:
-                why = Message("symptoms tell this group almost completely apart")
-                reasons[name] = why.plain()
-        return reasons
+        few = Message("too few patients are diagnosed")
+        apart = Message("symptoms tell this group almost completely apart")
+        return {
+            name: apart if name in moments.names else few
+            for name in self.cohort.group_names
+            if name not in moments.estimated
+        }
 
     def _symptoms(self) -> pd.DataFrame:
         """The features that move p(y=1|x) most: largest |weight| times SD of the feature."""
@@ -121,47 +127,9 @@ class Variable:
         patients = patient_counts(self.cohort, top)
         return table.assign(patients=patients["patients"]) if patients else table
 
-    # -- checks ----------------------------------------------------------------------------
 
-    def check(self, name: CheckName) -> Outcome:
-        """The results of one check (sensitivity has one for each pair of groups)."""
-        inputs = CheckInputs(
-            self.cohort, lambda: self.purple, lambda: self.debiased, self.versus, self.reference,
-            self.study.estimate.level, self.study.seed, self.study.checks.max_visits,
-        )  # fmt: skip
-        return check_outcome(CHECKS[name].results(inputs))
-
-
-def with_options(cohort: AnyCohort, inference: InferenceOptions) -> AnyCohort:
-    """The cohort without the parts of the design that the study does not use."""
-    unused = [*(() if inference.design else ("strata", "psus")),
-              *(() if inference.clusters else ("clusters",))]  # fmt: skip
-    return cohort.without(*unused) if unused else cohort
-
-
-def sampling_words(cohort: AnyCohort) -> str:
-    """What standard errors of the cohort allow for."""
-    if "psus" in cohort.fields:
-        return "the survey's strata and primary sampling units"
-    return "repeat visits of patients" if "clusters" in cohort.fields else ""
-
-
-def check_outcome(results: list[CheckResult]) -> Outcome:
-    """Check results as plain values and tables, to be kept."""
-    tables = {f"table{k}": result.table for k, result in enumerate(results)}
-    return Outcome({"checks": [result.plain() for result in results]}, tables)
-
-
-def check_results(outcome: Outcome) -> list[CheckResult]:
-    """The check results behind an outcome."""
-    return [
-        CheckResult.from_plain(plain, outcome.tables[f"table{k}"])
-        for k, plain in enumerate(outcome.values["checks"])
-    ]
-
-
-def _visits_with(cohort: Cohort) -> FloatArray:
-    """Visits with each feature."""
+def _visits_with(cohort: CohortPart) -> FloatArray:
+    """Visits with each feature, shape (n_cols,)."""
     return feature_counts(cohort, np.ones(cohort.n))
 
 

@@ -1,0 +1,117 @@
+"""How a source is declared: the keys that ``[source]`` of a study file may have.
+
+Every source is a frozen dataclass of its keys beside its reader. The types say how a key is
+written in TOML and, for paths, which way they lead; the descriptions go into the JSON
+Schema. Class attributes say what else a study needs to know of the source.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, get_args, get_type_hints
+
+from pydantic import BeforeValidator, ConfigDict
+
+from relprev.errors import InvalidInputError
+from relprev.settings import SETTINGS
+from relprev.sources.addresses import SHOWN, is_address
+from relprev.sources.source import Source
+
+
+class Role(Enum):
+    """Which way a path leads."""
+
+    INPUT = "read"
+    OUTPUT = "written"
+
+
+def _text(value: Any) -> Any:
+    """Refuse what is no text without showing it: it may hold a password."""
+    if value is None or isinstance(value, str):
+        return value
+    raise InvalidInputError(f"it should be a text, got {_kind(value)}")
+
+
+def _texts(value: Any) -> Any:
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, list | tuple) and all(isinstance(item, str) for item in value):
+        return tuple(value)
+    raise InvalidInputError(f"it should be a text or a list of texts, got {_kind(value)}")
+
+
+def _kind(value: Any) -> str:
+    names = {bool: "true or false", int: "a number", float: "a number", dict: "a table"}
+    return names.get(type(value), "a list")
+
+
+InputPath = Annotated[str, BeforeValidator(_text), Role.INPUT]
+InputPaths = Annotated[str | tuple[str, ...], BeforeValidator(_texts), Role.INPUT]
+OutputPath = Annotated[str, BeforeValidator(_text), Role.OUTPUT]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SourceTable:
+    """The keys of one kind of source; None where a key is not given.
+
+    Parameters
+    ----------
+    kind : str
+        Which source it is.
+    """
+
+    __pydantic_config__: ClassVar[ConfigDict] = SETTINGS
+
+    words: ClassVar[str]  # for a report, such as "MIMIC-IV"
+    read: ClassVar[Callable[..., Source]]
+    example: ClassVar[tuple[str, str]]  # a group variable, and a group of it for a reference
+    is_survey: ClassVar[bool] = False  # a report names its years
+    has_strata: ClassVar[bool] = False  # subgroups leave some with one sampling unit
+
+    kind: str
+
+    def given(self) -> dict[str, Any]:
+        """The keys that are given, without ``kind``; lists as lists."""
+        values = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        return {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in values.items()
+            if value is not None and name != "kind"
+        }
+
+    def open(self) -> Source:
+        """Read the data."""
+        return type(self).read(**self.given())
+
+    @classmethod
+    def path_keys(cls, *roles: Role) -> set[str]:
+        """Keys that are paths of these roles."""
+        hints = get_type_hints(cls, include_extras=True)
+        return {name for name, hint in hints.items() if set(roles) & set(_metadata(hint))}
+
+
+def _metadata(hint: Any) -> Iterator[Any]:
+    """What Annotated says of a type, also inside a union."""
+    yield from getattr(hint, "__metadata__", ())
+    for inner in get_args(hint):
+        yield from _metadata(inner)
+
+
+def resolved(value: Any, folder: Path) -> Any:
+    """A path, or several, below a folder, home and variables expanded; addresses as they are."""
+    if isinstance(value, list | tuple):
+        return [resolved(item, folder) for item in value]
+    text = os.path.expandvars(os.path.expanduser(str(value)))
+    return text if is_address(text) else str(folder / text)
+
+
+def without_folder(value: Any) -> Any:
+    """A path, or several, as a record may show it: the last name, and no address."""
+    if isinstance(value, list | tuple):
+        return [without_folder(item) for item in value]
+    return SHOWN if is_address(value) else Path(value).name

@@ -1,0 +1,207 @@
+"""NEDS Core files, converted once to compact Parquet files in a cache folder.
+
+A converted file is named by the digest of the raw file's content and layout, and has its
+own digest beside it: one that is damaged or was not finished is made again. Both are
+readable by their owner only.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import os
+import re
+import warnings
+from collections.abc import Sequence
+from importlib import resources
+from pathlib import Path
+
+from relprev.errors import DataWarning, InvalidInputError
+from relprev.messages import Message
+from relprev.sources.database import (
+    Connection,
+    column_names,
+    connect,
+    execute,
+    identifier,
+    parquet_relation,
+    quoted,
+    reading,
+)
+from relprev.sources.formats import csv_relation, first_row, require_file
+from relprev.sources.packed import unpacked
+from relprev.sources.source import code_list
+from relprev.store.digests import is_sealed, seal
+from relprev.store.files import private_folder, written_whole
+
+STORE_FORMAT = 2  # part of the name: a new format makes a new file
+NUMBERS = {
+    "KEY_ED": "BIGINT", "AGE": "SMALLINT", "FEMALE": "TINYINT", "DISCWT": "DOUBLE",
+    "HOSP_ED": "INTEGER", "NEDS_STRATUM": "INTEGER", "YEAR": "SMALLINT", "PAY1": "TINYINT",
+    "ZIPINC_QRTL": "TINYINT", "PL_NCHS": "TINYINT",
+}  # fmt: skip
+OPTIONAL = {"RACE": "TINYINT", "DISP_ED": "TINYINT", "EDEVENT": "TINYINT"}
+HOSPITAL = ("HOSP_REGION", "HOSP_UR_TEACH", "HOSP_TRAUMA", "HOSP_CONTROL")
+KINDS = NUMBERS | OPTIONAL | dict.fromkeys(HOSPITAL, "SMALLINT")
+LARGEST_AGE = 124
+
+
+def read_layout(kind: str, year: int, layout: str | Path | None = None) -> tuple[str, ...]:
+    """Column names, in order, of a year's ``"Core"`` or ``"Hospital"`` file.
+
+    Examples
+    --------
+    >>> names = read_layout("Core", 2019)
+    >>> len(names), names[:5]
+    (73, ('AGE', 'AMONTH', 'AWEEKEND', 'DIED_VISIT', 'DISCWT'))
+    """
+    folder = resources.files("relprev") / "data" / "neds"
+    if layout is not None:
+        text = require_file(layout, "layout").read_text(encoding="utf-8-sig", errors="replace")
+    elif (file := folder / f"NEDS_{year}_{kind}.layout.csv").is_file():
+        text = file.read_text(encoding="utf-8")
+    else:
+        years = sorted({f.name[5:9] for f in folder.iterdir() if f"_{kind}.layout" in f.name})
+        raise InvalidInputError(
+            f"no layout for the NEDS {kind} file of {year} (shipped: {', '.join(years)}); write "
+            "its columns, in order, to a CSV file with the columns position and name and give "
+            f"{'layout' if kind == 'Core' else 'hospital_layout'}="
+        )
+    try:
+        rows = sorted(csv.DictReader(text.splitlines()), key=lambda row: int(row["position"]))
+        names = tuple(row["name"].strip().upper() for row in rows)
+    except (KeyError, ValueError, TypeError, AttributeError):
+        names = ()
+    if not names or len(set(names)) < len(names):
+        raise InvalidInputError(
+            f"layout: {Path(str(layout)).name} must be a CSV file with the columns position (1, 2, "
+            "...) and name (each once), one row for each column of the data"
+        )
+    return names
+
+
+def stored_core(
+    path: Path, digest: str, year: int, layout: str | Path | None, cache: str | Path | None
+) -> Path:
+    """The converted file, made if it is not there yet or is damaged.
+
+    Parameters
+    ----------
+    path : Path
+        The raw Core file.
+    digest : str
+        Of its content.
+    year : int
+    layout, cache : path, optional
+        As in `relprev.sources.read_neds`.
+    """
+    is_parquet = path.suffix.lower() == ".parquet"
+    names = () if is_parquet else read_layout("Core", year, layout)
+    folder = Path(
+        cache or os.environ.get("RELPREV_CACHE", "") or Path.home() / ".cache" / "relprev"
+    )
+    key = hashlib.blake2b(f"{STORE_FORMAT}:{','.join(names)}:{digest}".encode(), digest_size=12)
+    store = folder / f"neds-{year}-{key.hexdigest()}.parquet"
+    if is_sealed(store):
+        return store
+    if store.exists():
+        warnings.warn(
+            DataWarning(
+                Message(
+                    "the converted copy of {file} in the cache is damaged or unfinished; it is "
+                    "made again",
+                    file=path.name,
+                )
+            ),
+            stacklevel=5,
+        )
+    private_folder(folder)
+    with unpacked(path) as file, written_whole(store, private=True) as temporary:
+        relation = _parquet_source(file) if is_parquet else layout_relation(file, names, path)
+        _convert(relation, year, path.name, temporary)
+    seal(store)
+    return store
+
+
+def _parquet_source(file: Path) -> str:
+    """SQL that reads a Parquet file with the columns' kinds as a CSV file has them."""
+    connection = connect()
+    relation = parquet_relation(file)
+    with reading(file.name):
+        present = {name.upper(): name for name in column_names(connection, relation)}
+    connection.close()
+    typed = [
+        f"nullif(trim({identifier(present[name])}::VARCHAR), '')::{kind} AS {name}"
+        for name, kind in KINDS.items()
+        if name in present
+    ]
+    replaced = f" REPLACE ({', '.join(typed)})" if typed else ""
+    return f"(SELECT *{replaced} FROM {relation})"
+
+
+def layout_relation(file: Path, names: Sequence[str], original: Path) -> str:
+    """SQL that reads the CSV file by the layout, after a look at its first line."""
+    first = first_row(file)
+    if len(first) != len(names):
+        raise InvalidInputError(
+            f"{original.name} has {len(first)} columns, the layout has {len(names)}; is it a Core "
+            "file, and of that year?"
+        )
+    if first[0].strip().upper() == names[0]:
+        raise InvalidInputError(
+            f"{original.name} has a header row; HCUP's files have none: remove it"
+        )
+    return csv_relation(file, names, header=False, kinds=KINDS)
+
+
+def _convert(relation: str, year: int, name: str, target: Path) -> None:
+    """One pass over the raw file: numbers checked and typed, codes gathered in lists."""
+    connection = connect()
+    with reading(name):
+        present = {column.upper() for column in column_names(connection, relation)}
+        missing = [column for column in NUMBERS if column not in present]
+        if missing:
+            raise InvalidInputError(f"{name} lacks {', '.join(missing)}; is it a NEDS Core file?")
+        numbers = [known(column) for column in KINDS if column in present]
+        dx = sorted((c for c in present if re.fullmatch(r"I10_DX\d+", c)), key=lambda c: int(c[6:]))
+        causes = sorted(c for c in present if re.fullmatch(r"I10_ECAUSE\d+", c))
+        if not dx:
+            raise InvalidInputError(f"{name} has no I10_DX columns; ICD-9 years are not supported")
+        execute(
+            connection,
+            f"""
+            COPY (SELECT {", ".join(numbers)}, {code_list(dx)} AS codes,
+                         {code_list(causes) if causes else "[]::VARCHAR[]"} AS causes
+                  FROM {relation})
+            TO {quoted(str(target))} (FORMAT parquet, COMPRESSION zstd, USE_TMP_FILE false)
+            """,
+        )
+        _check(connection, target, year, name)
+    connection.close()
+
+
+def known(column: str) -> str:
+    """The number, NULL where it is negative."""
+    return f"CASE WHEN {column} >= 0 THEN {column} END AS {column.lower()}"
+
+
+def _check(connection: Connection, store: Path, year: int, name: str) -> None:
+    """Values that a file read by the wrong layout cannot have."""
+    rows, keys, ages, sexes, other_years = connection.execute(f"""
+        SELECT count(*), count(DISTINCT key_ed), count(*) FILTER (age > {LARGEST_AGE}),
+               count(*) FILTER (female NOT IN (0, 1)),
+               count(*) FILTER (year <> {year} OR year IS NULL)
+        FROM {parquet_relation(store)}
+    """).fetchall()[0]
+    if rows == 0:
+        raise InvalidInputError(f"{name} has no rows")
+    if ages or sexes or other_years:
+        raise InvalidInputError(
+            f"{name} does not fit the {year} layout: {ages:,} ages above {LARGEST_AGE}, {sexes:,} "
+            f"values of FEMALE other than 0 and 1, {other_years:,} rows whose YEAR is not {year}"
+        )
+    if keys < rows:
+        raise InvalidInputError(
+            f"KEY_ED must identify a visit, but {rows - keys:,} of {rows:,} rows of {name} repeat "
+            "an earlier one or have none"
+        )

@@ -1,0 +1,105 @@
+"""Files in a .zip or .bz2, unpacked to a temporary folder, within limits.
+
+A few kilobytes may unpack to terabytes. What is unpacked is therefore counted as it comes:
+it may be 256 megabytes, or a hundred times as large as the packed file (tables shrink to a
+tenth or so), and must leave some of the disk free.
+"""
+
+from __future__ import annotations
+
+import bz2
+import errno
+import shutil
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from relprev.errors import InvalidInputError
+from relprev.store.files import TemporaryFolder
+
+ENCRYPTED = 0x1  # of a zip member's flags
+ALWAYS_ALLOWED = 2**28  # bytes
+LARGEST_RATIO = 100
+LEFT_FREE = 2**29  # bytes of the disk
+BLOCK = 2**20
+
+
+@contextmanager
+def unpacked(path: Path) -> Iterator[Path]:
+    """A path to the file's content without .zip or .bz2; temporary where it had to be unpacked."""
+    if path.suffix.lower() not in (".zip", ".bz2"):
+        yield path
+        return
+    with TemporaryFolder() as folder:
+        yield _unpack(path, Path(folder))
+
+
+def _unpack(path: Path, folder: Path) -> Path:
+    try:
+        if path.suffix.lower() == ".zip":
+            return _unpack_zip(path, folder)
+        with bz2.open(path) as packed:
+            return _copy(packed, path, folder / path.stem)
+    except NotImplementedError:
+        raise InvalidInputError(
+            f"{path.name} is packed in a way not supported here; unpack it and give the path of "
+            "the file to read"
+        ) from None
+    except (zipfile.BadZipFile, zlib.error, EOFError, OSError) as error:
+        if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
+            raise  # the disk, not the file
+        raise InvalidInputError(
+            f"{path.name} cannot be unpacked ({type(error).__name__}); it is damaged or cut "
+            "short: download or copy it again"
+        ) from None
+
+
+def _unpack_zip(path: Path, folder: Path) -> Path:
+    with zipfile.ZipFile(path) as archive:
+        members = [
+            item
+            for item in archive.infolist()
+            if not item.is_dir() and not item.filename.startswith("__MACOSX")
+        ]
+        if len(members) != 1:
+            raise InvalidInputError(
+                f"{path.name} holds {len(members)} files, expected one; unpack it and give the "
+                "path of the file to read"
+            )
+        if members[0].flag_bits & ENCRYPTED:
+            raise InvalidInputError(
+                f"{path.name} is encrypted; unpack it with its password and give the path of the "
+                "file to read"
+            )
+        _require_plausible(members[0].file_size, path)  # as it says itself
+        with archive.open(members[0]) as packed:
+            return _copy(packed, path, folder / Path(members[0].filename).name)
+
+
+def _copy(packed: IO[bytes], path: Path, target: Path) -> Path:
+    """Write what is unpacked, as far as it is plausible and there is room."""
+    room = shutil.disk_usage(target.parent).free - LEFT_FREE
+    size = 0
+    with target.open("wb") as file:
+        while block := packed.read(BLOCK):
+            size += len(block)
+            _require_plausible(size, path)
+            if size > room:
+                raise InvalidInputError(
+                    f"{path.name} is too large to be unpacked in {tempfile.gettempdir()}; free "
+                    "some space, or set TMPDIR to a folder on a larger disk"
+                )
+            file.write(block)
+    return target
+
+
+def _require_plausible(size: int, path: Path) -> None:
+    if size > max(ALWAYS_ALLOWED, LARGEST_RATIO * path.stat().st_size):
+        raise InvalidInputError(
+            f"{path.name} unpacks to more than {LARGEST_RATIO} times its size, as no table does; "
+            "if it is what you expect, unpack it and give the path of the file to read"
+        )

@@ -1,0 +1,1 @@
+"""What is finished stays finished: whole files, digests, versions and kept stages."""

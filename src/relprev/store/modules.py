@@ -1,0 +1,134 @@
+"""Which of relprev's own modules a result depends on, and a digest of their source.
+
+A kept result is used again only while the code that gave it is the same. That code is what
+its modules import, directly or through others: a change in the report is none of an
+estimate's business. The graph is read from the source files; nothing is imported. A name taken
+from a package (``from relprev.cohort import Cohort``) leads to the module that the package
+takes it from, not to everything the package holds.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import cache
+from importlib import resources
+from pathlib import Path
+
+from relprev.store.digests import digest
+
+PACKAGE = "relprev"
+
+
+def source_digest(*modules: str, data: tuple[str, ...] = (), root: Path | None = None) -> str:
+    """Digest of the source of modules and of everything upstream of them.
+
+    Parameters
+    ----------
+    *modules : str
+        Names such as ``"relprev.inference.debiased"``.
+    data : tuple of str
+        Folders of ``relprev/data`` that they read.
+    root : Path, optional
+        Folder of the package. Default: the one that runs.
+
+    Examples
+    --------
+    >>> source_digest("relprev.model.em") == source_digest("relprev.model.purple")
+    False
+    """
+    root = root or _root()
+    files = [_file(root, name) for name in upstream(*modules, root=root)]
+    files += [path for name in data for path in sorted((root / "data" / name).rglob("*.*"))]
+    return digest(*([file.relative_to(root).as_posix(), file.read_bytes().hex()] for file in files
+                    if file is not None))  # fmt: skip
+
+
+def upstream(*modules: str, root: Path | None = None) -> list[str]:
+    """The modules and all of relprev's modules that they import, directly or not, by name.
+
+    Examples
+    --------
+    >>> found = upstream("relprev.inference.debiased")
+    >>> "relprev.inference.score" in found, "relprev.report.figures" in found
+    (True, False)
+    """
+    root = root or _root()
+    found: set[str] = set()
+    waiting = list(modules)
+    while waiting:
+        name = waiting.pop()
+        if name not in found and _file(root, name) is not None:
+            found.add(name)
+            waiting += _imports(root, name)
+    return sorted(found)
+
+
+@cache
+def _root() -> Path:
+    return Path(str(resources.files(PACKAGE)))
+
+
+def _file(root: Path, module: str) -> Path | None:
+    """Source of a module or package of relprev; None if there is none of that name."""
+    path = root.joinpath(*module.split(".")[1:])
+    candidates = (path / "__init__.py", path.with_suffix(".py"))
+    return next((file for file in candidates if file.is_file()), None)
+
+
+def _imports(root: Path, module: str) -> list[str]:
+    """Modules that a module takes something from."""
+    return [target for source, name in _taken(root, module)
+            for target in _origin(root, source, name)]  # fmt: skip
+
+
+def _origin(root: Path, source: str, name: str) -> Iterator[str]:
+    """Where a name of a module comes from: a module below it, one it imports, or itself."""
+    if _file(root, f"{source}.{name}") is not None:
+        yield f"{source}.{name}"
+        return
+    file = _file(root, source)
+    if file is None or file.name != "__init__.py":
+        yield source
+        return
+    given = [(other, own) for other, own in _taken(root, source) if own == name]
+    if not given:
+        yield source
+    for other, own in given:
+        yield from _origin(root, other, own)
+
+
+def _taken(root: Path, module: str) -> list[tuple[str, str]]:
+    """Module and name of everything a module imports from relprev; type checking aside."""
+    file = _file(root, module)
+    if file is None:
+        return []
+    about = file.stat()
+    return list(_parsed(file, about.st_mtime_ns, about.st_size))
+
+
+@cache
+def _parsed(file: Path, changed: int, size: int) -> tuple[tuple[str, str], ...]:
+    """Imports in a file; the other arguments tell its versions apart."""
+    found: list[tuple[str, str]] = []
+    waiting: list[ast.AST] = [ast.parse(file.read_bytes())]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
+            waiting += node.orelse
+        elif isinstance(node, ast.Import):
+            found += [_split(item.name) for item in node.names if _is_own(item.name)]
+        elif isinstance(node, ast.ImportFrom) and node.module and _is_own(node.module):
+            found += [(node.module, item.name) for item in node.names]
+        else:
+            waiting += ast.iter_child_nodes(node)
+    return tuple(found)
+
+
+def _is_own(name: str) -> bool:
+    return name == PACKAGE or name.startswith(f"{PACKAGE}.")
+
+
+def _split(name: str) -> tuple[str, str]:
+    source, _, last = name.rpartition(".")
+    return (source, last) if source else (name, "*")

@@ -1,0 +1,143 @@
+"""Outcomes of stages, kept in a folder under the digest of all they depend on.
+
+An outcome is numbers, texts, messages and tables. It is kept as one JSON file and one Parquet
+file per table, the JSON file last, so a stage is either there whole or not there. The files'
+names end in a key: another key is another file, so nothing stale is ever used. Every file
+carries a checksum: what is damaged counts as not there and is made again. Outcomes are read
+back even when they were just made, so a run that was stopped and one that was not go through
+the same numbers.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from relprev.messages import Message
+from relprev.store.digests import digest
+from relprev.store.files import written_whole
+
+
+class DamagedError(Exception):
+    """A kept file is not as it was written."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a stage found.
+
+    Parameters
+    ----------
+    values : mapping
+        Plain values, as JSON holds them.
+    tables : mapping of name to DataFrame
+        Columns of numbers and text; the index is not kept.
+    warnings : tuple of Message
+        Said while the stage ran.
+    seconds : float
+        How long it took.
+    """
+
+    values: Mapping[str, Any] = field(default_factory=dict)
+    tables: Mapping[str, pd.DataFrame] = field(default_factory=dict)
+    warnings: tuple[Message, ...] = ()
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class Store:
+    """Outcomes of stages in a folder.
+
+    Parameters
+    ----------
+    folder : Path
+        Made when the first outcome is kept.
+    say : function of str
+        Called with a sentence where something kept is damaged.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     store = Store(Path(folder))
+    ...     _ = store.keep("sums", "1f", Outcome({"total": 3}))
+    ...     store.find("sums", "1f").values, store.find("sums", "2e")
+    ({'total': 3}, None)
+    """
+
+    folder: Path
+    say: Callable[[str], object] = lambda words: None
+
+    def path(self, name: str) -> Path:
+        """A file in the folder."""
+        return self.folder / name
+
+    def find(self, stage: str, key: str) -> Outcome | None:
+        """The outcome kept under this key, unless there is none or it is damaged."""
+        file = self.path(f"{stage}-{key}.json")
+        if not file.is_file():
+            return None
+        try:
+            record = json.loads(read_checked(file))
+            tables = {
+                name: self._table(f"{stage}-{name}-{key}.parquet", mark)
+                for name, mark in record["tables"].items()
+            }
+        except DamagedError:
+            self.say(f"{stage.replace('_', ' ')}: what was kept is damaged; it is made again")
+            return None
+        said = tuple(Message.from_plain(plain) for plain in record["warnings"])
+        return Outcome(record["values"], tables, said, record["seconds"])
+
+    def keep(self, stage: str, key: str, outcome: Outcome) -> Outcome:
+        """Write an outcome and return it as it will be read."""
+        marks = {}
+        for name, table in outcome.tables.items():
+            content = io.BytesIO()
+            table.to_parquet(content, index=False)
+            marks[name] = digest(content.getvalue())
+            _write(self.path(f"{stage}-{name}-{key}.parquet"), content.getvalue())
+        record = {
+            "values": outcome.values, "tables": marks, "seconds": outcome.seconds,
+            "warnings": [message.plain() for message in outcome.warnings],
+        }  # fmt: skip
+        write_checked(self.path(f"{stage}-{key}.json"), json.dumps(record).encode())
+        kept = self.find(stage, key)
+        assert kept is not None  # just written
+        return kept
+
+    def _table(self, name: str, mark: str) -> pd.DataFrame:
+        try:
+            content = self.path(name).read_bytes()
+        except OSError:
+            raise DamagedError(name) from None
+        if digest(content) != mark:
+            raise DamagedError(name)
+        return pd.read_parquet(io.BytesIO(content))
+
+
+def write_checked(path: Path, content: bytes) -> None:
+    """Write a file whose first line is the digest of the rest."""
+    _write(path, digest(content).encode() + b"\n" + content)
+
+
+def read_checked(path: Path) -> bytes:
+    """Content of a file that `write_checked` wrote; DamagedError if it is not as written."""
+    try:
+        mark, _, content = path.read_bytes().partition(b"\n")
+    except OSError:
+        raise DamagedError(path.name) from None
+    if mark != digest(content).encode():
+        raise DamagedError(path.name)
+    return content
+
+
+def _write(path: Path, content: bytes) -> None:
+    with written_whole(path) as temporary:
+        temporary.write_bytes(content)

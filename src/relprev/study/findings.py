@@ -1,0 +1,91 @@
+"""What a study found, from the outcomes of its stages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+
+from relprev.checks.check import CheckResult
+from relprev.messages import Message
+from relprev.report import StudyFindings, VariableFindings
+from relprev.store.stages import Outcome
+from relprev.store.versions import versions
+from relprev.study.cohorts import KEYS
+from relprev.study.study import Study
+
+
+def variable_findings(
+    study: Study, position: int, cohorts: Outcome, estimates: Mapping[str, Outcome],
+    checks: list[CheckResult],
+) -> VariableFindings:  # fmt: skip
+    """The findings on the group variable at a position of the study."""
+    group = study.cohort.groups[position]
+    symptoms = pd.DataFrame({"feature": [], "description": [], "weight": [], "visits": []})
+    left_out = dict(cohorts.values["variables"][group.name]["left_out"])
+    truth = cohorts.tables.get(f"truth{position}")
+    tables = {}
+    for method, found in estimates.items():
+        tables[method] = found.tables["estimates"]
+        if truth is not None:
+            known = truth.rename(columns={"estimate": "truth"})
+            tables[method] = tables[method].merge(known, "left", KEYS)
+        symptoms = found.tables.get("symptoms", symptoms)
+        left_out |= found.values.get("left_out", {})
+    words = cohorts.values["descriptions"]
+    both = zip(symptoms["feature"], symptoms["description"], strict=True)
+    described = pd.array([words.get(name, known) for name, known in both], dtype="str")
+    return VariableFindings(
+        name=group.name, column=group.column, estimates=tables, checks=tuple(checks),
+        symptoms=symptoms.assign(description=described),
+        left_out={name: Message.from_plain(why) for name, why in left_out.items()},
+        attrition=cohorts.tables[f"attrition{position}"],
+        groups=cohorts.tables[f"groups{position}"],
+    )  # fmt: skip
+
+
+def study_findings(
+    study: Study, variables: list[VariableFindings], outcomes: Mapping[str, Outcome],
+    skipped: list[str],
+) -> StudyFindings:  # fmt: skip
+    """Everything the study found, nothing hidden yet; ``skipped`` are checks that lack a method."""
+    condition, options = study.cohort.condition, study.report
+    words = options.condition or (condition.title or condition.name).lower()
+    rules = " and ".join(str(rule) for rule in study.cohort.include)
+    said = [message for outcome in outcomes.values() for message in outcome.warnings]
+    if skipped:
+        said.append(Message(
+            "checks not made because a method they compare is not part of the study: {checks}",
+            checks=[name.replace("_", " ") for name in skipped],
+        ))  # fmt: skip
+    about = outcomes["cohort"].values
+    return StudyFindings(
+        title=options.title or f"Relative prevalence of {words}",
+        condition=words,
+        population=options.population or f"visits{f' where {rules}' if rules else ''}",
+        source=about["source"],
+        variables=tuple(variables),
+        manifest=_manifest(study, outcomes),
+        warnings=tuple(dict.fromkeys(said)),
+        level=study.estimate.level,
+        sampling=about["sampling"],
+        inside=tuple(tuple(one) for one in about["inside"]),
+        exclusive=tuple(tuple(one) for one in about["exclusive"]),
+    )
+
+
+def _manifest(study: Study, outcomes: Mapping[str, Outcome]) -> dict[str, Any]:
+    """How to get the same results: no counts of people, no paths, no addresses."""
+    about = outcomes["cohort"].values
+    return {
+        "versions": versions(),
+        "study": study.described(),
+        "data": {
+            "files": study.source.described_files(),
+            "details": about["details"],
+            "cohorts": {name: kept["digest"] for name, kept in about["variables"].items()},
+        },
+        "seed": study.seed,
+        "seconds": {name: round(found.seconds, 2) for name, found in outcomes.items()},
+    }
