@@ -129,6 +129,12 @@ def test_group_without_an_estimate_does_not_tell_whether_it_has_none_or_one_diag
     assert shown(variable(groups=SMALL | {"c": (900, 0)})).groups["n_diagnosed"].notna().all()
 
 
+def test_before_anything_is_fitted_a_group_to_be_left_out_does_not_tell_none_from_one():
+    found = variable(groups=SMALL | {"c": (900, 0)}, left_out={"c": Message("too few diagnosed")})
+    seen = shown(replace(found, estimates={})).groups
+    assert seen["n_diagnosed"].isna().tolist() == [False, True, True]
+
+
 def test_everything_is_shown_when_asked_for():
     found = shown(variable(groups=SMALL), rule=Rule(hide=False))
     assert found.estimates["DebiasedPURPLE"]["n_diagnosed"].tolist() == [400, 300, 4]

@@ -81,7 +81,8 @@ def check(file: StudyFile) -> None:
     typer.echo(f"Source: {seen.source}. Codes of the condition that occur: {found} of "
                f"{len(seen.codes)}.")  # fmt: skip
     rule = study.disclosure
-    for variable in disclosed(StudyFindings("", "", "", "", seen.variables, {}), rule).variables:
+    found_so_far = StudyFindings("", "", "", "", seen.variables, {}, inside=seen.inside)
+    for variable in disclosed(found_so_far, rule).variables:
         steps = variable.attrition[["step", "visits", "patients"]]
         typer.echo(f"\n{variable.name}: {seen.words[variable.name]}")
         known = steps["patients"].notna().any()

@@ -149,8 +149,10 @@ def _withheld(found: VariableFindings) -> set[str]:
     """Groups without an estimate for want of diagnosed patients.
 
     Whoever knows the estimator knows that they have none or one: if none were shown, one would
-    be known.
+    be known. Before anything is fitted, they are the groups that are to be left out.
     """
+    if not found.estimates:
+        return set(map(str, found.left_out))
     texts = [text for frame in found.estimates.values() for text in frame.get("withheld", ())]
     reasons = [json.loads(text) for text in set(texts) if isinstance(text, str) and text]
     return {str(name) for reason in reasons for name in reason.get("few diagnosed", ())}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ from relprev.cohort.part import ROW_FIELDS
 from relprev.cohort.part_files import HEADER, verify_parts
 from relprev.cohort.summary import group_patients, group_totals
 from relprev.disclosure import nested_groups
+from relprev.disclosure.nesting import Nesting
 from relprev.errors import InvalidInputError
 from relprev.settings import unprintable
 from relprev.sources.source import Source
@@ -99,14 +100,19 @@ def build(study: Study, folder: Path, *, verbose: bool = False) -> Outcome:
                 reference = reference_group(cohort, name, study.estimate)
                 truth = source.truth(item, versus_words(reference, study.estimate)).to_frame()
                 tables[f"truth{position}"] = truth[[*KEYS, "estimate"]]
-    values["inside"] = nested_groups(
-        {name: _group_of_visits(item) for name, item in built.items()},
-        {name: item.cohort.group_names for name, item in built.items()},
-    )
+    values["inside"] = groups_inside(built)
     features = item.cohort.feature_names or ()
     values["exclusive"] = _exclusive(study, features)
     beside = sibling_note(study.cohort.condition, features)
     return Outcome(values, tables, tuple(beside))
+
+
+def groups_inside(built: Mapping[str, BuiltCohort]) -> tuple[Nesting, ...]:
+    """Groups of one variable that lie within a group of another."""
+    return nested_groups(
+        {name: _group_of_visits(item) for name, item in built.items()},
+        {name: item.cohort.group_names for name, item in built.items()},
+    )
 
 
 def _group_of_visits(item: BuiltCohort) -> NDArray[np.int32]:

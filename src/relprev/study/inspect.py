@@ -11,6 +11,7 @@ import pandas as pd
 
 from relprev.arrays import numbered
 from relprev.cohort import Cohort
+from relprev.disclosure.nesting import Nesting
 from relprev.errors import InvalidInputError
 from relprev.inference.estimable import MIN_PATIENTS
 from relprev.inference.sampling import SamplingDesign
@@ -18,11 +19,13 @@ from relprev.matrix.coerce import listed
 from relprev.messages import Message
 from relprev.report import VariableFindings
 from relprev.store.files import TemporaryFolder
-from relprev.study.cohorts import groups_table, study_cohorts
+from relprev.study.cohorts import groups_inside, groups_table, study_cohorts
 from relprev.study.data import matched_codes, sibling_note, unknown_values
 from relprev.study.run import recorded_warnings
 from relprev.study.study import Study
 from relprev.study.variable import Variable
+
+TOO_FEW = Message("too few are diagnosed")
 
 
 @dataclass(frozen=True)
@@ -43,6 +46,8 @@ class Inspection:
         What deserves a look.
     problems : tuple of Message
         What would stop the study.
+    inside : tuple of (variable, group, variable, group)
+        Groups within a group of another variable.
     """
 
     source: str
@@ -51,6 +56,7 @@ class Inspection:
     words: Mapping[str, str]
     notes: tuple[Message, ...]
     problems: tuple[Message, ...]
+    inside: tuple[Nesting, ...]
 
 
 def inspect_study(study: Study) -> Inspection:
@@ -71,7 +77,7 @@ def inspect_study(study: Study) -> Inspection:
             variables.append(
                 VariableFindings(
                     name, {}, item.attrition.to_frame(), (), pd.DataFrame(),
-                    dict(item.left_out),
+                    {**item.left_out, **dict.fromkeys(_thin(variable), TOO_FEW)},
                     groups_table(item.cohort), columns[name],
                 )
             )  # fmt: skip
@@ -79,7 +85,10 @@ def inspect_study(study: Study) -> Inspection:
             notes += _notes(variable)
             problems += _problems(variable, study)
         notes += sibling_note(study.cohort.condition, item.cohort.feature_names or ())
-    return Inspection(source.name, codes, tuple(variables), words, tuple(notes), tuple(problems))
+        inside = groups_inside(built)
+    return Inspection(
+        source.name, codes, tuple(variables), words, tuple(notes), tuple(problems), inside
+    )
 
 
 def _words(cohort: Cohort) -> str:
@@ -95,9 +104,12 @@ def _words(cohort: Cohort) -> str:
 
 def _notes(variable: Variable) -> list[Message]:
     """Groups that get no debiased estimate, and what that means for the others."""
-    diagnosed = _diagnosed(variable.cohort)
-    thin = [group for group, n in diagnosed.items() if n < MIN_PATIENTS]
-    if not thin or len(diagnosed) - len(thin) < 2 or "debiased" not in variable.options.methods:
+    thin = _thin(variable)
+    if (
+        not thin
+        or len(variable.cohort.group_names) - len(thin) < 2
+        or "debiased" not in variable.options.methods
+    ):
         return []
     words = (
         "{variable}: too few diagnosed {units} for a debiased estimate in {groups}; {then}; merge "
@@ -105,6 +117,11 @@ def _notes(variable: Variable) -> list[Message]:
     )
     return [Message(words, variable=variable.name, units=_units(variable.cohort),
                     groups=listed(thin), then=_consequence(thin, variable))]  # fmt: skip
+
+
+def _thin(variable: Variable) -> list[str]:
+    """Groups with too few diagnosed for a debiased estimate."""
+    return [group for group, n in _diagnosed(variable.cohort).items() if n < MIN_PATIENTS]
 
 
 def _consequence(thin: list[str], variable: Variable) -> str:
