@@ -18,6 +18,7 @@ from relprev.codes import CodeSet
 from relprev.cohort import CohortSpec
 from relprev.cohort.spec import GroupVariable, Include
 from relprev.disclosure.rendering import NOT_SHOWN
+from relprev.disclosure.rule import Rule
 from relprev.errors import DataWarning, InvalidInputError, TooFewCasesError
 from relprev.messages import Message
 from relprev.simulate import ed_visits
@@ -385,6 +386,7 @@ def test_groups_withheld_by_the_estimator_are_named():
         cohort=cohort,
         source=SourceOptions("simulated", source),
         estimate=EstimateOptions(methods=("debiased",)),
+        disclosure=Rule(hide=False),
     )
     found = study.run(verbose=False).report.variables[0]
     thin = found.groups.loc[found.groups["n_diagnosed"] < 2, "group"].tolist()
