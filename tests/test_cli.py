@@ -282,7 +282,7 @@ def test_the_traceback_is_shown_to_those_who_ask_for_it(monkeypatch, capsys):
     ("error", "words"),
     [
         (MemoryError("1 TB for 3 patients"), "not enough memory.* --out-of-core"),
-        (OSError(28, "No space left on device", "/data/x"), "No space left on device: /data/x; free"),
+        (OSError(28, "No space left on device", "/x"), "No space left on device: /x; free"),
         (PermissionError(13, "Permission denied", "postgresql:/me:sEcret9@host/db"),
          "Permission denied: .a database address, not shown"),
         (InvalidInputError("results is a file; give another out="), "give another --out\\n"),

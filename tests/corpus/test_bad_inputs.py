@@ -25,7 +25,7 @@ REMEDY = re.compile(
     r"|check |remove |this key is missing|nested too deeply|not valid TOML|Usage|Try |compare "
     r"|merge |drop |run the study|unpack|rename|missing|needed|lacks|has no |is not |exists"
     r"|other columns|needs |is empty|leave it out|in two groups|is it |is left|it should have"
-    r"|requires |groups are"
+    r"|requires |groups are|again|is not closed|was expected|than expected|leave them out|groups: "
 )
 PLACES = {
     "database": 'kind = "omop"\ndatabase = {}',
