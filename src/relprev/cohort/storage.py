@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +54,7 @@ def load(path: str | Path) -> Cohort:
             arrays = dict(archive)
         header = json.loads(bytes(arrays["header"]))
         version = header["relprev_cohort"]
-    except (ValueError, KeyError, OSError, EOFError, zipfile.BadZipFile) as error:
+    except Exception as error:  # a damaged archive fails in many ways
         raise InvalidInputError(
             f"{path} is not a cohort file or is damaged ({type(error).__name__}); write it again "
             "with Cohort.save"

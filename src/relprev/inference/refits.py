@@ -11,6 +11,7 @@ seed of its own, and the results are the same for any number of processes.
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -25,6 +26,7 @@ from relprev.arrays import FloatArray
 from relprev.cohort import Cohort
 from relprev.errors import DataWarning, InvalidInputError, TooFewCasesError
 from relprev.files import written_whole
+from relprev.messages import Message, Number, message_of
 from relprev.parallel.processes import in_processes
 from relprev.progress import progress
 
@@ -32,6 +34,7 @@ SAVE_EVERY = 10
 MANY_FAILED = 0.05
 RATIOS = ["estimate", "observed_ratio", "diagnosis_ratio"]
 KEYS = ["replicate", "group", "versus", *RATIOS]
+NO_LOGARITHM = Message("no finite estimate above 0")
 Weights = Callable[[int], FloatArray]
 
 
@@ -121,7 +124,7 @@ def _kept(work: Work, path: Path, base: pd.DataFrame) -> pd.DataFrame:
             f"{path} holds replicates of other data, settings or random_state; give another file "
             "as out, or delete it"
         )
-    return kept.assign(failure="")
+    return kept.assign(failure=None)
 
 
 def _one(shared: tuple[Work, pd.DataFrame], number: int) -> pd.DataFrame:
@@ -135,10 +138,12 @@ def _one(shared: tuple[Work, pd.DataFrame], number: int) -> pd.DataFrame:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DataWarning)  # thin groups are counted later
             table = estimator.fit(part).relative_prevalence(work.versus).to_frame()
-        why = table.get("sentence", "no finite estimate above 0")
-        table["failure"] = np.where(np.isnan(logarithms(table["estimate"])), why, "")
+        lost = np.isnan(logarithms(table["estimate"]))
+        failure = [NO_LOGARITHM if none else None for none in lost]
+        table["failure"] = pd.Series(failure, table.index, dtype=object)
     except TooFewCasesError as error:
-        table = base.assign(**dict.fromkeys(RATIOS, np.nan), failure=str(error))
+        table = base.assign(**dict.fromkeys(RATIOS, np.nan))
+        table["failure"] = pd.Series([message_of(error)] * len(table), table.index, dtype=object)
     return table.assign(replicate=number)[[*KEYS, "failure"]]
 
 
@@ -163,11 +168,12 @@ def _warn_of_failures(base: pd.DataFrame, table: pd.DataFrame, count: int) -> No
             "the standard error describes the others only" if count - len(worst) > 1
             else "there is no standard error"
         )  # fmt: skip
-        reasons = worst["failure"][worst["failure"] != ""].mode()  # none of an earlier run
-        why = f"; why, most often: {reasons[0]}" if len(reasons) else ""
-        warnings.warn(
-            f"{len(worst)} of {count} replicates gave no estimate for {group} versus {versus}; "
-            f"{left}{why}",
-            DataWarning,
-            stacklevel=4,
-        )
+        said = Message(
+            "{failed} of {count} replicates gave no estimate for {group} versus {versus}; {left}",
+            failed=Number(len(worst)), count=Number(count), group=group, versus=versus, left=left,
+        )  # fmt: skip
+        reasons = Counter(why for why in worst["failure"] if why is not None)
+        if reasons:  # those of an earlier run are not known
+            why = reasons.most_common(1)[0][0]
+            said = Message("{said}; why, most often: {why}", said=said, why=why)
+        warnings.warn(DataWarning(said), stacklevel=4)

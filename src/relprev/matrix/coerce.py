@@ -12,6 +12,7 @@ from relprev.errors import InvalidInputError
 from relprev.matrix.base import Matrix
 from relprev.matrix.csr import BinaryCSR, FloatCSR
 from relprev.matrix.dense import Dense
+from relprev.messages import Count, Message
 
 MAX_NAMED = 5  # names listed in a message before "and k more"
 
@@ -123,8 +124,13 @@ def _check_finite(values: np.ndarray, X: Any, names: tuple[str, ...] | None) -> 
         count = int(bad.sum())
     labels = [repr(names[j]) if names else str(j) for j in columns]
     raise InvalidInputError(
-        f"X has {count:,} missing or infinite values, first in row {first_row}, in columns "
-        f"{listed(labels)}; fill them in or drop those rows or columns"
+        Message(
+            "X has {values}, first in row {first}, in columns {columns}; fill "
+            "them in or drop those rows or columns",
+            values=Count(count, "missing or infinite value"),
+            first=Count(first_row),
+            columns=listed(labels),
+        )
     )
 
 

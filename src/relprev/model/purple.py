@@ -26,6 +26,7 @@ from relprev.cohort.summary import summarise
 from relprev.errors import DataWarning, InvalidInputError
 from relprev.estimates import COMPLEMENT, GroupSummary, RelativePrevalence, relative_prevalence
 from relprev.matrix import Matrix, as_matrix
+from relprev.messages import Message, Number
 from relprev.model.em import condition_probability, fit_em
 from relprev.model.likelihood import Parameters, Problem
 from relprev.model.path import RIDGE_FLOOR, Lambdas, fit_best, grid
@@ -453,11 +454,11 @@ def _warn_if_apart(solutions: list[Solution], problem: Problem) -> None:
         moved = np.log(other.evaluation.condition[seen] / best.evaluation.condition[seen])
         apart = float(moved.max() - moved.min())
         if apart > SAME_RATIO:
-            warnings.warn(
-                f"two starts fit equally well but their relative prevalences differ by up to "
-                f"{np.expm1(apart):.1%}: the data hardly identify the answer; use a larger lambda, "
-                "fewer features or more data",
-                DataWarning,
-                stacklevel=5,
+            said = Message(
+                "two starts fit equally well but their relative prevalences differ by up to "
+                "{apart}: the data hardly identify the answer; use a larger lambda, fewer features "
+                "or more data",
+                apart=Number(float(np.expm1(apart)), ".1%"),
             )
+            warnings.warn(DataWarning(said), stacklevel=5)
             return

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from relprev.arrays import numbered
 from relprev.cohort import Cohort
 from relprev.errors import InvalidInputError, TooFewCasesError
+from relprev.messages import Count, Message
 
 
 def split(cohort: Cohort, shares: Sequence[float], seed: int) -> list[NDArray[np.int64]]:
@@ -48,18 +49,21 @@ def split(cohort: Cohort, shares: Sequence[float], seed: int) -> list[NDArray[np
         members = rng.permutation(np.flatnonzero(stratum == value))
         diagnosed = value % 2 == 1
         if diagnosed and len(members) < len(fractions):
-            raise TooFewCasesError(
-                f"group {cohort.group_names[value // 2]!r} has {_few(len(members))} with a "
-                f"recorded diagnosis, too few to split into {len(fractions)} parts that each "
-                "hold one; merge the group with another, or fit without a split (a single lambda)"
-            )
+            raise _too_few(cohort.group_names[value // 2], len(members))
         part[members] = _deal(len(members), edges, rng)
     of_row = part[cluster]
     return [np.flatnonzero(of_row == k) for k in range(len(fractions))]
 
 
-def _few(count: int) -> str:
-    return "one patient" if count == 1 else f"only {count} patients"
+def _too_few(group: str, patients: int) -> TooFewCasesError:
+    return TooFewCasesError(
+        Message(
+            "group {group} has too few diagnosed patients ({n}) for a split; merge the group with "
+            "another, or fit without a split (a single lambda)",
+            group=repr(group),
+            n=Count(patients, "diagnosed patient", (("n_diagnosed", group),)),
+        )
+    )
 
 
 def _deal(count: int, edges: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.int64]:
