@@ -71,7 +71,8 @@ def inspect_study(study: Study) -> Inspection:
                 variables.append(
                     VariableFindings(
                         name, {}, item.attrition.to_frame(), (), pd.DataFrame(),
-                        dict(item.left_out), groups_table(item.cohort), columns[name],
+                        {group: str(why) for group, why in item.left_out.items()},
+                        groups_table(item.cohort), columns[name],
                     )
                 )  # fmt: skip
                 words[name] = _words(cohort)

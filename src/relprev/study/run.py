@@ -183,7 +183,8 @@ class _Run:
                 values["sampling"] = sampling_words(with_options(cohort, study.inference))
                 mark, file = keep(cohort, folder, position)
                 values["variables"][name] = {
-                    "digest": mark, "file": file, "left_out": dict(item.left_out),
+                    "digest": mark, "file": file,
+                    "left_out": {group: str(why) for group, why in item.left_out.items()},
                 }  # fmt: skip
                 tables[f"attrition{position}"] = item.attrition.to_frame()
                 tables[f"groups{position}"] = groups_table(cohort)
