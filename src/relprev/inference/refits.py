@@ -78,26 +78,26 @@ def refit(
         fold[fitted.rows_] = fitted.folds_
         work = replace(work, fold=fold)
     path = None if out is None else Path(out)
-    parts = [_kept(work, path, base)] if path is not None and path.is_file() else []
-    done = set(parts[0]["replicate"]) if parts else set()
+    tables = [_kept(work, path, base)] if path is not None and path.is_file() else []
+    done = set(tables[0]["replicate"]) if tables else set()
     todo = [number for number in range(count) if number not in done]
     with progress("Replicates", len(todo), verbose) as advance:
-        for finished, (number, part) in enumerate(
+        for finished, (number, table) in enumerate(
             in_processes(_one, (work, base), todo, processes), 1
         ):
             advance(f"replicate {number + 1}")
-            parts.append(part)
+            tables.append(table)
             if path is not None and (finished % SAVE_EVERY == 0 or finished == len(todo)):
                 with written_whole(path) as temporary:
-                    _ordered(parts)[KEYS].to_csv(temporary, index=False)
-    table = _ordered(parts)
+                    _ordered(tables)[KEYS].to_csv(temporary, index=False)
+    table = _ordered(tables)
     table = table[table["replicate"] < count]
     _warn_of_failures(base, table, count)
     return base, table[KEYS]
 
 
-def _ordered(parts: list[pd.DataFrame]) -> pd.DataFrame:
-    return pd.concat(parts).sort_values("replicate", kind="stable", ignore_index=True)
+def _ordered(tables: list[pd.DataFrame]) -> pd.DataFrame:
+    return pd.concat(tables).sort_values("replicate", kind="stable", ignore_index=True)
 
 
 def _kept(work: Work, path: Path, base: pd.DataFrame) -> pd.DataFrame:
@@ -133,11 +133,11 @@ def _one(shared: tuple[Work, pd.DataFrame], number: int) -> pd.DataFrame:
     weight, estimator = work.weights(number), clone(work.estimator)
     if work.fold is not None:
         estimator.set_params(folds=work.fold[weight != 0])
-    part = _reweighted(work.cohort, weight)
+    sample = _reweighted(work.cohort, weight)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DataWarning)  # thin groups are counted later
-            table = estimator.fit(part).relative_prevalence(work.versus).to_frame()
+            table = estimator.fit(sample).relative_prevalence(work.versus).to_frame()
         lost = np.isnan(logarithms(table["estimate"]))
         failure = [NO_LOGARITHM if none else None for none in lost]
         table["failure"] = pd.Series(failure, table.index, dtype=object)

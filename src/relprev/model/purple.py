@@ -32,7 +32,7 @@ from relprev.model.likelihood import Parameters, Problem
 from relprev.model.path import RIDGE_FLOOR, Lambdas, fit_best, grid
 from relprev.model.screening import screen
 from relprev.model.solver import Solution, SolverOptions, null_parameters
-from relprev.model.tuning import select
+from relprev.model.tuning import tune
 from relprev.progress import Advance, progress
 
 SAME_RATIO = 0.01  # log relative prevalences closer than this count as the same optimum
@@ -343,7 +343,7 @@ class PURPLE(BaseEstimator):
         }
         self.lambda_, self.selection_, warm = lambdas[0], None, None
         if len(lambdas) > 1:
-            chosen = select(
+            chosen = tune(
                 cohort, lambdas, method=self.selection, validation=validation,
                 validation_share=self.validation_share, folds=self.folds, seed=self.random_state,
                 **shared,
