@@ -52,8 +52,8 @@ class TooFewCasesError(InvalidInputError):
     >>> try:
     ...     DebiasedPURPLE().fit([[1.0], [0.0]], [1, 0], groups=["a", "b"])
     ... except TooFewCasesError as error:
-    ...     print(str(error).split("(")[0])
-    fewer than two groups have 2 diagnosed patients or more
+    ...     print(str(error).split(" (")[0])
+    fewer than two groups have enough diagnosed patients
     """
 
 

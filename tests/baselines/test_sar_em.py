@@ -17,7 +17,7 @@ def problem():
 
 def test_em_climbs_to_the_direct_maximum(problem) -> None:
     best = most_likely(problem)
-    p = np.full(len(problem.s), 0.5)
+    p = np.full(problem.n, 0.5)
     em = fit_em(
         problem, LogisticRegression(C=1e6, max_iter=1000), p, np.array([0.9]), tolerance=1e-9,
         max_iterations=2000,

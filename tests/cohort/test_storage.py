@@ -88,3 +88,35 @@ def test_future_format_is_refused_by_number(tmp_path, monkeypatch):
     monkeypatch.setattr(storage, "FORMAT", 1)
     with pytest.raises(InvalidInputError, match="format 99"):
         Cohort.load(target)
+
+
+def test_one_flipped_byte_is_noticed_wherever_it_is(tmp_path):
+    """Neither an estimate of damaged data nor an error in other words."""
+    path = tmp_path / "small.cohort"
+    as_cohort(np.eye(6), [1, 0, 0, 1, 0, 0], groups=list("aabbab")).save(path)
+    whole = path.read_bytes()
+    before = Cohort.load(path)
+    for place in range(0, len(whole), 7):
+        damaged = bytearray(whole)
+        damaged[place] ^= 0x10
+        path.write_bytes(damaged)
+        try:
+            found = Cohort.load(path)
+        except InvalidInputError:
+            continue
+        else:  # a byte that means nothing, such as a date in the archive
+            np.testing.assert_array_equal(found.X.values, before.X.values)
+            np.testing.assert_array_equal(found.groups, before.groups)
+            assert found.group_names == before.group_names
+
+
+def test_other_values_under_a_valid_archive_are_noticed(tmp_path):
+    path = tmp_path / "small.cohort"
+    as_cohort(np.eye(4), [1, 0, 0, 1], groups=list("aabb")).save(path)
+    with np.load(path) as archive:
+        arrays = dict(archive)
+    arrays["diagnosed"] = 1 - arrays["diagnosed"]
+    with path.open("wb") as file:
+        np.savez(file, **arrays)
+    with pytest.raises(InvalidInputError, match="is damaged: its content has changed"):
+        Cohort.load(path)

@@ -213,7 +213,7 @@ def test_every_kind_of_bad_input_gets_a_clear_error(small):
     weights = np.ones(300)
     weights[3] = 0
     cases = [
-        ({"X": broken}, "1 missing or infinite values, first in row 7"),
+        ({"X": broken}, "1 missing or infinite value, first in row 7"),
         ({"s": bad_s}, "s must be 0 or 1 .* first in row 9"),
         ({"s": np.array(["yes", "no"] * 150)}, "s must be 0 or 1"),
         ({"s": np.zeros(300)}, "nobody is diagnosed"),
@@ -221,7 +221,7 @@ def test_every_kind_of_bad_input_gets_a_clear_error(small):
         ({"s": None}, "s .* is required"),
         ({"groups": None}, "groups is required"),
         ({"groups": np.repeat("a", 300)}, "only one group"),
-        ({"groups": gap}, "groups is missing in 1 rows, first in row 5"),
+        ({"groups": gap}, "groups is missing in 1 row, first in row 5"),
         ({"sample_weight": weights}, "positive and finite.*row 3"),
         ({"sample_weight": -np.ones(300)}, "positive and finite"),
         ({"s": s[:-1]}, "s has 299 values, X has 300 rows"),

@@ -145,9 +145,9 @@ def test_workers_that_lack_memory(tmp_path):
             silence_logs=50,
         ) as machine,
         Client(machine) as client,
+        pytest.raises(ClusterError, match="most likely for lack of memory: together they"),
     ):  # fmt: skip
-        with pytest.raises(ClusterError, match="most likely for lack of memory: together they"):
-            PURPLE(1e-3).fit(Cohort.open(tmp_path / "visits", client))
+        PURPLE(1e-3).fit(Cohort.open(tmp_path / "visits", client))
 
 
 def test_a_worker_that_runs_out_of_memory_by_itself():
@@ -283,9 +283,8 @@ def test_workers_that_nannies_start_again_and_again_in_vain(folder):
         killer = threading.Thread(target=kill_again)
         killer.start()
         try:
-            with pytest.raises(ClusterError, match="has no workers|lost again and again"):
-                for _ in range(1_000):
-                    PURPLE(1e-4).fit(parts)
+            with pytest.raises(ClusterError, match=r"has no workers|lost again and again"):
+                PURPLE("log", selection="cv").fit(parts)
         finally:
             ended.set()
             killer.join()

@@ -22,6 +22,7 @@ from relprev.cohort import Cohort, as_cohort
 from relprev.cohort.summary import summarise
 from relprev.errors import DataWarning, InvalidInputError
 from relprev.estimates import COMPLEMENT, RelativePrevalence, relative_prevalence
+from relprev.messages import Count, Message
 
 
 class Baseline(BaseEstimator, ABC):
@@ -149,10 +150,11 @@ class GroupwiseBaseline(Baseline):
             if self.least_cases <= cases < len(rows):
                 found[number] = self._prevalence(cohort.take(rows))
             else:
-                warnings.warn(
-                    f"group {name!r} gets no estimate: {type(self).__name__} needs at least "
-                    f"{self.least_cases} diagnosed rows, and some that are not diagnosed",
-                    DataWarning,
-                    stacklevel=3,
-                )
+                said = Message(
+                    "group {group} gets no estimate: {method} needs more diagnosed rows ({n}), or "
+                    "some that are not diagnosed",
+                    group=repr(name), method=type(self).__name__,
+                    n=Count(cases, "diagnosed row", (("n_diagnosed", name),)),
+                )  # fmt: skip
+                warnings.warn(DataWarning(said), stacklevel=3)
         return found

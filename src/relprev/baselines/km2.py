@@ -38,6 +38,7 @@ from relprev.arrays import FloatArray
 from relprev.baselines.base import GroupwiseBaseline
 from relprev.cohort import Cohort
 from relprev.errors import DataWarning, InvalidInputError
+from relprev.messages import Count, Message, Number
 
 LARGEST = 8.0
 WIDTH = 0.04  # of the bisection
@@ -91,23 +92,29 @@ class KM2(GroupwiseBaseline):
         component = _sample(np.flatnonzero(group.diagnosed), self.max_rows, rng)
         if len(mixture) + len(component) > SLOW_ROWS:
             _warn(
-                f"KM2 on {len(mixture) + len(component):,} rows takes minutes to hours (time grows "
-                "with the cube of the rows); lower max_rows"
+                Message(
+                    "KM2 takes minutes to hours on {rows} (time grows with the cube of the rows); "
+                    "lower max_rows",
+                    rows=Count(len(mixture) + len(component), "row"),
+                )
             )
         X = group.X.take(np.concatenate([mixture, component])).to_scipy()
         X = X.toarray() if issparse(X) else X
         kappa, at_bound = mixture_share(X[: len(mixture)], X[len(mixture) :])
         if at_bound:
             _warn(
-                f"KM2 can only return prevalences between {_share(1 + _last() / 2):.4f} and "
-                f"{_share(LARGEST - _last() / 2):.4f}, and a group is at a limit: its ratios mean "
-                "nothing"
+                Message(
+                    "KM2 can only return prevalences between {low} and {high}, and a group is at a "
+                    "limit: its ratios mean nothing",
+                    low=Number(_share(1 + _last() / 2), ".4f"),
+                    high=Number(_share(LARGEST - _last() / 2), ".4f"),
+                )
             )
         return kappa
 
 
-def _warn(message: str) -> None:
-    warnings.warn(message, DataWarning, stacklevel=5)
+def _warn(message: Message) -> None:
+    warnings.warn(DataWarning(message), stacklevel=5)
 
 
 def mixture_share(mixture: FloatArray, component: FloatArray) -> tuple[float, bool]:

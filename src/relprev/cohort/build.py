@@ -26,7 +26,7 @@ from relprev.cohort.part_files import PartsWriter
 from relprev.cohort.recode import MISSING
 from relprev.cohort.spec import CohortSpec, GroupVariable
 from relprev.errors import DataWarning, InvalidInputError, TooFewCasesError
-from relprev.messages import Message, Number
+from relprev.messages import Count, Message, Number
 from relprev.progress import progress
 from relprev.rows.disk import Scratch
 from relprev.sources.attrition import Attrition, Step
@@ -50,7 +50,7 @@ class BuiltCohort:
         The visits.
     attrition : Attrition
         How many visits were left after every step.
-    left_out : mapping of group to reason
+    left_out : mapping of str to Message
         Groups too small for the cohort, and why.
     visits : boolean array of shape (visits of the source,)
         Which of the source's visits are in the cohort.
@@ -252,33 +252,44 @@ class _Maker:
         """Leave small groups out, and fail if nothing is left to compare."""
         variable, names = self._variable, self._names
         is_small = self._size < self._smallest
-        few = Message("fewer than {n} visits", n=Number(self._smallest, ",d"))
+        few = Message("fewer than {least} visits", least=Number(self._smallest, ","))
         none = Message("no visits")
         self._small = {names[k]: few if self._size[k] else none for k in np.flatnonzero(is_small)}
         for reason in dict.fromkeys(self._small.values()):
             said = Message(
-                "{variable}: left out for having {reason}: {groups}", variable=self.name,
-                reason=reason, groups=[name for name, why in self._small.items() if why == reason],
+                "{variable}: left out for having {reason}: {groups}",
+                variable=self.name, reason=reason,
+                groups=[name for name, why in self._small.items() if why == reason],
             )  # fmt: skip
             warnings.warn(DataWarning(said), stacklevel=4)
         kept = np.flatnonzero(~is_small)
         if len(kept) < 2:
             raise InvalidInputError(
-                f"{variable.name}: {len(kept)} of the study's groups {list(names)} have visits, at "
-                "least two are needed; compare the recode with the source's values"
-            )
+                Message(
+                    "{variable}: {kept} of the study's groups ({groups}) have visits, at least two "
+                    "are needed; compare the recode with the source's values",
+                    variable=variable.name, kept=Number(len(kept)), groups=list(names),
+                )
+            )  # fmt: skip
         visits, diagnosed = int(self._size[kept].sum()), int(self._diagnosed[kept].sum())
         if not diagnosed:
             raise TooFewCasesError(
-                f"no visit of the {variable.name} cohort ({visits:,} visits) has a code of "
-                f"{self._spec.condition.name!r}; check the code set, the versions (ICD9, ICD10) "
-                "and the spelling of the codes in the source"
-            )
+                Message(
+                    "no visit of the {variable} cohort ({visits}) has a code of {condition}; check "
+                    "the code set, the versions (ICD9, ICD10) and the spelling of the codes in the "
+                    "source",
+                    variable=variable.name, visits=Count(visits, "visit"),
+                    condition=repr(self._spec.condition.name),
+                )
+            )  # fmt: skip
         if diagnosed == visits:
             raise InvalidInputError(
-                f"all visits of the {variable.name} cohort have a code of "
-                f"{self._spec.condition.name!r}; a comparison needs visits without it"
-            )
+                Message(
+                    "all visits of the {variable} cohort have a code of {condition}; a comparison "
+                    "needs visits without it",
+                    variable=variable.name, condition=repr(self._spec.condition.name),
+                )
+            )  # fmt: skip
         self._group_names = tuple(names[k] for k in kept)
         self._number = np.full(len(names), -1)
         self._number[kept] = np.arange(len(kept))

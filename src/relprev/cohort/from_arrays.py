@@ -13,6 +13,7 @@ from relprev.cohort.cohort import MAX_GROUPS, Cohort, group_dtype
 from relprev.errors import InvalidInputError
 from relprev.matrix import as_matrix
 from relprev.matrix.coerce import listed
+from relprev.messages import Count, Message, Number
 
 
 def as_cohort(
@@ -103,9 +104,13 @@ def _vector(values: Any, name: str) -> pd.Series:
     missing = series.isna()
     if missing.any():
         raise InvalidInputError(
-            f"{name} is missing in {int(missing.sum()):,} rows, first in row "
-            f"{int(missing.to_numpy().argmax())}; drop those rows or give them a value of their own"
-        )
+            Message(
+                "{name} is missing in {rows}, first in row {first}; drop those rows or give them a "
+                "value of their own",
+                name=name, rows=Count(int(missing.sum()), "row"),
+                first=Count(int(missing.to_numpy().argmax())),
+            )
+        )  # fmt: skip
     return series
 
 
@@ -116,9 +121,12 @@ def _diagnosed(s: Any) -> NDArray[np.uint8]:
     if not valid.all():
         row = int((~valid).argmax())
         raise InvalidInputError(
-            f"s must be 0 or 1 (recorded diagnosis no or yes), but {int((~valid).sum()):,} rows "
-            f"hold something else, first in row {row}; recode it, for example s == 'yes'"
-        )
+            Message(
+                "s must be 0 or 1 (recorded diagnosis no or yes), but {rows} hold something else, "
+                "first in row {first}; recode it, for example s == 'yes'",
+                rows=Count(int((~valid).sum()), "row"), first=Count(row),
+            )
+        )  # fmt: skip
     if not values.any():
         raise InvalidInputError("s has no 1: nobody is diagnosed, so nothing can be estimated")
     if values.all():
@@ -161,10 +169,13 @@ def _weights(sample_weight: Any) -> NDArray[np.float64] | None:
     bad = ~((values > 0) & (values <= LARGEST))
     if bad.any():
         raise InvalidInputError(
-            f"sample_weight must be positive and finite (at most {LARGEST:g}), but "
-            f"{int(bad.sum()):,} rows are not, first in row {int(bad.argmax())}; drop rows of "
-            "weight zero, they carry no information"
-        )
+            Message(
+                "sample_weight must be positive and finite (at most {most}), but {rows} are not, "
+                "first in row {first}; drop rows of weight zero, they carry no information",
+                most=Number(LARGEST), rows=Count(int(bad.sum()), "row"),
+                first=Count(int(bad.argmax())),
+            )
+        )  # fmt: skip
     return values
 
 

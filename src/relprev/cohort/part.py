@@ -35,6 +35,17 @@ class CohortPart:
         Names of the groups.
     weights, clusters, strata, psus, ids : arrays of shape (n,), optional
         As in `Cohort`.
+
+    Examples
+    --------
+    >>> from relprev.cohort import as_cohort
+    >>> part = as_cohort(np.eye(4), [1, 0, 0, 1], groups=list("aabb")).in_memory()
+    >>> part.n, part.n_cols, part.fields, part.row_weights
+    (4, 4, ('diagnosed', 'groups'), array([1., 1., 1., 1.]))
+    >>> part.take(np.array([2, 3])).with_groups(np.array([1])).group_labels
+    array(['b', 'b'], dtype='<U1')
+    >>> CohortPart.joined([part, part.with_arrays(part.arrays())]).n
+    8
     """
 
     X: Matrix
@@ -113,29 +124,79 @@ class CohortPart:
         return np.ones(self.n) if self.weights is None else np.asarray(self.weights)
 
     def take(self, rows: NDArray[np.integer[Any]]) -> CohortPart:
-        """The visits at the given positions, all groups kept."""
+        """The visits at the given positions, all groups kept.
+
+        Parameters
+        ----------
+        rows : integer array of shape (m,)
+            Positions.
+
+        Returns
+        -------
+        CohortPart
+            Of those visits.
+        """
         own = {name: getattr(self, name)[rows] for name in self.fields}
         return CohortPart(X=self.X.take(rows), group_names=self.group_names, **own)
 
     def with_groups(self, kept: NDArray[np.int64]) -> CohortPart:
-        """The same visits with only these groups, renumbered; all visits must be in one."""
+        """The same visits with only these groups, renumbered; all visits must be in one.
+
+        Parameters
+        ----------
+        kept : integer array of shape (k,)
+            Positions in ``group_names``, in the order wanted.
+
+        Returns
+        -------
+        CohortPart
+            With ``k`` groups.
+        """
         number = np.zeros(self.n_groups, dtype=self.groups.dtype)
         number[kept] = np.arange(len(kept))
         names = tuple(self.group_names[k] for k in kept)
         return replace(self, groups=number[self.groups], group_names=names)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """All arrays that grow with the visits."""
+        """All arrays that grow with the visits.
+
+        Returns
+        -------
+        dict of str to array
+            Those of X, whose shapes depend on its kind, and those of shape (n,).
+        """
         return self.X.to_arrays() | {name: getattr(self, name) for name in self.fields}
 
     def with_arrays(self, arrays: dict[str, NDArray[Any]]) -> CohortPart:
-        """The same visits on other memory."""
+        """The same visits on other memory.
+
+        Parameters
+        ----------
+        arrays : dict of str to array
+            As from `arrays`, with the same shapes.
+
+        Returns
+        -------
+        CohortPart
+            Made of these arrays.
+        """
         own: dict[str, Any] = {name: arrays[name] for name in self.fields}
         return replace(self, X=self.X.with_arrays(arrays), **own)
 
     @staticmethod
     def joined(parts: Sequence[CohortPart]) -> CohortPart:
-        """One part with the visits of several."""
+        """One part with the visits of several.
+
+        Parameters
+        ----------
+        parts : sequence of CohortPart
+            With the same groups, features and fields.
+
+        Returns
+        -------
+        CohortPart
+            In the order given.
+        """
         if len(parts) == 1:
             return parts[0]
         own: dict[str, Any] = {

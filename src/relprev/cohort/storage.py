@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +54,7 @@ def load(path: str | Path) -> Cohort:
             arrays = dict(archive)
         header = json.loads(bytes(arrays["header"]))
         version = header["relprev_cohort"]
-    except (ValueError, KeyError, OSError, EOFError, zipfile.BadZipFile) as error:
+    except Exception as error:  # a damaged archive fails in many ways
         raise InvalidInputError(
             f"{path} is not a cohort file or is damaged ({type(error).__name__}); write it again "
             "with Cohort.save"
@@ -71,7 +70,7 @@ def load(path: str | Path) -> Cohort:
         )
     names = header["feature_names"]
     return Cohort.of(
-        X=_design(header, {k[2:]: v for k, v in arrays.items() if k.startswith("X_")}),
+        X=_matrix(header, {k[2:]: v for k, v in arrays.items() if k.startswith("X_")}),
         group_names=tuple(header["group_names"]),
         feature_names=None if names is None else tuple(names),
         **{name: arrays.get(name) for name in ROW_FIELDS},
@@ -88,10 +87,10 @@ def _checksum(arrays: dict[str, np.ndarray]) -> bytes:
     return digest.digest()
 
 
-def _design(header: dict[str, Any], parts: dict[str, np.ndarray]) -> Matrix:
+def _matrix(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Matrix:
     kind = header["kind"]
     if kind == "Dense":
-        return Dense(parts["values"])
+        return Dense(arrays["values"])
     if kind == "FloatCSR":
-        return FloatCSR(parts["indptr"], parts["indices"], parts["values"], header["shape"][1])
-    return BinaryCSR(parts["indptr"], parts["indices"], header["shape"][1])
+        return FloatCSR(arrays["indptr"], arrays["indices"], arrays["values"], header["shape"][1])
+    return BinaryCSR(arrays["indptr"], arrays["indices"], header["shape"][1])

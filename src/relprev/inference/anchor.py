@@ -20,6 +20,7 @@ from scipy import stats
 from relprev.errors import DataWarning, InvalidInputError
 from relprev.inference.debiased import DebiasedPURPLE
 from relprev.inference.moments import GroupMoments
+from relprev.messages import Message
 
 
 def anchor(
@@ -141,16 +142,22 @@ def _warn_if_impossible(table: pd.DataFrame, anchored: str, given: str) -> None:
         reaches = (table[f"{key}_high"] > 1) & ~above & ~outside
         if above.any():
             _warn(
-                f"implies a {words} above 1 in {', '.join(table.loc[above, 'group'])}: it does not "
-                "fit the data, or an assumption fails"
-            )
+                Message(
+                    "the outside value implies a {what} above 1 in {groups}: it does not fit the "
+                    "data, or an assumption fails",
+                    what=words, groups=table.loc[above, "group"].tolist(),
+                )
+            )  # fmt: skip
         if reaches.any():
             _warn(
-                f"leaves room for impossible values: the interval of the {words} reaches above 1 "
-                f"in {', '.join(table.loc[reaches, 'group'])}; a more exact outside value or more "
-                "cases would narrow it"
-            )
+                Message(
+                    "the outside value leaves room for impossible values: the interval of the "
+                    "{what} reaches above 1 in {groups}; a more exact outside value or more cases "
+                    "would narrow it",
+                    what=words, groups=table.loc[reaches, "group"].tolist(),
+                )
+            )  # fmt: skip
 
 
-def _warn(words: str) -> None:
-    warnings.warn(f"the outside value {words}", DataWarning, stacklevel=4)
+def _warn(message: Message) -> None:
+    warnings.warn(DataWarning(message), stacklevel=4)

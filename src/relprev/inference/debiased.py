@@ -48,6 +48,7 @@ from relprev.inference.nuisance import (
 from relprev.inference.propensity import STRENGTHS
 from relprev.inference.sampling import SamplingDesign
 from relprev.inference.score import ScorePart, solve_score
+from relprev.messages import Count, Message
 from relprev.model.likelihood import Parameters, Problem
 from relprev.model.path import Lambdas, grid
 from relprev.model.screening import screen
@@ -400,11 +401,17 @@ def _warn_if_thin(moments: GroupMoments) -> None:
         (apart, "x tells these groups almost completely apart, so their estimates are withheld"),
         (thin, "very few informative cases, so intervals are wide and may still be too short"),
     ):
-        names = [f"{moments.names[k]} ({cases[k]:.1f})" for k in np.flatnonzero(which)]
-        if names:
-            warnings.warn(
-                f"{words}: {', '.join(names)} (effective cases); merge groups, use fewer features "
-                "or drop features that name a group",
-                DataWarning,
-                stacklevel=4,
+        groups = [
+            Message(
+                "{group} ({cases})", group=moments.names[k],
+                cases=Count(cases[k], "effective case", (("n_diagnosed", moments.names[k]),)),
             )
+            for k in np.flatnonzero(which)
+        ]  # fmt: skip
+        if groups:
+            said = Message(
+                "{what}: {groups}; merge groups, use fewer features or drop features that name a "
+                "group",
+                what=words, groups=groups,
+            )  # fmt: skip
+            warnings.warn(DataWarning(said), stacklevel=4)

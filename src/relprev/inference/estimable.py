@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from relprev.cohort import Cohort
 from relprev.errors import DataWarning, InvalidInputError, TooFewCasesError
+from relprev.messages import Count, Message
 
 MIN_PATIENTS = 2  # diagnosed patients a group needs
 
@@ -33,17 +34,28 @@ def estimable(cohort: Cohort) -> tuple[Cohort, NDArray[np.int64]]:
     enough = np.flatnonzero(patients >= MIN_PATIENTS)
     if len(enough) == cohort.n_groups:
         return cohort, np.arange(cohort.n)
-    thin = [cohort.group_names[k] for k in np.flatnonzero(patients < MIN_PATIENTS)]
+    thin = [
+        _with_patients(cohort.group_names[k], int(patients[k]))
+        for k in np.flatnonzero(patients < MIN_PATIENTS)
+    ]
     if len(enough) < 2:
         raise TooFewCasesError(
-            f"fewer than two groups have {MIN_PATIENTS} diagnosed patients or more (too few in "
-            f"{', '.join(thin)}); merge groups"
+            Message(
+                "fewer than two groups have enough diagnosed patients (too few in {groups}); merge "
+                "groups",
+                groups=thin,
+            )
         )
-    warnings.warn(
-        f"no estimate for {', '.join(thin)}: fewer than {MIN_PATIENTS} diagnosed patients; rows "
-        "that need these groups (also in a complement) are withheld; merge them with another",
-        DataWarning,
-        stacklevel=3,
+    said = Message(
+        "no estimate for {groups}: too few diagnosed patients; rows that need these groups (also "
+        "in a complement) are withheld; merge them with another",
+        groups=thin,
     )
+    warnings.warn(DataWarning(said), stacklevel=3)
     rows = np.flatnonzero(np.isin(groups, enough))
     return cohort.take(rows).with_groups(enough), rows
+
+
+def _with_patients(group: str, patients: int) -> Message:
+    count = Count(patients, "diagnosed patient", (("n_diagnosed", group),))
+    return Message("{group} ({n})", group=group, n=count)

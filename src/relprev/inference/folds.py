@@ -19,6 +19,7 @@ from relprev.arrays import numbered
 from relprev.cohort import Cohort
 from relprev.errors import DataWarning, TooFewCasesError
 from relprev.inference.sampling import SamplingDesign
+from relprev.messages import Count, Message, Number, message_of
 from relprev.model.splits import split
 
 DEALS = 200  # of PSUs, until one leaves every group in all training parts
@@ -43,22 +44,24 @@ def make_folds(
     """
     if "psus" in cohort.fields:
         return _by_psu(cohort, design, count, seed)
+    few: Message | None = None  # what the splits into more folds failed for
     for number in range(count, 1, -1):
         try:
             folds = split(cohort, [1.0] * number, seed)
-        except TooFewCasesError:
+        except TooFewCasesError as error:
             if number == 2:
                 raise
+            few = message_of(error)
             continue
-        if number < count:
-            warnings.warn(
-                f"{number} folds are used instead of {count}: a group has only {number} patients "
-                "with a recorded diagnosis, and every fold needs one",
-                DataWarning,
-                stacklevel=3,
-            )
+        if few is not None:
+            said = Message(
+                "fewer folds are used than the {asked} asked for: group {group} has too few "
+                "diagnosed patients ({n}), and every fold needs some",
+                asked=Number(count), **few.values,
+            )  # fmt: skip
+            warnings.warn(DataWarning(said), stacklevel=3)
         return folds
-    raise TooFewCasesError("folds must be at least 2")
+    raise TooFewCasesError(Message("folds must be at least 2"))
 
 
 def _by_psu(
@@ -69,18 +72,21 @@ def _by_psu(
     for name, units in zip(cohort.group_names, holds, strict=True):
         if len(units) < 2:
             raise TooFewCasesError(
-                f"group {name!r} has recorded diagnoses in a single primary sampling unit (those "
-                "that share patients count as one), and no model fitted without that unit would "
-                "know the group; merge it with another, or leave out psus"
+                Message(
+                    "group {group} has recorded diagnoses in a single primary sampling unit (those "
+                    "that share patients count as one), and no model fitted without that unit "
+                    "would know the group; merge it with another, or leave out psus",
+                    group=repr(name),
+                )
             )
     number = min(count, len(stratum))
     if number < count:
-        warnings.warn(
-            f"{number} folds are used instead of {count}: the rows lie in only {number} primary "
-            "sampling units (those that share patients count as one)",
-            DataWarning,
-            stacklevel=4,
-        )
+        said = Message(
+            "fewer folds are used than the {asked} asked for: the rows lie in only {units} (those "
+            "that share patients count as one)",
+            asked=Number(count), units=Count(number, "primary sampling unit"),
+        )  # fmt: skip
+        warnings.warn(DataWarning(said), stacklevel=4)
     rng = np.random.default_rng(seed)
     for _ in range(DEALS):
         order = rng.permutation(len(stratum))
@@ -90,9 +96,13 @@ def _by_psu(
         if all(len(np.unique(fold[units])) > 1 for units in holds):
             return [np.flatnonzero(fold[unit] == k) for k in range(number)]
     raise TooFewCasesError(  # fewer folds would only be harder
-        f"{DEALS} ways to deal {len(stratum)} primary sampling units to {number} folds all had a "
-        "fold with every recorded diagnosis of some group; merge groups that occur in few units, "
-        "or use more folds"
+        Message(
+            "{deals} ways to deal {units} to {folds} folds all had a fold with every recorded "
+            "diagnosis of some group; merge groups that occur in few units, or use more folds",
+            deals=Number(DEALS),
+            units=Count(len(stratum), "primary sampling unit"),
+            folds=Number(number),
+        )
     )
 
 
@@ -114,13 +124,15 @@ def _units(design: SamplingDesign) -> tuple[NDArray[np.integer], NDArray[np.inte
             _, first, of_psu = np.unique(joined, return_index=True, return_inverse=True)
             unit, stratum = of_psu[unit], stratum[first]
     if len(stratum) < 2:
-        which = (
-            "a single primary sampling unit" if len(found) == 1
-            else f"{len(found)} primary sampling units that all share patients"
-        )  # fmt: skip
+        single = Message("a single primary sampling unit")
+        units = Count(len(found), "primary sampling unit")
+        sharing = Message("{units} that all share patients", units=units)
         raise TooFewCasesError(
-            f"the rows lie in {which}, and cross-fitting needs 2 that share none; leave out psus "
-            "and strata, or give patients of different units different numbers"
+            Message(
+                "the rows lie in {units}, and cross-fitting needs 2 that share none; leave out "
+                "psus and strata, or give patients of different units different numbers",
+                units=single if len(found) == 1 else sharing,
+            )
         )
     return unit, stratum
 
@@ -139,8 +151,11 @@ def given_folds(cohort: Cohort, fold: NDArray[np.integer]) -> list[NDArray[np.in
     for name, among in zip(cohort.group_names, _holds(cohort, fold, len(numbers)), strict=True):
         if len(among) < 2:
             raise TooFewCasesError(
-                f"group {name!r} has recorded diagnoses in one fold only, and the model for that "
-                "fold would not know the group; merge it with another, or give other folds"
+                Message(
+                    "group {group} has recorded diagnoses in one fold only, and the model for that "
+                    "fold would not know the group; merge it with another, or give other folds",
+                    group=repr(name),
+                )
             )
     return [np.flatnonzero(fold == k) for k in range(len(numbers))]
 

@@ -103,10 +103,10 @@ class GroupMoments:
             rate = np.log(top[group] / share[group])
             return float(rate - np.log(top[others].sum() / share[others].sum()))
 
-        def away(part: FloatArray) -> FloatArray:
-            """d [log part_g - log sum_B part] / d log part."""
+        def away(amount: FloatArray) -> FloatArray:
+            """d [log amount_g - log sum_B amount] / d log amount."""
             out = np.zeros(K)
-            out[others] = -part[others] / part[others].sum()
+            out[others] = -amount[others] / amount[others].sum()
             out[group] += 1.0
             return out
 

@@ -34,6 +34,7 @@ from relprev.errors import ConvergenceWarning
 from relprev.inference import kernels
 from relprev.matrix import Matrix
 from relprev.matrix.base import side_by_side
+from relprev.messages import Message, Number
 from relprev.model.likelihood import Problem, ProblemPart
 from relprev.parallel.threads import BLOCK_ROWS, blocks, map_chunks, one_blas_thread
 from relprev.rows import total
@@ -179,11 +180,12 @@ def fit_propensity(
         )  # fmt: skip
     largest = float(np.abs(found.jac).max())
     if largest > max(10 * tolerance * unit, np.sqrt(2 * ROUNDOFF * abs(found.fun))):
-        warnings.warn(
-            f"the propensity model stopped after {found.nit} iterations with gradient "
-            f"{largest / unit:.1e} of its starting size, above {tolerance:.1e} at strength "
-            f"{strength:g}; use a larger strength or check for features on very different scales",
-            ConvergenceWarning,
-            stacklevel=2,
-        )
+        said = Message(
+            "the propensity model stopped after {steps} iterations with gradient {residual} of its "
+            "starting size, above {tolerance} at strength {strength}; use a larger strength or "
+            "check for features on very different scales",
+            steps=Number(found.nit), residual=Number(largest / unit, ".1e"),
+            tolerance=Number(tolerance, ".1e"), strength=Number(strength),
+        )  # fmt: skip
+        warnings.warn(ConvergenceWarning(said), stacklevel=2)
     return unpacked(found.x)

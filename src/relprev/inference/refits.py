@@ -11,6 +11,7 @@ seed of its own, and the results are the same for any number of processes.
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -24,8 +25,7 @@ from sklearn.base import clone
 from relprev.arrays import FloatArray
 from relprev.cohort import Cohort
 from relprev.errors import DataWarning, InvalidInputError, TooFewCasesError
-from relprev.estimates import sentence
-from relprev.messages import Message
+from relprev.messages import Message, Number, message_of
 from relprev.parallel.processes import in_processes
 from relprev.progress import progress
 from relprev.store.digests import has_seal, is_sealed, seal
@@ -35,6 +35,7 @@ SAVE_EVERY = 10
 MANY_FAILED = 0.05
 RATIOS = ["estimate", "observed_ratio", "diagnosis_ratio"]
 KEYS = ["replicate", "group", "versus", *RATIOS]
+NO_LOGARITHM = Message("no finite estimate above 0")
 Weights = Callable[[int], FloatArray]
 
 
@@ -78,27 +79,27 @@ def refit(
         fold[fitted.rows_] = fitted.folds_
         work = replace(work, fold=fold)
     path = None if out is None else Path(out)
-    parts = [_kept(work, path, base)] if path is not None and path.is_file() else []
-    done = set(parts[0]["replicate"]) if parts else set()
+    tables = [_kept(work, path, base)] if path is not None and path.is_file() else []
+    done = set(tables[0]["replicate"]) if tables else set()
     todo = [number for number in range(count) if number not in done]
     with progress("Replicates", len(todo), verbose) as advance:
-        for finished, (number, part) in enumerate(
+        for finished, (number, table) in enumerate(
             in_processes(_one, (work, base), todo, processes), 1
         ):
             advance(f"replicate {number + 1}")
-            parts.append(part)
+            tables.append(table)
             if path is not None and (finished % SAVE_EVERY == 0 or finished == len(todo)):
                 with written_whole(path) as temporary:
-                    _ordered(parts)[KEYS].to_csv(temporary, index=False)
+                    _ordered(tables)[KEYS].to_csv(temporary, index=False)
                 seal(path)
-    table = _ordered(parts)
+    table = _ordered(tables)
     table = table[table["replicate"] < count]
     _warn_of_failures(base, table, count)
     return base, table[KEYS]
 
 
-def _ordered(parts: list[pd.DataFrame]) -> pd.DataFrame:
-    return pd.concat([part for part in parts if len(part)]).sort_values(
+def _ordered(tables: list[pd.DataFrame]) -> pd.DataFrame:
+    return pd.concat([table for table in tables if len(table)]).sort_values(
         "replicate", kind="stable", ignore_index=True
     )
 
@@ -131,7 +132,7 @@ def _kept(work: Work, path: Path, base: pd.DataFrame) -> pd.DataFrame:
             f"{path} holds replicates of other data, settings or random_state; give another file "
             "as out, or delete it"
         )
-    return kept.assign(failure="")
+    return kept.assign(failure=None)
 
 
 def _one(shared: tuple[Work, pd.DataFrame], number: int) -> pd.DataFrame:
@@ -140,17 +141,17 @@ def _one(shared: tuple[Work, pd.DataFrame], number: int) -> pd.DataFrame:
     weight, estimator = work.weights(number), clone(work.estimator)
     if work.fold is not None:
         estimator.set_params(folds=work.fold[weight != 0])
-    part = _reweighted(work.cohort, weight)
+    sample = _reweighted(work.cohort, weight)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DataWarning)  # thin groups are counted later
-            table = estimator.fit(part).relative_prevalence(work.versus).to_frame()
-        why: Any = "no finite estimate above 0"
-        if "withheld" in table:
-            why = [sentence(row) for row in table.to_dict("records")]
-        table["failure"] = np.where(np.isnan(logarithms(table["estimate"])), why, "")
+            table = estimator.fit(sample).relative_prevalence(work.versus).to_frame()
+        lost = np.isnan(logarithms(table["estimate"]))
+        failure = [NO_LOGARITHM if none else None for none in lost]
+        table["failure"] = pd.Series(failure, table.index, dtype=object)
     except TooFewCasesError as error:
-        table = base.assign(**dict.fromkeys(RATIOS, np.nan), failure=str(error))
+        table = base.assign(**dict.fromkeys(RATIOS, np.nan))
+        table["failure"] = pd.Series([message_of(error)] * len(table), table.index, dtype=object)
     return table.assign(replicate=number)[[*KEYS, "failure"]]
 
 
@@ -175,11 +176,12 @@ def _warn_of_failures(base: pd.DataFrame, table: pd.DataFrame, count: int) -> No
             "the standard error describes the others only" if count - len(worst) > 1
             else "there is no standard error"
         )  # fmt: skip
-        reasons = worst["failure"][worst["failure"] != ""].mode()  # none of an earlier run
-        why = f"; why, most often: {reasons[0]}" if len(reasons) else ""
-        warnings.warn(
-            f"{len(worst)} of {count} replicates gave no estimate for {group} versus {versus}; "
-            f"{left}{why}",
-            DataWarning,
-            stacklevel=4,
-        )
+        said = Message(
+            "{failed} of {count} replicates gave no estimate for {group} versus {versus}; {left}",
+            failed=Number(len(worst)), count=Number(count), group=group, versus=versus, left=left,
+        )  # fmt: skip
+        reasons = Counter(why for why in worst["failure"] if why is not None)
+        if reasons:  # those of an earlier run are not known
+            why = reasons.most_common(1)[0][0]
+            said = Message("{said}; why, most often: {why}", said=said, why=why)
+        warnings.warn(DataWarning(said), stacklevel=4)

@@ -32,6 +32,7 @@ from numpy.typing import NDArray
 from relprev.arrays import FloatArray, numbered
 from relprev.cohort import Cohort
 from relprev.errors import InvalidInputError, TooFewCasesError
+from relprev.messages import Count, Message, Number
 from relprev.rows import Rows, total
 
 LONELY = ("fail", "adjust", "certainty")
@@ -87,9 +88,12 @@ class SamplingDesign:
         alone = int((np.bincount(self.stratum) == 1).sum())
         if alone and self.lonely == "fail":
             raise InvalidInputError(
-                f"{alone} strata have a single primary sampling unit, which shows no variance; "
-                "merge them with similar strata, or choose lonely_psu='adjust' (cautious) or "
-                "'certainty' (the unit was sure to be drawn)"
+                Message(
+                    "{alone} strata have a single primary sampling unit, which shows no variance; "
+                    "merge them with similar strata, or choose lonely_psu='adjust' (cautious) or "
+                    "'certainty' (the unit was sure to be drawn)",
+                    alone=Number(alone, ","),
+                )
             )
 
     @classmethod
@@ -245,8 +249,12 @@ class SamplingDesign:
     def _require_freedom(self) -> None:
         if self.degrees_of_freedom < 1:
             raise TooFewCasesError(
-                f"the design has {self.n_psus} PSUs in {self.n_strata} strata, which leaves no "
-                "degree of freedom for a variance; merge strata"
+                Message(
+                    "the design has {units} in {strata} strata, which leaves no degree of freedom "
+                    "for a variance; merge strata",
+                    units=Count(self.n_psus, "primary sampling unit"),
+                    strata=Number(self.n_strata, ","),
+                )
             )
 
     @property

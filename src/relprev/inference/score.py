@@ -38,6 +38,7 @@ from numpy.typing import NDArray
 from relprev.arrays import FloatArray
 from relprev.errors import TooFewCasesError
 from relprev.inference import kernels
+from relprev.messages import Message
 from relprev.parallel.threads import map_chunks
 from relprev.rows import Rows, one_part, total
 
@@ -226,9 +227,11 @@ def _recorded(data: ScorePart) -> float:
 
 def _unsolvable() -> TooFewCasesError:
     return TooFewCasesError(
-        "the diagnosis-rate ratios have no solution: x tells the groups (nearly) completely apart, "
-        "or a group's diagnosed rows lie where the other groups have none; merge groups, drop the "
-        "features that name a group, or use fewer features"
+        Message(
+            "the diagnosis-rate ratios have no solution: x tells the groups (nearly) completely "
+            "apart, or a group's diagnosed rows lie where the other groups have none; merge "
+            "groups, drop the features that name a group, or use fewer features"
+        )
     )
 
 

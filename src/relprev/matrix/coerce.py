@@ -13,6 +13,7 @@ from relprev.errors import InvalidInputError
 from relprev.matrix.base import Matrix
 from relprev.matrix.csr import BinaryCSR, FloatCSR
 from relprev.matrix.dense import Dense
+from relprev.messages import Count, Message, Number
 
 MAX_NAMED = 5  # names listed in a message before "and k more"
 
@@ -114,8 +115,8 @@ def _check_finite(values: np.ndarray, X: Any, names: tuple[str, ...] | None) -> 
         return
     if values.min() >= -LARGEST and values.max() <= LARGEST:  # false for NaN too
         return
-    words = f"values beyond {LARGEST:g}" if np.isfinite(values).all() else (
-        "missing or infinite values"
+    what = Message("beyond {most}", most=Number(LARGEST)) if np.isfinite(values).all() else (
+        "missing or infinite"
     )  # fmt: skip
     if sp.issparse(X):
         coo = X.tocoo()
@@ -129,8 +130,14 @@ def _check_finite(values: np.ndarray, X: Any, names: tuple[str, ...] | None) -> 
         count = int(bad.sum())
     labels = [repr(names[j]) if names else str(j) for j in columns]
     raise InvalidInputError(
-        f"X has {count:,} {words}, first in row {first_row}, in columns "
-        f"{listed(labels)}; fill them in or drop those rows or columns"
+        Message(
+            "X has {values} {what}, first in row {first}, in columns {columns}; fill them in or "
+            "drop those rows or columns",
+            values=Count(count, "value"),
+            what=what,
+            first=Count(first_row),
+            columns=listed(labels),
+        )  # fmt: skip
     )
 
 

@@ -69,12 +69,12 @@ class CSR(Matrix):
             The same entries.
         """
         index = np.int32 if max(self.nnz, self.n_cols) < 2**31 else np.int64
-        parts = (
+        arrays = (
             self._entries(),
             self.indices.astype(index),
             self.indptr.astype(index),
         )
-        return sp.csr_array(parts, shape=self.shape)
+        return sp.csr_array(arrays, shape=self.shape)
 
     def _entries(self) -> FloatArray:
         """Values of the stored entries."""
@@ -217,8 +217,8 @@ class FloatCSR(CSR):
         return {"indptr": self.indptr, "indices": self.indices, "values": self.values}
 
     def with_arrays(self, arrays: dict[str, np.ndarray]) -> FloatCSR:
-        parts = (arrays["indptr"], arrays["indices"], arrays["values"])
-        return FloatCSR(*parts, self.n_cols, self.origin)
+        indptr, indices, values = (arrays[name] for name in ("indptr", "indices", "values"))
+        return FloatCSR(indptr, indices, values, self.n_cols, self.origin)
 
     def movable(self) -> NDArray[np.bool_]:
         """Columns from which `about` can take something off: those that store every row's value.
@@ -250,7 +250,7 @@ class FloatCSR(CSR):
         return self.values if self.origin is None else self.values + self.origin[self.indices]
 
 
-def stacked(parts: Sequence[Matrix]) -> Matrix:
+def stacked(matrices: Sequence[Matrix]) -> Matrix:
     """The rows of several matrices of one kind, one below the other.
 
     Examples
@@ -260,19 +260,19 @@ def stacked(parts: Sequence[Matrix]) -> Matrix:
     >>> stacked([one, one]).matvec(np.array([1.0, 10.0, 100.0]))
     array([101., 101.])
     """
-    if len(parts) == 1:
-        return parts[0]
-    arrays = [part.to_arrays() for part in parts]
+    if len(matrices) == 1:
+        return matrices[0]
+    arrays = [matrix.to_arrays() for matrix in matrices]
     joined = {
-        name: np.concatenate([of_part[name] for of_part in arrays])
+        name: np.concatenate([own[name] for own in arrays])
         for name in arrays[0] if name != "indptr"
     }  # fmt: skip
     if "indptr" in arrays[0]:
-        ends = [of_part["indptr"].astype(np.int64) for of_part in arrays]
+        ends = [own["indptr"].astype(np.int64) for own in arrays]
         starts = np.cumsum([0, *(int(end[-1]) for end in ends)])
         shifted = [end[1:] + start for end, start in zip(ends, starts, strict=False)]
         joined["indptr"] = np.concatenate([[0], *shifted])
-    return parts[0].with_arrays(joined)
+    return matrices[0].with_arrays(joined)
 
 
 _NO_VALUES = np.empty(0)

@@ -1,4 +1,4 @@
-"""The PURPLE model: likelihood, solver, path, selection, estimator and the paper's protocol."""
+"""The PURPLE model: likelihood, solver, path, tuning, estimator and the paper's protocol."""
 
 from relprev.model.protocol import RepeatedSplits, repeated_splits
 from relprev.model.purple import PURPLE

@@ -23,6 +23,7 @@ from sklearn.base import clone
 
 from relprev.arrays import FloatArray, group_sums
 from relprev.errors import ConvergenceWarning, InvalidInputError
+from relprev.messages import Message, Number
 from relprev.model.likelihood import Problem, ProblemPart
 from relprev.progress import Advance
 
@@ -85,12 +86,13 @@ def fit_em(
             converged = True
             break
     if not converged:
-        warnings.warn(
-            f"EM did not settle within {max_iterations} steps (last relative change of the loss "
-            f"{abs(losses[-2] - losses[-1]) / abs(losses[-1]):.1e}); raise em_iterations",
-            ConvergenceWarning,
-            stacklevel=3,
-        )
+        change = abs(losses[-2] - losses[-1]) / abs(losses[-1])
+        said = Message(
+            "EM did not settle within {steps} steps (last relative change of the loss {change}); "
+            "raise em_iterations",
+            steps=Number(max_iterations), change=Number(change, ".1e"),
+        )  # fmt: skip
+        warnings.warn(ConvergenceWarning(said), stacklevel=3)
     return EMFit(fitted, c, tuple(losses), converged)
 
 

@@ -1,7 +1,7 @@
-"""The paper's protocol: repeated random splits into train, validation and test parts.
+"""The paper's protocol: repeated random splits into training, validation and test rows.
 
-Each split is disjoint in patients. The penalty is chosen on the validation part,
-the relative prevalence is estimated on the test part, and the mean and standard
+Each split is disjoint in patients. The penalty is chosen on the validation rows,
+the relative prevalence is estimated on the test rows, and the mean and standard
 deviation over the splits are reported. That standard deviation is not a standard
 error: the splits share data.
 """
@@ -51,7 +51,7 @@ class RepeatedSplits:
     seeds: tuple[int, ...]
 
     def to_frame(self) -> pd.DataFrame:
-        """One row a contrast: mean and standard deviation over the splits.
+        """One row per contrast: mean and standard deviation over the splits.
 
         Returns
         -------
@@ -100,7 +100,7 @@ def repeated_splits(
     n_splits : int
         Number of random splits.
     shares : (train, validation, test)
-        Shares of the patients in each part.
+        Shares of the patients in each.
     random_state : int
         Split k uses seed ``random_state + k``.
     verbose : bool

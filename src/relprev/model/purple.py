@@ -26,12 +26,13 @@ from relprev.cohort.summary import summarise
 from relprev.errors import DataWarning, InvalidInputError
 from relprev.estimates import COMPLEMENT, GroupSummary, RelativePrevalence, relative_prevalence
 from relprev.matrix import Matrix, as_matrix
+from relprev.messages import Message, Number
 from relprev.model.em import condition_probability, fit_em
 from relprev.model.likelihood import Parameters, Problem
 from relprev.model.path import RIDGE_FLOOR, Lambdas, fit_best, grid
 from relprev.model.screening import screen
 from relprev.model.solver import Solution, SolverOptions, null_parameters
-from relprev.model.tuning import select
+from relprev.model.tuning import tune
 from relprev.progress import Advance, progress
 
 SAME_RATIO = 0.01  # log relative prevalences closer than this count as the same optimum
@@ -342,7 +343,7 @@ class PURPLE(BaseEstimator):
         }
         self.lambda_, self.selection_, warm = lambdas[0], None, None
         if len(lambdas) > 1:
-            chosen = select(
+            chosen = tune(
                 cohort, lambdas, method=self.selection, validation=validation,
                 validation_share=self.validation_share, folds=self.folds, seed=self.random_state,
                 **shared,
@@ -453,11 +454,11 @@ def _warn_if_apart(solutions: list[Solution], problem: Problem) -> None:
         moved = np.log(other.evaluation.condition[seen] / best.evaluation.condition[seen])
         apart = float(moved.max() - moved.min())
         if apart > SAME_RATIO:
-            warnings.warn(
-                f"two starts fit equally well but their relative prevalences differ by up to "
-                f"{np.expm1(apart):.1%}: the data hardly identify the answer; use a larger lambda, "
-                "fewer features or more data",
-                DataWarning,
-                stacklevel=5,
+            said = Message(
+                "two starts fit equally well but their relative prevalences differ by up to "
+                "{apart}: the data hardly identify the answer; use a larger lambda, fewer features "
+                "or more data",
+                apart=Number(float(np.expm1(apart)), ".1%"),
             )
+            warnings.warn(DataWarning(said), stacklevel=5)
             return

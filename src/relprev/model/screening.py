@@ -13,6 +13,7 @@ from relprev.errors import DataWarning, InvalidInputError
 from relprev.matrix import Dense
 from relprev.matrix.coerce import listed
 from relprev.matrix.csr import CSR
+from relprev.messages import Message, Number
 
 LEAK_MIN_ROWS = 10
 LEAK_SHARE = 0.9  # of the rows with the feature are diagnosed
@@ -31,12 +32,17 @@ def screen(cohort: Cohort) -> None:
     names = np.asarray(cohort.group_names, dtype=object)
     empty = [repr(name) for name in names[counts == 0]]
     if empty:
-        _warn(f"these groups have no rows and get no estimate: {listed(empty)}")
+        _warn(
+            Message("these groups have no rows and get no estimate: {groups}", groups=listed(empty))
+        )
     silent = [repr(name) for name in names[(cases == 0) & (counts > 0)]]
     if silent:
         _warn(
-            f"these groups have no diagnosed row: {listed(silent)}; their diagnosis rate is "
-            "estimated as 0 and their relative prevalence rests on their symptoms alone"
+            Message(
+                "these groups have no diagnosed row: {groups}; their diagnosis rate is estimated "
+                "as 0 and their relative prevalence rests on their symptoms alone",
+                groups=listed(silent),
+            )
         )
     _features(cohort)
 
@@ -52,22 +58,31 @@ def _features(cohort: Cohort) -> None:
     with_feature, diagnosed_with, constant = _presence(cohort)
     if constant.any():
         _warn(
-            f"{int(constant.sum()):,} of {len(constant):,} features are constant and carry no "
-            f"information: {_labels(cohort, constant)}"
-        )
+            Message(
+                "{some} of {all} features are constant and carry no information: {features}",
+                some=Number(int(constant.sum()), ","), all=Number(len(constant), ","),
+                features=_labels(cohort, constant),
+            )
+        )  # fmt: skip
     copies = ~constant & (diagnosed_with == n_cases) & (with_feature == n_cases)
     if copies.any():
         raise InvalidInputError(
-            f"X holds the diagnosis itself: {_labels(cohort, copies)} equals s; remove every code "
-            "that defines the condition from X"
+            Message(
+                "X holds the diagnosis itself: {features} equals s; remove every code that defines "
+                "the condition from X",
+                features=_labels(cohort, copies),
+            )
         )
     share = diagnosed_with / np.maximum(with_feature, 1)
     leaks = (with_feature >= LEAK_MIN_ROWS) & (share >= LEAK_SHARE)
     leaks &= ~constant & (diagnosed_with >= LEAK_REACH * n_cases)
     if leaks.any():
         _warn(
-            f"nearly everyone with {_labels(cohort, leaks)} is diagnosed; if these features record "
-            "the diagnosis in another way, remove them from X"
+            Message(
+                "nearly everyone with {features} is diagnosed; if these features record the "
+                "diagnosis in another way, remove them from X",
+                features=_labels(cohort, leaks),
+            )
         )
 
 
@@ -124,5 +139,5 @@ def _labels(cohort: Cohort, which: np.ndarray) -> str:
     return listed([repr(names[j]) if names else f"column {j}" for j in positions])
 
 
-def _warn(message: str) -> None:
-    warnings.warn(message, DataWarning, stacklevel=5)
+def _warn(message: Message) -> None:
+    warnings.warn(DataWarning(message), stacklevel=5)

@@ -33,6 +33,7 @@ from scipy.special import expit
 
 from relprev.arrays import FloatArray
 from relprev.errors import ConvergenceWarning
+from relprev.messages import Message, Number
 from relprev.model.descent import minimise
 from relprev.model.likelihood import Evaluation, Parameters, Problem, evaluate
 from relprev.model.quadratic import Penalty, build
@@ -203,13 +204,14 @@ def solve(
     converged = kkt <= options.tolerance
     certificate = Certificate(converged, reason, kkt, float(change), iteration, passes, value)
     if warn and not converged:
-        warnings.warn(
-            f"the solver stopped ({reason}) after {iteration} iterations with optimality residual "
-            f"{kkt:.1e} above the tolerance {options.tolerance:.1e} at l1 = {penalty.l1:g}; raise "
-            "max_iterations or tolerance, or check for features on very different scales",
-            ConvergenceWarning,
-            stacklevel=3,  # the decorator is a frame
-        )
+        said = Message(
+            "the solver stopped ({reason}) after {steps} iterations with optimality residual {kkt} "
+            "above the tolerance {tolerance} at l1 = {l1}; raise max_iterations or tolerance, or "
+            "check for features on very different scales",
+            reason=reason, steps=Number(iteration), kkt=Number(kkt, ".1e"),
+            tolerance=Number(options.tolerance, ".1e"), l1=Number(penalty.l1),
+        )  # fmt: skip
+        warnings.warn(ConvergenceWarning(said), stacklevel=3)  # the decorator is a frame
     return Solution(at, replace(now, z=None), penalty, certificate)
 
 

@@ -1,8 +1,8 @@
-"""Split a cohort into parts that share no patient, with diagnosed rows in each.
+"""Split a cohort into sets of rows that share no patient, with diagnosed rows in each.
 
 Clusters (patients) are sorted into strata by group and by whether any of their
-rows is diagnosed, shuffled, and dealt to the parts in proportion. So every part
-has about the same mix, and no part lacks diagnosed rows of a group that has
+rows is diagnosed, shuffled, and dealt to the sets in proportion. So every set
+has about the same mix, and no set lacks diagnosed rows of a group that has
 enough of them.
 """
 
@@ -16,16 +16,17 @@ from numpy.typing import NDArray
 from relprev.arrays import numbered
 from relprev.cohort import Cohort
 from relprev.errors import InvalidInputError, TooFewCasesError
+from relprev.messages import Count, Message
 
 
 def split(cohort: Cohort, shares: Sequence[float], seed: int) -> list[NDArray[np.int64]]:
-    """Row positions of the parts, in ascending order.
+    """Row positions of the sets, in ascending order.
 
     Parameters
     ----------
     cohort : Cohort
     shares : sequence of float
-        Sizes of the parts; scaled to sum to one.
+        Sizes of the sets; scaled to sum to one.
     seed : int
 
     Examples
@@ -42,35 +43,38 @@ def split(cohort: Cohort, shares: Sequence[float], seed: int) -> list[NDArray[np
     edges = np.cumsum(fractions / fractions.sum())[:-1]
     cluster = _cluster_numbers(cohort)
     stratum = _cluster_strata(cohort, cluster)
-    part = np.zeros(len(stratum), dtype=np.uint8 if len(fractions) < 256 else np.uint16)
+    dealt = np.zeros(len(stratum), dtype=np.uint8 if len(fractions) < 256 else np.uint16)
     rng = np.random.default_rng(seed)
     for value in np.unique(stratum):
         members = rng.permutation(np.flatnonzero(stratum == value))
         diagnosed = value % 2 == 1
         if diagnosed and len(members) < len(fractions):
-            raise TooFewCasesError(
-                f"group {cohort.group_names[value // 2]!r} has {_few(len(members))} with a "
-                f"recorded diagnosis, too few to split into {len(fractions)} parts that each "
-                "hold one; merge the group with another, or fit without a split (a single lambda)"
-            )
-        part[members] = _deal(len(members), edges, rng)
-    of_row = part[cluster]
+            raise _too_few(cohort.group_names[value // 2], len(members))
+        dealt[members] = _deal(len(members), edges, rng)
+    of_row = dealt[cluster]
     return [np.flatnonzero(of_row == k) for k in range(len(fractions))]
 
 
-def _few(count: int) -> str:
-    return "one patient" if count == 1 else f"only {count} patients"
+def _too_few(group: str, patients: int) -> TooFewCasesError:
+    return TooFewCasesError(
+        Message(
+            "group {group} has too few diagnosed patients ({n}) for a split; merge the group with "
+            "another, or fit without a split (a single lambda)",
+            group=repr(group),
+            n=Count(patients, "diagnosed patient", (("n_diagnosed", group),)),
+        )
+    )
 
 
 def _deal(count: int, edges: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.int64]:
-    """Part of each of ``count`` shuffled clusters; every part gets one before sizes follow.
+    """Set of each of ``count`` shuffled clusters; every set gets one before sizes follow.
 
-    Sizes are rounded at random, so that many small strata do not all favour one part.
+    Sizes are rounded at random, so that many small strata do not all favour one set.
     """
     cuts = np.floor(edges * count + rng.random()).astype(int)
-    parts = len(edges) + 1
-    low = np.minimum(np.arange(1, parts), count)
-    high = np.maximum(count - np.arange(parts - 1, 0, -1), low)
+    sets = len(edges) + 1
+    low = np.minimum(np.arange(1, sets), count)
+    high = np.maximum(count - np.arange(sets - 1, 0, -1), low)
     return np.searchsorted(np.clip(cuts, low, high), np.arange(count), side="right")
 
 

@@ -38,8 +38,8 @@ METHODS = ("likelihood", "auc", "cv")
 
 
 @dataclass(frozen=True)
-class Selection:
-    """Scores of every penalty, shape (n_lambdas, n_folds), and the fits on the training part."""
+class Tuned:
+    """Scores of every penalty, shape (n_lambdas, n_folds), and the fits on the training rows."""
 
     lambdas: tuple[float, ...]
     scores: NDArray[np.float64]
@@ -67,7 +67,7 @@ def _scored(at: Parameters, part: ProblemPart) -> tuple[FloatArray, NDArray[Any]
     return p, part.s, part.omega
 
 
-def select(
+def tune(
     cohort: Cohort,
     lambdas: Sequence[float],
     *,
@@ -80,7 +80,7 @@ def select(
     ridge_floor: float,
     options: SolverOptions,
     advance: Advance = lambda step: None,
-) -> Selection:
+) -> Tuned:
     """Fit the path on training rows and score it on validation rows.
 
     Parameters
@@ -100,14 +100,14 @@ def select(
         raise InvalidInputError(f"selection must be one of {METHODS}, got {method!r}")
     whole = Problem.from_cohort(cohort)
     if validation is not None:
-        parts = [np.empty(0, dtype=np.int64)]
+        held_out_sets = [np.empty(0, dtype=np.int64)]
     elif method == "cv":
-        parts = split(cohort, [1.0] * folds, seed)
+        held_out_sets = split(cohort, [1.0] * folds, seed)
     else:
-        parts = split(cohort, [1 - validation_share, validation_share], seed)[1:]
-    scores = np.empty((len(lambdas), len(parts)))
+        held_out_sets = split(cohort, [1 - validation_share, validation_share], seed)[1:]
+    scores = np.empty((len(lambdas), len(held_out_sets)))
     path: list[PathPoint] = []
-    for k, held_out in enumerate(parts):
+    for k, held_out in enumerate(held_out_sets):
         if validation is not None:
             train, judge = whole, Problem.from_cohort(validation)
         else:
@@ -117,4 +117,4 @@ def select(
             train, lambdas, l2=l2, ridge_floor=ridge_floor, options=options, advance=advance
         )
         scores[:, k] = [score(judge, point.parameters, method) for point in path]
-    return Selection(tuple(lambdas), scores, path)
+    return Tuned(tuple(lambdas), scores, path)

@@ -65,8 +65,11 @@ class Rows(Generic[P]):
     ([np.float64(3.0), np.float64(3.0)], [np.float64(20.0), np.float64(30.0)])
     >>> [piece.tolist() for piece in rows.cut(np.array([7, 8, 9]))]
     [[7, 8], [9]]
-    >>> rows.pick(lambda part, where: part[where[0]], np.array([1, 2])).sizes
-    (1, 1)
+    >>> some = rows.pick(lambda part, where: part[where[0]], np.array([1, 2]))
+    >>> some.sizes, rows.holding(some).n
+    ((1, 1), 2)
+    >>> one_part("all rows", 3).in_memory(), one_part("all rows", 3).together()
+    ('all rows', 'all rows')
     """
 
     backend: Backend
@@ -117,7 +120,7 @@ class Rows(Generic[P]):
         Parameters
         ----------
         function : function that returns a tuple of numbers or arrays
-            As in `map`.
+            As in `map`; shapes must be the same for all parts.
         *shared : object
             As in `map`.
         each : sequence with one entry for every part, optional
@@ -223,7 +226,7 @@ class Rows(Generic[P]):
 
         Returns
         -------
-        sequence of integer arrays, and list of int
+        sequence of integer arrays of shape (rows of the part among these,), and list of int
             Positions in every part, made when asked for, and their numbers.
 
         Examples
@@ -250,7 +253,7 @@ class Rows(Generic[P]):
 
         Parameters
         ----------
-        function : function that returns an array with one entry for every row of a part
+        function : function that returns an array of shape (rows of the part, ...)
             As in `map`.
         *shared : object
             As in `map`.

@@ -1,0 +1,74 @@
+"""What is said of data tells no small count by its wording: counts are declared."""
+
+import re
+import warnings
+
+import numpy as np
+import pytest
+
+from relprev import PURPLE, DebiasedPURPLE
+from relprev.errors import DataWarning, TooFewCasesError
+from relprev.messages import Count, Message, message_of
+from relprev.model.splits import split
+from relprev.simulate import ed_visits
+
+
+@pytest.fixture(scope="module")
+def cohort():
+    return ed_visits(6_000, n_codes=60, prevalence=0.4, seed=3).cohort
+
+
+def with_few(cohort, count):
+    """The first group keeps that many diagnosed patients."""
+    inside = np.flatnonzero((cohort.groups == 0) & (cohort.diagnosed == 1))
+    diagnosed = cohort.diagnosed.copy()
+    diagnosed[inside[count:]] = 0
+    return cohort.with_values(diagnosed=diagnosed).without("clusters")
+
+
+def hidden(said: BaseException) -> str:
+    """As a study shows it: every count of people in the same words."""
+    message = message_of(said)
+    assert isinstance(message, Message), f"plain text: {said}"
+    return message.render(lambda item: "few" if isinstance(item, Count) else str(item))
+
+
+def said_by(cohort) -> list[str]:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", DataWarning)
+        DebiasedPURPLE(lambdas=1e-3, strengths=[10.0]).fit(cohort)
+    return sorted(hidden(w.message) for w in caught)
+
+
+def test_no_wording_tells_two_to_four_diagnosed_patients_apart(cohort):
+    """ "4 folds are used instead of 5" meant exactly 4."""
+    seen = {tuple(said_by(with_few(cohort, count))) for count in (2, 3, 4)}
+    assert len(seen) == 1
+    assert any("too few diagnosed patients (few)" in words for words in seen.pop())
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_a_split_with_too_few_patients_does_not_say_how_many(cohort, count):
+    few = with_few(cohort, count)
+    with pytest.raises(TooFewCasesError) as caught:
+        split(few, [1.0] * 5, seed=0)
+    assert hidden(caught.value) == (
+        "group 'Group A' has too few diagnosed patients (few) for a split; merge the group with "
+        "another, or fit without a split (a single lambda)"
+    )
+    assert re.search(rf"\({count} diagnosed patients?\)", str(caught.value))
+
+
+def test_a_group_without_enough_patients_is_named_with_a_declared_count(cohort):
+    with pytest.warns(DataWarning) as caught:
+        DebiasedPURPLE(risk=None, strengths=[1.0]).fit(with_few(cohort, 1))
+    first = message_of(caught[0].message)
+    assert first is not None
+    assert [item.value for item in first.counts() if isinstance(item, Count)] == [1]
+    assert "fewer than" not in str(first)
+
+
+def test_convergence_is_said_in_messages(cohort):
+    with pytest.warns(UserWarning, match="the solver stopped") as caught:
+        PURPLE(1e-5, max_iterations=1, n_starts=1).fit(cohort)
+    assert message_of(caught[0].message) is not None
