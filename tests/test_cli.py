@@ -309,11 +309,11 @@ def test_a_signal_ends_a_run_with_a_message_and_leaves_no_data_behind(number, co
     temporary = tmp_path / "tmp"
     temporary.mkdir()
     script = (
-        "import sys, time\nfrom relprev.cli import main\nfrom relprev.sources import source\n"
+        "import sys, time\nfrom relprev.cli import main\nfrom relprev.sources import database\n"
         "from relprev.study import run\n"
         "def slow(*args, **options):\n"
-        "    source.connect().execute('CREATE TABLE t AS SELECT 1')\n"
-        "    open(source._private_folder().name + '/patients.csv', 'w').close()\n"
+        "    database.connect().execute('CREATE TABLE t AS SELECT 1')\n"
+        "    open(database._private_folder().name + '/patients.csv', 'w').close()\n"
         "    print('begun', flush=True)\n"
         "    time.sleep(60)\n"
         "run.build = slow\n"

@@ -20,7 +20,7 @@ def test_drift_step_is_newtons():
     g = (rng.random(n) < pi).astype(np.uint8)
     s = (rng.random(n) < 0.3 * np.exp(0.1 * g * x)).astype(float)
     propensity = np.column_stack([1 - pi, pi])
-    data = ScoreData(g, s, np.full(n, 1 / n), propensity, np.zeros(n))
+    data = ScoreData.of(g, s, np.full(n, 1 / n), propensity, np.zeros(n))
     theta = solve_score(data)
 
     def gradient(v):
@@ -38,7 +38,7 @@ def test_drift_step_is_newtons():
 def test_adding_a_constant_to_phi_changes_nothing(steady):
     fitted = steady[2]
     data, theta = fitted.score_data_, fitted.moments_.theta
-    phi = np.log(data.risk)[:, None]
+    phi = np.log(data.in_memory().risk)[:, None]
     one = drift_test(data, theta, fitted.design_, phi)
     two = drift_test(data, theta, fitted.design_, phi + 5.0)
     assert one.statistic == pytest.approx(two.statistic, rel=1e-6)
@@ -48,7 +48,7 @@ def test_adding_a_constant_to_phi_changes_nothing(steady):
 def test_a_fifth_without_cases_is_said_in_words(steady):
     _, _, fitted = steady
     data = fitted.score_data_
-    nowhere = np.zeros((len(data.g), 1))
+    nowhere = np.zeros((data.n, 1))
     with pytest.raises(TooFewCasesError, match="too few cases to see whether") as raised:
         drift_test(data, fitted.moments_.theta, fitted.design_, nowhere)
     assert message_of(raised.value) is not None
@@ -57,8 +57,8 @@ def test_a_fifth_without_cases_is_said_in_words(steady):
 def test_more_comparisons_than_degrees_of_freedom_are_refused(steady):
     fitted = steady[2]
     data = fitted.score_data_
-    four = SamplingDesign(np.arange(len(data.g)) % 4, np.zeros(len(data.g), dtype=int))
-    phi = np.random.default_rng(0).normal(size=(len(data.g), 3))
+    four = SamplingDesign(np.arange(data.n) % 4, np.zeros(data.n, dtype=int))
+    phi = np.random.default_rng(0).normal(size=(data.n, 3))
     with pytest.raises(InvalidInputError, match=r"3 comparisons.*only 3 degrees") as raised:
         drift_test(data, fitted.moments_.theta, four, phi)
     assert message_of(raised.value) is not None

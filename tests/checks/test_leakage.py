@@ -1,7 +1,5 @@
 """Features that record the diagnosis under another name."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from scipy import stats
@@ -50,7 +48,7 @@ def test_patients_are_counted_where_they_are_known(steady):
     cohort = steady[0]
     assert "patients" not in check_leakage(cohort).table
     patient = np.arange(cohort.n) // 4
-    table = check_leakage(replace(cohort, clusters=patient)).table.set_index("feature")
+    table = check_leakage(cohort.with_values(clusters=patient)).table.set_index("feature")
     X = cohort.X.to_scipy().toarray()
     for j in range(cohort.n_cols):
         has = X[:, j] != 0

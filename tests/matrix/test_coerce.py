@@ -82,6 +82,6 @@ def test_values_beyond_reason_are_refused(make):
     """Their squares are infinite: eigenvalues did not converge."""
     X = np.ones((4, 3))
     X[2, 1] = -1e308
-    with pytest.raises(InvalidInputError, match=r"1 values beyond 1e\+100.*row 2.*columns 1"):
+    with pytest.raises(InvalidInputError, match=r"1 value beyond 1e\+100.*row 2.*columns 1"):
         as_matrix(make(X))
     assert as_matrix(make(X.clip(-1e100)))[0].shape == (4, 3)

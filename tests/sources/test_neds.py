@@ -237,7 +237,7 @@ def test_a_killed_conversion_leaves_no_store(tmp_path):
         time.sleep(0.001)
     process.kill()
     process.wait()
-    assert [path.name.startswith(".neds-") for path in cache.iterdir()] == [True]
+    assert [path.name.startswith(".partial-neds-") for path in cache.iterdir()] == [True]
     assert read_neds(file, cache=cache).n_visits == 60_000
     assert len(list(cache.glob("neds-*.parquet"))) == 1
 

@@ -115,9 +115,6 @@ def _check_finite(values: np.ndarray, X: Any, names: tuple[str, ...] | None) -> 
         return
     if values.min() >= -LARGEST and values.max() <= LARGEST:  # false for NaN too
         return
-    what = Message("beyond {most}", most=Number(LARGEST)) if np.isfinite(values).all() else (
-        "missing or infinite"
-    )  # fmt: skip
     if sp.issparse(X):
         coo = X.tocoo()
         bad = ~(np.abs(coo.data) <= LARGEST)
@@ -129,16 +126,18 @@ def _check_finite(values: np.ndarray, X: Any, names: tuple[str, ...] | None) -> 
         first_row = int(np.flatnonzero(bad.any(axis=1))[0])
         count = int(bad.sum())
     labels = [repr(names[j]) if names else str(j) for j in columns]
+    found = Message("{values}", values=Count(count, "missing or infinite value"))
+    if np.isfinite(values).all():
+        found = Message(
+            "{values} beyond {most}", values=Count(count, "value"), most=Number(LARGEST)
+        )
     raise InvalidInputError(
         Message(
-            "X has {values} {what}, first in row {first}, in columns {columns}; fill them in or "
-            "drop those rows or columns",
-            values=Count(count, "value"),
-            what=what,
-            first=Count(first_row),
-            columns=listed(labels),
-        )  # fmt: skip
-    )
+            "X has {found}, first in row {first}, in columns {columns}; fill them in or drop those "
+            "rows or columns",
+            found=found, first=Count(first_row), columns=listed(labels),
+        )
+    )  # fmt: skip
 
 
 def listed(labels: list[str]) -> str:

@@ -64,8 +64,10 @@ def unknown_values(study: Study, source: Source) -> Iterator[Message]:
                if value not in counts[column]]  # fmt: skip
     for path, column, value in unknown[:MOST_NAMED]:
         common = [known for known, visits in counts[column].items() if visits >= SMALLEST_NAMED]
-        words = f"no visit has {value!r} in {column}; {suggestion(value, common)}"
-        yield Message("{text}", text=str(study.error(path, words)))
+        yield Message(
+            "{where}: no visit has {value!r} in {column}; {hint}", where=study.place(path),
+            value=value, column=column, hint=suggestion(value, common),
+        )  # fmt: skip
     if len(unknown) > MOST_NAMED:
         more = Number(len(unknown) - MOST_NAMED, ",d")
         yield Message("no visit has {n} further values that the study names", n=more)
@@ -118,14 +120,13 @@ def sibling_note(condition: CodeSet, features: Iterable[str]) -> list[Message]:
     found = sibling_codes(condition, features)
     if not found:
         return []
-    words = (
-        "features include {n} codes of the condition's own categories ({families}): {codes}; if "
-        "any of them means the condition too, add it to the code set"
+    said = Message(
+        "features include codes of the condition's own categories ({families}): {codes}; if one of "
+        "them means the condition too, add it to the code set",
+        families=listed(sorted({_family(name) for name in found})),
+        codes=listed(found),
     )
-    if len(found) == 1:
-        words = words.replace("codes of", "code of").replace("any of them", "it")
-    families = listed(sorted({_family(name) for name in found}))
-    return [Message(words, n=Number(len(found), ",d"), families=families, codes=listed(found))]
+    return [said]
 
 
 def _family(name: str) -> str:

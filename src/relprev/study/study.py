@@ -145,6 +145,8 @@ class Study:
     (5000, ('purple',))
     >>> print(study.error(("estimate", "level"), "must be below 1"))
     the study: estimate.level: must be below 1
+    >>> print(study.about(("source",), InvalidInputError("no such file")), study.place(("seed",)))
+    the study: source: no such file the study: seed
     """
 
     source: SourceOptions
@@ -289,8 +291,11 @@ class Study:
         message = message_of(error)
         if message is None:
             return self.error(path, _without_addresses(str(error), self.source))
-        where = str(self.error(path, "")).removesuffix(": ")
-        return type(error)(Message("{where}: {why}", where=where, why=message))
+        return type(error)(Message("{where}: {why}", where=self.place(path), why=message))
+
+    def place(self, path: KeyPath) -> str:
+        """File, line and key, as errors name them."""
+        return str(self.error(path, "")).removesuffix(": ")
 
     def described(self) -> dict[str, Any]:
         """Everything that was asked for, as plain values, without secrets and folder names.
