@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from relprev import DebiasedPURPLE, cluster
+from relprev import DebiasedPURPLE
 from relprev.cli import app
 from relprev.codes import CodeSet
 from relprev.cohort import Cohort, build_cohorts
@@ -22,6 +22,7 @@ from relprev.cohort.spec import CohortSpec, GroupVariable
 from relprev.errors import ClusterError, InvalidInputError
 from relprev.inference.folds import make_folds
 from relprev.inference.sampling import SamplingDesign
+from relprev.parallel import cluster
 from relprev.simulate.neds import write_neds
 from relprev.sources import read_nhds
 from relprev.study import Study
