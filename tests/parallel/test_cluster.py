@@ -314,6 +314,11 @@ def test_a_local_cluster_admits_nobody_else():
         for stranger in (address, address.replace("tls://", "tcp://")):
             with pytest.raises((OSError, TypeError)):
                 Client(stranger, timeout=2)
+        with (
+            pytest.raises(ClusterError, match=r"speaks TLS, and no certificates .*comm\.tls"),
+            cluster.connect(address),
+        ):
+            pass
         processes = [os.getpid(), *client.run(os.getpid).values()]
         served = [port for process in processes for port in _http_ports(process)]
         assert served == []

@@ -38,8 +38,14 @@ NUMBERS = ["estimate", "std_error", "ci_low", "ci_high", "observed_ratio", "diag
 
 @pytest.fixture(scope="module")
 def client():
-    pytest.importorskip("distributed")
-    with cluster.local_cluster(2) as connected:
+    """Of a cluster that runs already, and to which an address is enough."""
+    distributed = pytest.importorskip("distributed")
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0"
+        ) as running,
+        distributed.Client(running) as connected,
+    ):
         yield connected
 
 

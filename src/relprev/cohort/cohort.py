@@ -279,16 +279,6 @@ class Cohort(Rows[CohortPart]):
         """
         return self.with_values(**dict.fromkeys(names))
 
-    def collected(self) -> Cohort:
-        """The cohort in memory.
-
-        Returns
-        -------
-        Cohort
-            Of one part.
-        """
-        return self.holding(one_part(self.together(), self.n))
-
     def save(self, path: str | Path) -> None:
         """Write a cohort in memory to one file, whole or not at all. See `write_parts` for others.
 

@@ -162,10 +162,6 @@ class Problem(Rows[ProblemPart]):
         """The same problem on some of the rows (ascending), weights scaled to sum to one again."""
         return self.holding(self.pick(_taken, rows, self.weight(rows)))
 
-    def collected(self) -> Problem:
-        """The problem in memory."""
-        return self.holding(one_part(self.together(), self.n))
-
 
 def _total_weight(part: CohortPart) -> float:
     return float(part.row_weights.sum())

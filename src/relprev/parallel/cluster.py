@@ -116,6 +116,11 @@ def connect(address: str, *, timeout: float | None = None) -> Iterator[Any]:
     distributed = _distributed()
     try:
         client = distributed.Client(address, timeout=timeout or SECONDS)
+    except TypeError:
+        raise ClusterError(
+            f"the scheduler at {address} speaks TLS, and no certificates for it are in Dask's "
+            "configuration (distributed.comm.tls)"
+        ) from None
     except (OSError, TimeoutError, ValueError):
         raise ClusterError(
             f"no scheduler answers at {address}; check the address (as 'dask scheduler' prints "

@@ -70,6 +70,9 @@ class Rows(Generic[P]):
     ((1, 1), 2)
     >>> one_part("all rows", 3).in_memory(), one_part("all rows", 3).together()
     ('all rows', 'all rows')
+    >>> alone = one_part("all rows", 3)
+    >>> alone.collected() is alone
+    True
     """
 
     backend: Backend
@@ -301,6 +304,19 @@ class Rows(Generic[P]):
         parts: list[Any] = self.map(copied)
         made: P = parts[0].joined(parts)
         return made
+
+    def collected(self) -> Self:
+        """The same rows in memory, in one part.
+
+        Returns
+        -------
+        Rows
+            Of this class; these themselves, where they are one part in memory already.
+        """
+        here = self.backend.here
+        if here is not None and len(here) == 1:
+            return self
+        return self.holding(one_part(self.together(), self.n))
 
     def holding(self, rows: Rows[P], **changes: Any) -> Self:
         """The same kind of rows with other parts.
