@@ -447,6 +447,16 @@ def test_hidden_points_are_not_drawn(race, report):
     assert not seen & {round(value, 9) for value in lost}
 
 
+def test_features_with_hidden_counts_are_named_but_not_drawn(bare):
+    few = bare.symptoms.assign(visits=[3, *bare.symptoms["visits"][1:]])
+    page = Page(render_page(study(replace(bare, symptoms=few))))
+    name = few["feature"][0]
+    assert page.words.count(name) == 1  # in the table, not in the picture
+    none = Page(render_page(study(replace(bare, symptoms=few.head(1)))))
+    assert name in none.words
+    assert "the model uses no symptom" not in none.words
+
+
 def test_writing_leaves_no_figure_open(race):
     before = plt.get_fignums()
     render_page(study(replace(race, checks=race.checks[:1])))

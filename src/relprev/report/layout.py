@@ -237,12 +237,13 @@ def _forest(found: VariableFindings, slug: str) -> ReportFigure:
 
 
 def _weights(found: VariableFindings, slug: str) -> ReportFigure | None:
-    if found.symptoms.empty:
+    known = found.symptoms.dropna(subset=["weight"]) if len(found.symptoms) else found.symptoms
+    if known.empty:
         return None
     return ReportFigure(
         f"symptoms-{slug}", f"Features that carry the estimate by {found.name}",
         "Bars of the strongest features' weights. The table that follows holds the numbers.",
-        off_screen(plot_symptoms(found.symptoms.head(SHOWN_SYMPTOMS))),
+        off_screen(plot_symptoms(known.head(SHOWN_SYMPTOMS))),
     )  # fmt: skip
 
 
