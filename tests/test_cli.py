@@ -166,9 +166,9 @@ def test_warnings_hide_small_counts_unless_asked_not_to(table, tmp_path):
     frame.loc[rare & (rare.cumsum() > 3), "ipv"] = 0
     frame.to_csv(tmp_path / "v.csv", index=False)
     arguments = [*_arguments(tmp_path / "v.csv", tmp_path / "out"), "--method", "debiased"]
-    assert "fewer folds are used than 5: a group has fewer than 11" in _relprev(*arguments).stderr
-    shown = _relprev(*arguments, "--show-small-cells").stderr
-    assert "3 folds are used instead of 5: a group has only 3" in shown
+    words = "fewer folds are used than the 5 asked for: group public has too few diagnosed patients"
+    assert f"{words} (fewer than 11" in _relprev(*arguments).stderr
+    assert f"{words} (3" in _relprev(*arguments, "--show-small-cells").stderr
 
 
 @pytest.mark.parametrize(
@@ -308,11 +308,11 @@ def test_a_signal_ends_a_run_with_a_message_and_leaves_no_data_behind(number, co
     temporary = tmp_path / "tmp"
     temporary.mkdir()
     script = (
-        "import sys, time\nfrom relprev.cli import main\nfrom relprev.sources import source\n"
-        "from relprev.study import run\n"
+        "import sys, time\nfrom relprev.cli import main\nfrom relprev.study import run\n"
+        "from relprev.store.files import TemporaryFolder\n"
         "def slow(*args, **options):\n"
-        "    source.connect().execute('CREATE TABLE t AS SELECT 1')\n"
-        "    open(source._private_folder().name + '/patients.csv', 'w').close()\n"
+        "    run.folder = TemporaryFolder()  # for as long as the process lives\n"
+        "    open(run.folder.name + '/patients.csv', 'w').close()\n"
         "    print('begun', flush=True)\n"
         "    time.sleep(60)\n"
         "run.build = slow\n"
