@@ -405,7 +405,7 @@ def test_a_method_the_data_are_too_thin_for_is_named_and_the_other_one_stays():
     )
     source = {"visits": 8_000, "codes": 60, "prevalence": 0.2, "seed": 4}
     study = simulated(cohort=cohort, source=SourceOptions("simulated", source))
-    with pytest.raises(InvalidInputError, match="group: no purple estimate: group Group"):
+    with pytest.raises(InvalidInputError, match="group: no purple estimate: group 'Group"):
         study.run(verbose=False)
     report = replace(study, estimate=EstimateOptions()).run(verbose=False).report
     assert list(report.variables[0].estimates) == ["debiased"]
