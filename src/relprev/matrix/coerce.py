@@ -113,7 +113,7 @@ def _column_values(column: Any) -> np.ndarray:
 def _check_finite(values: np.ndarray, X: Any, names: tuple[str, ...] | None) -> None:
     if values.dtype.kind != "f" or not values.size:
         return
-    if values.min() >= -LARGEST and values.max() <= LARGEST:  # false for NaN too
+    if float(values.min()) >= -LARGEST and float(values.max()) <= LARGEST:  # false for NaN too
         return
     if sp.issparse(X):
         coo = X.tocoo()
@@ -126,7 +126,7 @@ def _check_finite(values: np.ndarray, X: Any, names: tuple[str, ...] | None) -> 
         first_row = int(np.flatnonzero(bad.any(axis=1))[0])
         count = int(bad.sum())
     labels = [repr(names[j]) if names else str(j) for j in columns]
-    found = Message("{values}", values=Count(count, "missing or infinite value"))
+    found: Count | Message = Count(count, "missing or infinite value")
     if np.isfinite(values).all():
         found = Message(
             "{values} beyond {most}", values=Count(count, "value"), most=Number(LARGEST)

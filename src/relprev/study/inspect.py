@@ -11,8 +11,8 @@ import pandas as pd
 
 from relprev.arrays import numbered
 from relprev.cohort import Cohort
-from relprev.disclosure.nesting import Nesting
 from relprev.disclosure import NOT_SHOWN
+from relprev.disclosure.nesting import Nesting
 from relprev.errors import InvalidInputError
 from relprev.inference.estimable import MIN_PATIENTS
 from relprev.inference.sampling import SamplingDesign
