@@ -23,13 +23,7 @@ from relprev import errors
 from relprev.messages import Count, Message, Number, joined, message_of
 
 PACKAGE = Path(relprev.__file__).parent
-NOT_YET: set[str] = {  # files that still speak in plain text
-    "baselines/base.py", "baselines/km2.py", "cli/estimate.py", "cohort/build.py",
-    "inference/anchor.py", "inference/debiased.py", "inference/estimable.py",
-    "inference/folds.py", "inference/propensity.py", "inference/refits.py",
-    "inference/sampling.py", "inference/score.py", "model/em.py", "model/purple.py",
-    "model/screening.py", "model/solver.py", "model/splits.py",
-}  # fmt: skip
+NOT_YET: set[str] = set()  # files that still speak in plain text
 WRAPS_TEXT: set[str] = {  # files that turn text which may be shown as it is into a message
     "disclosure/rendering.py",
 }  # fmt: skip

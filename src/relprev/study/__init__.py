@@ -1,5 +1,6 @@
 """The study: one file in, one report out."""
 
+from relprev.study.file import study_schema
 from relprev.study.options import (
     CheckOptions,
     ComputeOptions,
@@ -9,7 +10,7 @@ from relprev.study.options import (
 )
 from relprev.study.result import StudyResult
 from relprev.study.source import SourceOptions
-from relprev.study.study import Study, study_schema
+from relprev.study.study import Study
 
 __all__ = [
     "CheckOptions",

@@ -12,11 +12,12 @@ import pandas as pd
 from relprev.arrays import numbered
 from relprev.cohort import Cohort
 from relprev.disclosure.nesting import Nesting
+from relprev.disclosure import NOT_SHOWN
 from relprev.errors import InvalidInputError
 from relprev.inference.estimable import MIN_PATIENTS
 from relprev.inference.sampling import SamplingDesign
 from relprev.matrix.coerce import listed
-from relprev.messages import Message
+from relprev.messages import Message, message_of
 from relprev.report import VariableFindings
 from relprev.store.files import TemporaryFolder
 from relprev.study.cohorts import groups_inside, groups_table, study_cohorts
@@ -140,24 +141,35 @@ def _problems(variable: Variable, study: Study) -> list[Message]:
     diagnosed = _diagnosed(cohort)
     lone = [group for group, n in diagnosed.items() if n == 1]
     if sum(n >= MIN_PATIENTS for n in diagnosed.values()) < 2:
-        words = (
-            "{variable}: fewer than two groups have enough diagnosed {units} for an estimate; "
-            "merge groups or widen the condition"
-        )
-        found.append(Message(words, variable=variable.name, units=_units(cohort)))
-    elif study.estimate.methods == ("purple",) and lone:
-        words = (
-            "{variable}: too few diagnosed {units} in {groups} to choose the penalty of purple on "
-            "held-out visits; merge with another group, or leave out"
-        )
         found.append(
-            Message(words, variable=variable.name, units=_units(cohort), groups=listed(lone))
+            Message(
+                "{variable}: fewer than two groups have enough diagnosed {units} for an estimate; "
+                "merge groups or widen the condition",
+                variable=variable.name,
+                units=_units(cohort),
+            )
+        )
+    elif study.estimate.methods == ("purple",) and lone:
+        found.append(
+            Message(
+                "{variable}: too few diagnosed {units} in {groups} to choose the penalty of purple "
+                "on held-out visits; merge with another group, or leave out",
+                variable=variable.name,
+                units=_units(cohort),
+                groups=listed(lone),
+            )
         )
     try:
         SamplingDesign.from_cohort(cohort, study.inference.lonely_psu)
-    except InvalidInputError as error:  # of strata and sampling units, not of people
-        words = str(study.error(("inference", "lonely_psu"), f"{variable.name}: {error}"))
-        found.append(Message("{problem}", problem=words))
+    except InvalidInputError as error:
+        found.append(
+            Message(
+                "{where}: {variable}: {why}",
+                where=study.place(("inference", "lonely_psu")),
+                variable=variable.name,
+                why=message_of(error) or Message(NOT_SHOWN),
+            )
+        )
     return found
 
 

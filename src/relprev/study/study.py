@@ -1,58 +1,19 @@
-"""The study: one file that says everything, from the source to the report.
-
-seed = 1
-cohort = "ipv-neds"          # or condition, include, features, groups: see relprev.cohort.spec
-
-[source]
-kind = "neds"                # its reader's arguments follow
-core = "NEDS_2019_Core.csv"
-
-[estimate]                   # all of what follows has defaults
-methods = ["debiased", "purple"]
-versus = "complement"
-level = 0.95
-
-[inference]
-lonely_psu = "adjust"
-
-[checks]
-run = ["constant_ratio", "overlap"]
-
-[report]
-title = "Intimate partner violence, NEDS 2019"
-
-[disclosure]
-threshold = 10               # counts of 1 to 10 people, and what reveals them, are hidden
-
-[compute]
-out_of_core = true           # cohorts on disk, for data larger than memory
-"""
+"""The study: from the source to the report. Study files: `relprev.study.file`."""
 
 from __future__ import annotations
 
 import os
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any
 
-from pydantic import ConfigDict, Field, TypeAdapter
-
-from relprev.cohort import CohortSpec, cohort_spec
-from relprev.cohort.spec import Condition, Features, GroupVariable, Include, cohort_spec_names
+from relprev.cohort import CohortSpec
 from relprev.disclosure.rule import Rule
 from relprev.errors import InvalidInputError
 from relprev.messages import Message, message_of
-from relprev.settings import (
-    SETTINGS,
-    KeyPath,
-    located,
-    parse_settings,
-    settings_text,
-    suggestion,
-    unprintable,
-)
+from relprev.settings import KeyPath, located
 from relprev.sources.addresses import SHOWN, is_address
 from relprev.sources.source import Source
 from relprev.study.options import (
@@ -62,44 +23,10 @@ from relprev.study.options import (
     InferenceOptions,
     ReportOptions,
 )
-from relprev.study.source import SourceOptions, SourceTable, source_options
+from relprev.study.source import SourceOptions
 
 if TYPE_CHECKING:
     from relprev.study.result import StudyResult
-
-MOVED: dict[KeyPath, str] = {
-    ("report", "hide_small_counts"): "[disclosure] has it now: hide = true or false"
-}
-
-
-@dataclass(frozen=True, kw_only=True)
-class StudyFile:
-    """What may stand in a study file."""
-
-    __pydantic_config__: ClassVar[ConfigDict] = SETTINGS
-
-    source: Annotated[SourceTable, Field(description="Where the data come from.")]
-    cohort: Annotated[
-        str, Field(description="A shipped cohort; the keys below replace parts of it.")
-    ] = ""
-    condition: Condition | None = None
-    include: Annotated[
-        tuple[Include, ...] | None, Field(description="Which visits, rule by rule.")
-    ] = None
-    features: Annotated[
-        Features | None, Field(description="Which codes are symptoms; default all.")
-    ] = None
-    groups: Annotated[
-        tuple[GroupVariable, ...] | None, Field(description="The groups to compare.")
-    ] = None
-    without_codes: Literal["drop", "keep"] | None = None
-    seed: Annotated[int, Field(ge=0, lt=2**32, description="Of everything random.")] = 0
-    estimate: EstimateOptions = field(default_factory=EstimateOptions)
-    inference: InferenceOptions = field(default_factory=InferenceOptions)
-    checks: CheckOptions = field(default_factory=CheckOptions)
-    report: ReportOptions = field(default_factory=ReportOptions)
-    disclosure: Rule = field(default_factory=Rule)
-    compute: ComputeOptions = field(default_factory=ComputeOptions)
 
 
 @dataclass(frozen=True)
@@ -134,6 +61,7 @@ class Study:
     Examples
     --------
     >>> from relprev.codes import CodeSet
+    >>> from relprev.cohort.spec import GroupVariable
     >>> study = Study(
     ...     SourceOptions("simulated", {"visits": 5_000, "codes": 60, "prevalence": 0.2}),
     ...     CohortSpec(CodeSet.of("it", ["SIMULATED:CONDITION"]), (GroupVariable("group"),)),
@@ -193,28 +121,9 @@ class Study:
         >>> study.cohort.condition.name, study.estimate.versus
         ('it', 'complement')
         """
-        path = Path(path)
-        if not path.is_file():
-            raise InvalidInputError(f"there is no study file {path}; 'relprev init' writes one")
-        text = settings_text(path)
-        content = parse_settings(text, StudyFile, str(path), folder=path.parent, moved=MOVED)
-        _require_printable_name(path)
-        study = Study(
-            source=source_options(content.source, path.parent),
-            cohort=_cohort(content, path, text),
-            estimate=content.estimate,
-            inference=content.inference,
-            checks=content.checks,
-            report=content.report,
-            compute=content.compute,
-            disclosure=content.disclosure,
-            seed=content.seed,
-            name=path.stem,
-            file=str(path),
-            text=text,
-        )
-        _check_references(study)
-        return study
+        from relprev.study.file import read_study
+
+        return read_study(path)
 
     def run(
         self, out: str | Path | None = None, *, force: bool = False, verbose: bool = True,
@@ -319,27 +228,6 @@ class Study:
         }  # fmt: skip
 
 
-def study_schema() -> dict[str, Any]:
-    """JSON Schema of the study file, for editors.
-
-    Returns
-    -------
-    dict
-        The schema; ``relprev schema`` prints it.
-
-    Examples
-    --------
-    >>> sorted(study_schema()["properties"])[:3]
-    ['checks', 'cohort', 'compute']
-    """
-    schema = TypeAdapter(StudyFile).json_schema()
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        **schema,
-        "title": "relprev study",
-    }
-
-
 def _without_addresses(text: str, source: SourceOptions) -> str:
     """The text without addresses of databases that the study names, whole or in part."""
     for given in _texts(source.arguments.values()):
@@ -355,46 +243,7 @@ def _without_addresses(text: str, source: SourceOptions) -> str:
 def _texts(values: Iterable[Any]) -> Iterator[str]:
     """All texts among values and lists of them."""
     for value in values:
-        yield from [value] if isinstance(value, str) else _texts(value) if isinstance(
-            value, list | tuple) else ()  # fmt: skip
-
-
-def _require_printable_name(path: Path) -> None:
-    """The report names the study after its file."""
-    if unprintable(path.stem):
-        raise InvalidInputError(
-            f"the name of the study file, {path.stem!r}, holds a control character; rename it"
-        )
-
-
-def _cohort(content: StudyFile, path: Path, text: str) -> CohortSpec:
-    """The shipped cohort with the parts that the file replaces, or the file's own."""
-    names = ("condition", "include", "features", "groups", "without_codes")
-    given: dict[str, Any] = {
-        name: getattr(content, name) for name in names if getattr(content, name) is not None
-    }
-    if content.cohort and content.cohort not in cohort_spec_names():
-        words = f"got {content.cohort!r}; {suggestion(content.cohort, cohort_spec_names())}"
-        raise located(text, str(path), ("cohort",), words)
-    missing = [name for name in ("condition", "groups") if name not in given]
-    if missing and not content.cohort:
-        words = f"{missing[0]} is missing; give it, or a shipped cohort such as"
-        raise located(text, str(path), (), f'{words} cohort = "{cohort_spec_names()[0]}"')
-    try:
-        if content.cohort:
-            return replace(cohort_spec(content.cohort), **given)
-        return CohortSpec(**given, name=path.stem)
-    except InvalidInputError as error:
-        raise located(text, str(path), ("groups",), str(error)) from None
-
-
-def _check_references(study: Study) -> None:
-    groups = {group.name: group for group in study.cohort.groups}
-    for name, reference in study.estimate.reference.items():
-        at: KeyPath = ("estimate", "reference", name)
-        if name not in groups:
-            words = f"there is no group variable of that name; {suggestion(name, list(groups))}"
-            raise study.error(at, words)
-        known = [*groups[name].recode, *filter(None, [groups[name].missing])]
-        if groups[name].recode and reference not in known:
-            raise study.error(at, f"got {reference!r}; {suggestion(reference, known)}")
+        if isinstance(value, list | tuple):
+            yield from _texts(value)
+        elif isinstance(value, str):
+            yield value
