@@ -101,7 +101,7 @@ class Cells:
         Parameters
         ----------
         total : Cell
-            The sum.
+            Known to the system, as in `add`.
         parts : iterable of Cell
             Its parts; all of them are known to the system.
         """
@@ -118,11 +118,11 @@ class Cells:
         Parameters
         ----------
         total : Cell
-            The sum.
+            Known to the system, as in `add`.
         parts : iterable of Cell
             Some of its parts.
         name : Cell
-            Of the rest.
+            Under which what is left over is entered.
         people : int, optional
             In the rest, as in `add`.
 

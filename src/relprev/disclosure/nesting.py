@@ -23,7 +23,7 @@ def nested_groups(
     groups : mapping of variable to integer array of shape (visits,)
         Number of every visit's group, -1 where the variable leaves the visit out.
     names : mapping of variable to sequence of str
-        Of its groups.
+        In the order of their numbers.
 
     Returns
     -------
