@@ -40,11 +40,7 @@ from relprev.rows import Rows
 
 
 def check_calibration(
-    cohort: Cohort,
-    estimator: PURPLE | None = None,
-    *,
-    level: float = 0.95,
-    random_state: int = 0,
+    cohort: Cohort, estimator: PURPLE | None = None, *, level: float = 0.95, random_state: int = 0
 ) -> CheckResult:
     """The paper's calibration check, and tests of every group's slope and intercept.
 

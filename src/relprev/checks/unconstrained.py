@@ -26,14 +26,7 @@ from sklearn.base import clone
 
 from relprev.arrays import FloatArray
 from relprev.checks.check import Axes, Check, CheckResult, Verdict
-from relprev.checks.held_out import (
-    N_SPLITS,
-    HeldOut,
-    Predict,
-    diagnosis_by,
-    predicted,
-    rotations,
-)
+from relprev.checks.held_out import N_SPLITS, HeldOut, Predict, diagnosis_by, predicted, rotations
 from relprev.cohort import Cohort, CohortPart
 from relprev.cohort.origin import about, origin_of
 from relprev.disclosure.columns import Column
@@ -49,11 +42,7 @@ SCORES = {"AUC": attrgetter("auc"), "AUPRC": attrgetter("average_precision")}
 
 
 def check_unconstrained(
-    cohort: Cohort,
-    estimator: PURPLE | None = None,
-    *,
-    level: float = 0.95,
-    random_state: int = 0,
+    cohort: Cohort, estimator: PURPLE | None = None, *, level: float = 0.95, random_state: int = 0
 ) -> CheckResult:
     """PURPLE against a model with all group-feature interactions, on held-out patients.
 

@@ -162,10 +162,7 @@ def _left_out(visits: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
 
 
 def _codes(
-    simulation: Simulation,
-    visits: pd.DataFrame,
-    left_out: pd.DataFrame,
-    rng: np.random.Generator,
+    simulation: Simulation, visits: pd.DataFrame, left_out: pd.DataFrame, rng: np.random.Generator
 ) -> pd.DataFrame:
     """Every recorded code: stay_id or hadm_id (the other is 0), icd_code, icd_version."""
     X = simulation.cohort.X.to_scipy().tocoo()

@@ -21,12 +21,7 @@ from relprev.codes.spelling import normalize_sql, version_name
 from relprev.errors import InvalidInputError
 from relprev.sources.addresses import is_address, postgres_address
 from relprev.sources.attrition import Attrition, Step
-from relprev.sources.database import (
-    Connection,
-    connect,
-    reading,
-    require_unique,
-)
+from relprev.sources.database import Connection, connect, reading, require_unique
 from relprev.sources.declared import InputPath, SourceTable
 from relprev.sources.fingerprint import described_table
 from relprev.sources.omop_tables import TABLES, load_duckdb, load_folder, load_postgres

@@ -181,11 +181,7 @@ class TablesTable(SourceTable):
 
 
 def _load(
-    connection: Connection,
-    table: Any,
-    name: str,
-    columns: list[str],
-    missing: Sequence[str],
+    connection: Connection, table: Any, name: str, columns: list[str], missing: Sequence[str]
 ) -> Fingerprint:
     columns = list(dict.fromkeys(columns))
     key = name.removeprefix("raw_")
@@ -217,10 +213,7 @@ def _words(key: str, table: Any) -> str:
 
 
 def _make_visits(
-    connection: Connection,
-    visit_id: str,
-    named: dict[str, str | None],
-    attributes: Sequence[str],
+    connection: Connection, visit_id: str, named: dict[str, str | None], attributes: Sequence[str]
 ) -> None:
     kinds = {"age": "INTEGER", "year": "INTEGER", "weight": "DOUBLE"}
     columns = ["row_number() OVER () - 1 AS visit", f"{identifier(visit_id)} AS visit_id"]
@@ -263,11 +256,7 @@ def _lengthen(connection: Connection, visit_id: str, columns: list[str], others:
 
 
 def _make_codes(
-    connection: Connection,
-    visit_id: str,
-    code: str,
-    version_sql: str,
-    role: str | None,
+    connection: Connection, visit_id: str, code: str, version_sql: str, role: str | None
 ) -> None:
     connection.execute(f"""
         CREATE TABLE codes AS SELECT v.visit, n.name AS version, r.code, r.role
