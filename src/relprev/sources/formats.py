@@ -96,7 +96,7 @@ def first_row(file: Path, delimiter: str = ",") -> list[str]:
             return next(csv.reader(limited, delimiter=delimiter), [])
     except (EOFError, OSError, zlib.error, csv.Error) as error:
         raise InvalidInputError(
-            f"{file.name} cannot be read ({type(error).__name__}): it is damaged or cut short; "
+            f"{file.name} cannot be read ({type(error).__name__}): it is damaged or truncated; "
             "download or copy it again"
         ) from None
 
@@ -217,7 +217,7 @@ def load_fixed_width(
         if bad:
             raise InvalidInputError(
                 f"{path.name}: {bad:,} lines do not fit the layout, which has {width} characters "
-                f"(the longest line has {lengthiest}); is it another year's file, or cut short?"
+                f"(the longest line has {lengthiest}); is it from another year, or truncated?"
             )
         execute(connection, f"CREATE TABLE {name} AS SELECT {select} FROM {lines}")
     return described_file(path)
