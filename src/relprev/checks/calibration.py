@@ -157,7 +157,7 @@ CHECK = Check(
     kind="calibration",
     title="Calibration",
     explained=(
-        "Compares predicted and recorded shares of diagnosed patients the model has not seen, in "
+        "Compares predicted and recorded diagnosis rates of patients the model has not seen, in "
         "fifths of each group by predicted risk. Points on the diagonal are well calibrated."
     ),
     run=lambda given: [check_calibration(given.cohort, level=given.level, random_state=given.seed)],

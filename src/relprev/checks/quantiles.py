@@ -21,7 +21,7 @@ Values = Callable[[Any], tuple[FloatArray, FloatArray]]
 
 
 def weighted_quantiles(rows: Rows[Any], values: Values, at: Sequence[float]) -> FloatArray:
-    """The smallest values up to which lie the shares ``at`` of the weight.
+    """For each share in ``at``, the smallest value with that share of the weight up to it.
 
     ``values`` returns the values of a part and their weights.
 

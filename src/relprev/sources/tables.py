@@ -190,9 +190,7 @@ def _load(
         make_whole(connection, name)
         return file
     if not hasattr(table, "columns"):
-        raise InvalidInputError(
-            f"{key} must be a path or a data frame, got {type(table).__name__}"
-        )
+        raise InvalidInputError(f"{key} must be a path or a data frame, got {type(table).__name__}")
     lacking = [column for column in columns if column not in table.columns]
     if lacking:
         raise InvalidInputError(f"{key} lacks the columns {', '.join(lacking)}")
