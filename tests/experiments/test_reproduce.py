@@ -35,7 +35,7 @@ def test_lower_bound_under_alpha_holds(tmp_path) -> None:
         ({"variant": "mine"}, "variant must be 'paper' or 'published' for gauss, got 'mine'"),
         ({"methods": ["magic"]}, "methods holds magic; there are purple"),
         ({"seeds": 0}, "seeds must be at least 1, got 0"),
-        ({"data": "nhds:x"}, "is for semisynthetic"),
+        ({"data": "nhds:x"}, "is only for semisynthetic"),
         ({"name": "semisynthetic", "data": "neds"}, "data must be 'simulated', 'nhds:PATH'"),
     ],
 )
