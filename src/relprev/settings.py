@@ -120,7 +120,7 @@ def _parsed(text: str, name: str) -> dict[str, Any]:
             enumerate(value) if isinstance(value, list) else ())  # fmt: skip
         for key, inner in items:
             if isinstance(key, str) and unprintable(key):
-                raise located(text, name, path, f"its key {key!r} contains a control character")
+                raise located(text, name, path, f"remove the control character in its key {key!r}")
             waiting.append(((*path, key), inner))
     return content
 

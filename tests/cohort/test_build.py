@@ -222,7 +222,7 @@ def test_a_recode_that_fits_nothing_is_a_clear_error():
     ward = GroupVariable("ward", {"North": ["N"], "South": ["S"]})
     with (
         pytest.warns(DataWarning, match="North, South"),
-        pytest.raises(InvalidInputError, match="0 of the study's groups"),
+        pytest.raises(InvalidInputError, match="0 of the groups"),
     ):
         build(CohortSpec(ABUSE, (ward,)))
 

@@ -142,7 +142,7 @@ def code_set(name: str) -> CodeSet:
     Returns
     -------
     CodeSet
-        Its codes.
+        Shipped, or read from the file.
 
     Examples
     --------

@@ -154,7 +154,7 @@ def build_cohorts(
                 raise InvalidInputError(
                     "no features remain: apart from the condition's own codes, no code with the "
                     "requested roles is common enough in the included visits (min_count is "
-                    f"{spec.features.min_count})"
+                    f"{spec.features.min_count}); check roles and min_count"
                 )
             makers = [_Maker(spec, variable, selected, coded) for variable in variables]
             advance("groups")

@@ -257,7 +257,7 @@ class GroupVariable:
         twice = sorted(value for value, count in counts.items() if count > 1)
         if twice:
             raise InvalidInputError(
-                f"groups {self.column!r}: values in more than one group: "
+                f"groups {self.column!r}: a value must not be in more than one group: "
                 f"{listed([*map(repr, twice)])}"
             )
         if len(recode) > MAX_GROUPS:

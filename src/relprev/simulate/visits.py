@@ -151,7 +151,7 @@ def ed_visit_parts(n_visits: int, *, rows: int = 2_000_000, **options: Any) -> I
     rows : int
         Visits per part, rounded up to a multiple of 250,000.
     **options : object
-        As in `ed_visits`.
+        Other arguments of `ed_visits`.
 
     Returns
     -------

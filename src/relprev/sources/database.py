@@ -20,7 +20,7 @@ MEMORY_LIMIT = "4GB"
 Connection = duckdb.DuckDBPyConnection
 _SIGNS = {  # phrases in DuckDB's messages, which themselves quote rows and paths
     "end of GZIP": "the gzip file is truncated; download or copy it again",
-    "Expected Number of Columns": "a row has the wrong number of columns",
+    "Expected Number of Columns": "a row does not have the expected number of columns",
     "unterminated quote": "a quotation mark is not closed",
     "invalid UTF-8": "it is not UTF-8 text",
     "Invalid unicode": "it is not UTF-8 text",
