@@ -1,8 +1,8 @@
-"""Settings files: TOML to checked dataclasses, with errors that name the line.
+"""Read settings from TOML files into validated dataclasses, with errors that name the line.
 
-The dataclass says which keys there are and of what type; pydantic checks them. A mistake
-is reported as file, line, key, what was expected, what came and, for a misspelt key or
-value, what was probably meant.
+The dataclass defines the keys and their types; pydantic checks them. An error names the file,
+line and key, what was expected, what was found and, for a misspelt key or value, what was
+probably meant.
 """
 
 from __future__ import annotations
@@ -26,25 +26,25 @@ KeyPath = tuple[str | int, ...]
 SETTINGS = ConfigDict(extra="forbid", allow_inf_nan=False)  # of every dataclass read from a file
 MAX_ERRORS = 5
 LONGEST_SHOWN = 60
-LONGEST_FILE = 10_000_000  # bytes; no settings are that long
-DEEPEST = 16  # tables within tables; no settings are that deep
-SECRET = "source"  # the table whose texts may be passwords: errors never show them
-WORDS = {  # of pydantic, and of TOML
+LONGEST_FILE = 10_000_000  # bytes, more than any settings need
+DEEPEST = 16  # nested tables, more than any settings need
+SECRET = "source"  # the table whose strings may be passwords: errors never show them
+WORDS = {  # pydantic's terms, and TOML's
     "an object": "a table", "a valid dictionary": "a table", "a valid tuple": "a list",
     "a valid array": "a list",
 }  # fmt: skip
-NO_XML = "\ufffe\uffff"  # characters that no page can hold
+NO_XML = "\ufffe\uffff"  # characters that no page can contain
 _KEY = re.compile(r"""\s*(?:"([^"]*)"|'([^']*)'|([A-Za-z0-9_-]+))\s*""")
 
 
 def read_settings(path: str | Path, kind: type[T], **context: Any) -> T:
-    """The dataclass ``kind`` from a TOML file; ``context`` is for its validators."""
+    """Read a TOML file as the dataclass ``kind``, whose validators receive ``context``."""
     path = Path(path)
     return parse_settings(settings_text(path), kind, str(path), folder=path.parent, **context)
 
 
 def settings_text(path: Path) -> str:
-    """Text of a settings file, without a byte order mark."""
+    """The text of a settings file, without a byte order mark."""
     try:
         if path.stat().st_size > LONGEST_FILE:
             raise InvalidInputError(f"{path} is too long for settings; give a TOML file")
@@ -57,25 +57,25 @@ def settings_text(path: Path) -> str:
 def parse_settings(
     text: str, kind: type[T], name: str, moved: Mapping[KeyPath, str] | None = None, **context: Any
 ) -> T:
-    """The dataclass ``kind`` from TOML text.
+    """Read TOML text as the dataclass ``kind``.
 
     Parameters
     ----------
     text : str
-        The file's content.
+        Content of the file.
     kind : type
-        Dataclass that says which keys there are.
+        Dataclass that defines the keys.
     name : str
         What errors call the file.
     moved : mapping of key path to str, optional
         Keys of earlier versions, and what to write instead.
     **context
-        For the validators of ``kind``.
+        Passed to the validators of ``kind``.
     """
     content = _parsed(text, name)
     for path, instead in (moved or {}).items():
         if _holds(content, path):
-            raise located(text, name, path, f"there is no such key any more; {instead}")
+            raise located(text, name, path, f"this key no longer exists; {instead}")
     adapter = TypeAdapter(kind)
     try:
         return adapter.validate_json(_json(content), strict=True, context=context)
@@ -89,7 +89,7 @@ def parse_settings(
 
 
 def unprintable(text: str) -> bool:
-    """Whether a text holds characters that no page, table or figure can show.
+    """Whether a text contains characters that no page, table or figure can show.
 
     Examples
     --------
@@ -100,7 +100,7 @@ def unprintable(text: str) -> bool:
 
 
 def _parsed(text: str, name: str) -> dict[str, Any]:
-    """The tables of a TOML file that can be settings: not too deep, all texts printable."""
+    """Parse TOML, and refuse tables nested too deeply and strings that cannot be printed."""
     try:
         content = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
@@ -112,21 +112,21 @@ def _parsed(text: str, name: str) -> dict[str, Any]:
     while waiting:
         path, value = waiting.pop()
         if len(path) > DEEPEST:
-            raise located(text, name, path[:1], "it is nested too deeply; no setting is")
+            raise located(text, name, path[:1], "it is nested too deeply for a setting")
         if isinstance(value, str) and unprintable(value):
-            raise located(text, name, path, "it holds a control character, such as a line break; "
-                          "write it in one line, without such characters")  # fmt: skip
+            raise located(text, name, path, "it contains a control character, such as a line "
+                          "break; write it on one line, without such characters")  # fmt: skip
         items = value.items() if isinstance(value, dict) else (
             enumerate(value) if isinstance(value, list) else ())  # fmt: skip
         for key, inner in items:
             if isinstance(key, str) and unprintable(key):
-                raise located(text, name, path, f"the key {key!r} in it holds a control character")
+                raise located(text, name, path, f"remove the control character in its key {key!r}")
             waiting.append(((*path, key), inner))
     return content
 
 
 def _syntax(error: Exception) -> str:
-    """What is wrong with the syntax, without the texts that Python's words may quote."""
+    """What is wrong with the syntax, without the values that Python's message may quote."""
     words = re.sub(r"\s*\(at [^()]*\)$", "", str(error))
     return re.sub(r"\(.*\)|'[^']{2,}'|\"[^\"]{2,}\"", "a key", words)
 
@@ -149,7 +149,7 @@ def _located(
 ) -> InvalidInputError:
     line = _line(lines, path)
     where = f"{name}, line {line}" if line else name
-    if path[:1] == (SECRET,):  # a key may be an address that was put in the wrong place
+    if path[:1] == (SECRET,):  # a key may be a misplaced address
         path = tuple(part if _is_plain(part) else "(a key)" for part in path)
     return InvalidInputError(
         f"{where}: {dotted(path)}: {message}" if path else f"{where}: {message}"
@@ -157,15 +157,15 @@ def _located(
 
 
 def suggestion(wrong: str, known: Sequence[str]) -> str:
-    """What was probably meant, or what there is."""
+    """What was probably meant, or what is available."""
     close = difflib.get_close_matches(wrong, known, 2, 0.6)
     if close:
         return f"did you mean {' or '.join(map(repr, close))}?"
-    return f"there is {', '.join(known)}" if known else ""
+    return f"available: {', '.join(known)}" if known else ""
 
 
 def dotted(path: KeyPath) -> str:
-    """A key path as people write it: ``groups[2].recode``, counted from 1.
+    """A key path as people write it, ``groups[2].recode``, counting from 1.
 
     Examples
     --------
@@ -177,7 +177,7 @@ def dotted(path: KeyPath) -> str:
 
 
 def line_of(text: str, path: KeyPath) -> int | None:
-    """Line (from 1) of a key, or of the nearest table above it that has a line.
+    """Line, counted from 1, of a key or of the nearest enclosing table that has one.
 
     Examples
     --------
@@ -200,10 +200,10 @@ def _line(lines: Mapping[KeyPath, int], path: KeyPath) -> int | None:
 
 
 def _lines(text: str) -> Iterator[tuple[KeyPath, int]]:
-    """Every table header and key at the start of a line, with its path."""
+    """Path and line of every table header and of every key that starts a line."""
     table: KeyPath = ()
     counts: dict[KeyPath, int] = {}
-    open_until = ""  # inside a value that goes on over several lines
+    open_until = ""  # the closing quote of a value that spans several lines
     depth = 0
     for number, line in enumerate(text.splitlines(), start=1):
         if open_until or depth > 0:
@@ -221,7 +221,7 @@ def _lines(text: str) -> Iterator[tuple[KeyPath, int]]:
 
 
 def _table(keys: list[str], is_array: bool, counts: dict[KeyPath, int]) -> KeyPath:
-    """Path of a table header; the last of an array of tables is the one meant."""
+    """Path of a table header, which refers to the last table of an array of tables."""
     path: KeyPath = ()
     for position, key in enumerate(keys):
         path = (*path, key)
@@ -250,7 +250,7 @@ def _keys(header: str) -> list[str]:
 
 
 def _still_open(rest: str, quote: str, depth: int) -> tuple[str, int]:
-    """Whether a value goes on after this line: the open long quote, and open brackets."""
+    """Whether a value continues after this line: the open triple quote, and open brackets."""
     tokens = re.compile(r'"""|\'\'\'|"(?:[^"\\]|\\.)*"|\'[^\']*\'|[\[\]{}#]')
     position = 0
     while True:
@@ -270,20 +270,20 @@ def _still_open(rest: str, quote: str, depth: int) -> tuple[str, int]:
 
 
 def _json(content: Mapping[str, Any]) -> str:
-    return json.dumps(content, default=str)  # dates are not used by any key: they stay text
+    return json.dumps(content, default=str)  # no key is a date: they stay text
 
 
 def _message(
     error: Any, content: Mapping[str, Any], lines: Mapping[KeyPath, int], name: str,
     schema: Mapping[str, Any],
 ) -> str:  # fmt: skip
-    """One mistake in our words."""
+    """One of pydantic's errors in our words."""
     path = _in_file(error["loc"], content, error["type"])
     kind, value = error["type"], error["input"]
     context = error.get("ctx", {})
     if kind in ("unexpected_keyword_argument", "extra_forbidden"):
         known = known_keys(schema, path[:-1], content)
-        words = f"there is no such key; {suggestion(str(path[-1]), known)}"
+        words = f"there is no such key; {suggestion(str(path[-1]), known)}".removesuffix("; ")
     elif kind in ("missing", "missing_argument"):
         words = "this key is missing"
     elif kind in ("union_tag_invalid", "literal_error"):
@@ -304,7 +304,7 @@ def _message(
 
 
 def _expected(words: str) -> str:
-    """What pydantic expected, in the words of a settings file."""
+    """What pydantic expected, in the terms of TOML."""
     words = re.sub(r"^\w+ should", "it should", words).partition(" after validation")[0]
     for theirs, ours in WORDS.items():
         words = words.replace(theirs, ours)
@@ -312,15 +312,15 @@ def _expected(words: str) -> str:
 
 
 def _shown(value: Any, path: KeyPath) -> str:
-    """A value of a key; of texts that may be passwords only what kind of thing they are."""
+    """A value as errors may show it: for strings that may be passwords, only the type."""
     if path[:1] == (SECRET,) and isinstance(value, str | list | dict):
-        return {"str": "a text", "list": "a list", "dict": "a table"}[type(value).__name__]
+        return {"str": "a string", "list": "a list", "dict": "a table"}[type(value).__name__]
     text = repr(value)
     return text if len(text) <= LONGEST_SHOWN else text[:LONGEST_SHOWN] + "..."
 
 
 def _in_file(loc: Sequence[str | int], content: Any, kind: str) -> KeyPath:
-    """Pydantic's path without the parts that are not in the file (names of alternatives)."""
+    """Pydantic's path without the parts that are not in the file (names of union members)."""
     path: list[str | int] = []
     missing_last = kind in ("missing", "missing_argument")
     for position, part in enumerate(loc):
@@ -336,7 +336,7 @@ def _in_file(loc: Sequence[str | int], content: Any, kind: str) -> KeyPath:
 
 
 def known_keys(schema: Mapping[str, Any], path: KeyPath, content: Any) -> list[str]:
-    """Keys that the table at a path may have, by the JSON Schema."""
+    """Keys that the JSON Schema allows in the table at a path."""
     node = _resolved(schema, schema, content)
     for part in path:
         content = content[part]
@@ -346,7 +346,7 @@ def known_keys(schema: Mapping[str, Any], path: KeyPath, content: Any) -> list[s
 
 
 def _resolved(node: Mapping[str, Any], root: Mapping[str, Any], content: Any) -> Mapping[str, Any]:
-    """Follow references; of alternatives take the one the table's ``kind`` names."""
+    """Follow references and, in a union, the alternative that the table's ``kind`` names."""
     while True:
         if "$ref" in node:
             node = root["$defs"][node["$ref"].rpartition("/")[2]]

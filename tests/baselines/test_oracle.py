@@ -12,7 +12,7 @@ def test_oracle_needs_the_true_condition(gauss) -> None:
 
 @pytest.mark.parametrize("bad", [[0, 1], np.full(6000, 2), np.zeros(6000)])
 def test_condition_must_be_zeros_and_ones(gauss, bad) -> None:
-    with pytest.raises(InvalidInputError, match="condition must hold 0s and 1s"):
+    with pytest.raises(InvalidInputError, match="condition must hold both 0s and 1s"):
         Oracle().fit(gauss.cohort, condition=bad)
 
 

@@ -47,5 +47,5 @@ def test_published_rate_inflates_the_prevalence(gauss) -> None:
 def test_unknown_compat_is_refused(gauss) -> None:
     with pytest.raises(InvalidInputError, match="compat must be None or 'published'"):
         SAREM(compat="old").fit(gauss.cohort)
-    with pytest.raises(InvalidInputError, match="give no classifier"):
+    with pytest.raises(InvalidInputError, match="leave classifier out"):
         SAREM(LogisticRegression(), compat="published").fit(gauss.cohort)

@@ -49,7 +49,7 @@ def test_a_fifth_without_cases_is_said_in_words(steady):
     _, _, fitted = steady
     data = fitted.score_data_
     nowhere = np.zeros((data.n, 1))
-    with pytest.raises(TooFewCasesError, match="too few cases to see whether") as raised:
+    with pytest.raises(TooFewCasesError, match="too few cases to test whether") as raised:
         drift_test(data, fitted.moments_.theta, fitted.design_, nowhere)
     assert message_of(raised.value) is not None
 

@@ -1,4 +1,4 @@
-"""Fifths of every group by predicted risk."""
+"""Fifths of each group by predicted risk."""
 
 import numpy as np
 import pandas as pd

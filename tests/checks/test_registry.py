@@ -130,7 +130,7 @@ def test_it_fits_no_estimator_that_it_does_not_name(kind, inputs):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_checks_that_fit_again_use_a_sample_and_say_so(kind, inputs):
-    said = "Made on a random sample of"
+    said = "Based on a random sample of"
     for found in CHECKS[kind].results(replace(inputs, max_visits=3_000)):
         assert (said in str(found.effect)) == CHECKS[kind].refits
         if CHECKS[kind].refits:

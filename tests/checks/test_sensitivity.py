@@ -89,7 +89,7 @@ def test_a_difference_that_a_small_violation_explains_is_of_concern(steady):
 @pytest.mark.parametrize(
     ("keywords", "name"),
     [({"alpha": [-1]}, "alpha"), ({"gamma": [0.5]}, "gamma"),
-     ({"false_positives": [1.0]}, "false_positives"), ({"group": "b"}, "same group"),
+     ({"false_positives": [1.0]}, "false_positives"), ({"group": "b"}, "must differ"),
      ({"versus": "z"}, "versus")],
 )  # fmt: skip
 def test_wrong_parameters_are_named(steady, keywords, name):

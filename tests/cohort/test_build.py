@@ -79,7 +79,7 @@ def test_rare_codes_are_dropped_by_their_count_in_included_visits():
     assert build(CohortSpec(ABUSE, (WARD,), features=rare)).cohort.feature_names == ("ICD10:R51",)
     rarer = Features(min_count=2)
     assert build(CohortSpec(ABUSE, (WARD,), features=rarer)).cohort.feature_names == ("ICD10:R51",)
-    with pytest.raises(InvalidInputError, match=r"no feature is left: .*min_count is 2"):
+    with pytest.raises(InvalidInputError, match=r"no features remain: .*min_count is 2"):
         build(CohortSpec(ABUSE, (WARD,), (Include("age", maximum=60),), rarer))
 
 
@@ -128,7 +128,7 @@ def test_small_groups_are_never_dropped_silently():
     visits = pd.DataFrame({"id": range(7), "ward": list("aaabbbc")})
     codes = pd.DataFrame({"id": range(7), "code": ["T7411XA"] + ["R51"] * 6, "version": "10"})
     source = make(visits, codes, attributes=["ward"])
-    with pytest.warns(DataWarning, match="ward: left out for having fewer than 2 visits: c"):
+    with pytest.warns(DataWarning, match="ward: excluded for having fewer than 2 visits: c"):
         built = build(CohortSpec(ABUSE, (GroupVariable("ward", minimum_size=2),)), source)
     assert built.cohort.group_names == ("a", "b")
     assert built.attrition.steps[-1].visits == 6
@@ -136,7 +136,7 @@ def test_small_groups_are_never_dropped_silently():
 
 def test_group_without_visits_is_said_to_have_none():
     recode = {"a": ["a"], "b": ["b"], "z": ["z"]}
-    with pytest.warns(DataWarning, match="ward: left out for having no visits: z"):
+    with pytest.warns(DataWarning, match="ward: excluded for having no visits: z"):
         built = build(CohortSpec(ABUSE, (GroupVariable("ward", recode=recode),)))
     assert {name: str(why) for name, why in built.left_out.items()} == {"z": "no visits"}
 
@@ -188,12 +188,12 @@ def test_a_condition_without_cases_is_a_clear_error():
 
 
 def test_rules_that_leave_nothing_are_named():
-    with pytest.raises(InvalidInputError, match="no visit is left after the step 'age 99 or more'"):
+    with pytest.raises(InvalidInputError, match="no visits remain after the step 'age 99 or more'"):
         build(CohortSpec(ABUSE, (WARD,), (Include("age", minimum=99),)))
 
 
 @pytest.mark.parametrize(
-    ("column", "kind"), [("day", "values of type TIMESTAMP"), ("ward", "text, no numbers")]
+    ("column", "kind"), [("day", "values of type TIMESTAMP"), ("ward", "text, not numbers")]
 )
 def test_a_minimum_of_dates_or_text_is_refused(column, kind):
     """It left no visit, and the message blamed the value."""
@@ -214,7 +214,7 @@ def test_a_minimum_of_dates_or_text_is_refused(column, kind):
 def test_columns_and_groups_the_source_lacks_are_named():
     with pytest.raises(InvalidInputError, match="has no race; it has visit"):
         build(CohortSpec(ABUSE, (GroupVariable("race"),)))
-    with pytest.raises(InvalidInputError, match=r"the study has \['ward'\], not \['race'\]"):
+    with pytest.raises(InvalidInputError, match=r"groups must be among \['ward'\], got \['race'\]"):
         build_cohorts(CohortSpec(ABUSE, (WARD,)), example(), groups=["race"])
 
 
@@ -222,7 +222,7 @@ def test_a_recode_that_fits_nothing_is_a_clear_error():
     ward = GroupVariable("ward", {"North": ["N"], "South": ["S"]})
     with (
         pytest.warns(DataWarning, match="North, South"),
-        pytest.raises(InvalidInputError, match="0 of the study's groups"),
+        pytest.raises(InvalidInputError, match="0 of the groups"),
     ):
         build(CohortSpec(ABUSE, (ward,)))
 

@@ -144,7 +144,7 @@ def test_only_the_owner_can_read_the_parts(tmp_path):
 
 def test_settings_that_make_no_sense_are_refused(tmp_path):
     source, spec = some_visits()
-    with pytest.raises(InvalidInputError, match=r"keep_ids: .* never written"):
+    with pytest.raises(InvalidInputError, match=r"keep_ids .* never written"):
         build_cohorts(spec, source, folder=tmp_path, keep_ids=True)
     with pytest.raises(InvalidInputError, match="rows_per_part must be 1 or more, got 0"):
         build_cohorts(spec, source, folder=tmp_path, rows_per_part=0)

@@ -31,11 +31,11 @@ def test_lower_bound_under_alpha_holds(tmp_path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"name": "gaus"}, "there is no experiment 'gaus'; there are gauss, group-gap"),
+        ({"name": "gaus"}, "there is no experiment 'gaus'; available: gauss, group-gap"),
         ({"variant": "mine"}, "variant must be 'paper' or 'published' for gauss, got 'mine'"),
-        ({"methods": ["magic"]}, "methods holds magic; there are purple"),
+        ({"methods": ["magic"]}, "there is no magic; available: purple"),
         ({"seeds": 0}, "seeds must be at least 1, got 0"),
-        ({"data": "nhds:x"}, "is for semisynthetic"),
+        ({"data": "nhds:x"}, "is only for semisynthetic"),
         ({"name": "semisynthetic", "data": "neds"}, "data must be 'simulated', 'nhds:PATH'"),
     ],
 )

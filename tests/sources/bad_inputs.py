@@ -113,7 +113,7 @@ def omop(name: str, words: str, line: str, change: Change | None = None) -> BadI
 
 VISITS = 'visits = "visits.csv"'
 ADDRESS = f"postgresql://me:{SECRET}@127.0.0.1:1/db?connect_timeout=2"
-NO_TEXT = "should be a text"
+NO_TEXT = "should be a string"
 BAD_INPUTS = [
     # files that are not there, or not what their names promise
     source("no file", "expected a file at", VISITS, 'visits = "nothing.csv"'),
@@ -130,7 +130,7 @@ BAD_INPUTS = [
            'visits = "visits.sas7bdat"', write("visits.sas7bdat", SECRET * 50)),
     source("text named gzip", "cannot be read", VISITS, 'visits = "visits.csv.gz"',
            write("visits.csv.gz", f"id,note\n1,{SECRET}\n")),
-    source("gzip cut short", "cut short", VISITS, 'visits = "visits.csv.gz"',
+    source("truncated gzip", "truncated", VISITS, 'visits = "visits.csv.gz"',
            write("visits.csv.gz", gzip.compress(b"id,age,ward,note\n" + b"1,2,N,x\n" * 999)[:-20])),
     source("text named zip", "cannot be unpacked", VISITS, 'visits = "visits.zip"',
            write("visits.zip", SECRET * 50)),
@@ -163,14 +163,14 @@ BAD_INPUTS = [
          edit("visits.csv", "note", "ward")),
     data("a column twice, in upper case", "more than one column named 'ward'",
          edit("visits.csv", "note", "WARD")),
-    source("an attribute of another meaning", "meaning of its own", '"note"', '"visit"',
+    source("an attribute of another meaning", "has a fixed meaning", '"note"', '"visit"',
            edit("visits.csv", "note", "visit")),
     source("an attribute instead of its key", "give age = 'age'",
            'age = "age"\nattributes = ["ward", ', 'attributes = ["age", "ward", '),
     # rows
     data("an identifier twice", "identify a row", edit("visits.csv", "\n1,", "\n0,")),
     data("an identifier is missing", "is missing in 1 rows", edit("visits.csv", "\n1,", "\n,")),
-    data("codes of unknown visits", "belong to no row", edit("codes.csv", "\n1,", "\n9999,")),
+    data("codes of unknown visits", "match no row", edit("codes.csv", "\n1,", "\n9999,")),
     data("a code without a version", "version is missing", edit("codes.csv", "R51,ICD10", "R51,")),
     source("the wrong version column", "fewer|more than 100|version",
            'version = "version"', 'version = "id"'),
@@ -216,21 +216,21 @@ BAD_INPUTS = [
     omop("an unknown choice", "codes must be 'source' or 'standard'",
          'database = "."\ncodes = "all"\n'),
     # conditions and codes
-    source("codes as numbers", "codes must be texts", '["ICD10:R52*"]', "[617]"),
+    source("codes as numbers", "codes must be strings", '["ICD10:R52*"]', "[617]"),
     source("a code as a number", "codes must be a list", '["ICD10:R52*"]', "617"),
     source("a code of no version", "VERSION:code", "ICD10:R52*", "R52*"),
-    source("a bad expression", "no regular expression", "ICD10:R52*", "ICD10:/R52(/"),
+    source("a bad expression", "not a valid regular expression", "ICD10:R52*", "ICD10:/R52(/"),
     source("no codes", "has no codes", '["ICD10:R52*"]', "[]"),
     source("an unknown set", "there is no code set", CONDITION, 'condition = "pains"\n'),
     source("a set that is no file", "no code set file", CONDITION, 'condition = "pain.toml"\n'),
-    source("a set of numbers", "expected texts", CONDITION, 'condition = "pain.toml"\n',
+    source("a set of numbers", "expected strings", CONDITION, 'condition = "pain.toml"\n',
            write("pain.toml", "codes = [617]\n")),
     source("a set that is no TOML", "not valid TOML", CONDITION, 'condition = "pain.toml"\n',
            write("pain.toml", "codes = [\n")),
     source("codes nobody has", "has a code of", "ICD10:R52*", "ICD10:Z99*"),
     # groups, rules and features
     source("an unknown column", "no wrd", 'column = "ward"', 'column = "wrd"'),
-    source("a value in two groups", "in two groups at once", GROUPS,
+    source("a value in two groups", "in more than one group", GROUPS,
            GROUPS + '[groups.recode]\nA = ["N"]\nB = ["N", "S"]\n'),
     source("groups of one name", "names must differ", GROUPS, GROUPS * 2),
     source("groups of one name in upper case", "names must differ", GROUPS,
@@ -243,17 +243,17 @@ BAD_INPUTS = [
            GROUPS + '[groups.recode]\nA = ["N"]\n'),
     source("edges on text", r"features\.extra: note holds text", GROUPS,
            GROUPS + '[[features.extra]]\ncolumn = "note"\nedges = [1, 2]\n'),
-    source("edges that fall", "edges must increase", GROUPS,
+    source("edges that fall", "edges must be increasing", GROUPS,
            GROUPS + '[[features.extra]]\ncolumn = "age"\nedges = [2, 1]\n'),
-    source("a feature twice", "a column may be there once", GROUPS,
+    source("a feature twice", "columns must be distinct", GROUPS,
            GROUPS + '[[features.extra]]\ncolumn = "age"\n' * 2),
     source("a minimum of text", "include: note holds text", GROUPS,
            GROUPS + '[[include]]\ncolumn = "note"\nminimum = 1\n'),
-    source("a rule nobody meets", "no visit is left", GROUPS,
+    source("a rule nobody meets", "no visits remain", GROUPS,
            GROUPS + '[[include]]\ncolumn = "age"\nminimum = 500\n'),
     source("a rule without an end", "either minimum/maximum or one_of", GROUPS,
            GROUPS + '[[include]]\ncolumn = "age"\n'),
-    source("no feature is common enough", "no feature is left", GROUPS,
+    source("no feature is common enough", "no features remain", GROUPS,
            "[features]\nmin_count = 1000\n" + GROUPS),
     BadInput("too many simulated visits", "visits must be from 1 to",
              CONDITION + '[source]\nkind = "simulated"\nvisits = 1000000000000000\n'

@@ -174,7 +174,7 @@ def test_a_missing_column_is_named(small):
 def test_a_truncated_gzip_is_refused(small):
     file = small.ed / "ed" / "diagnosis.csv.gz"
     file.write_bytes(file.read_bytes()[:-200])
-    with pytest.raises(InvalidInputError, match="cut short"):
+    with pytest.raises(InvalidInputError, match="truncated"):
         read_mimic(small.hosp, small.ed)
 
 

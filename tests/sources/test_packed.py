@@ -52,7 +52,7 @@ def test_damaged_archives_are_refused(tmp_path, ending):
         file.write_bytes(content)
     else:
         file.write_bytes(bz2.compress(text.encode())[:-1_000])
-    with pytest.raises(InvalidInputError, match="damaged or cut short"), unpacked(file):
+    with pytest.raises(InvalidInputError, match="damaged or truncated"), unpacked(file):
         pass
 
 

@@ -126,13 +126,13 @@ def test_duplicate_and_missing_identifiers_are_refused():
 
 def test_codes_of_unknown_visits_are_refused():
     strange = pd.concat([CODES, CODES.head(1).assign(id="nobody")])
-    with pytest.raises(InvalidInputError, match="1 rows of the codes table belong to no row"):
+    with pytest.raises(InvalidInputError, match="1 rows of the codes table match no row"):
         read_tables(VISITS, strange, code="code", version="icd_version", **NAMES)
 
 
 def test_codes_without_a_version_are_refused():
     unversioned = CODES.assign(icd_version=[10, None, 10, 10])
-    with pytest.raises(InvalidInputError, match="every code needs its version"):
+    with pytest.raises(InvalidInputError, match="every code needs a version"):
         read_tables(VISITS, unversioned, code="code", version="icd_version", **NAMES)
 
 
@@ -278,7 +278,7 @@ def test_weights_beyond_reason_are_refused(weight):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"attributes": ["age"]}, "'age' is a name with a meaning of its own.*give age = 'age'"),
+        ({"attributes": ["age"]}, "'age' is a name with a has a fixed meaning.*give age = 'age'"),
         ({"attributes": ["visit"]}, "'visit' is a name with .*; rename the column"),
         ({"code": []}, "code: at least one column"),
         ({"code": 3}, "code must be a column's name or a list of names"),

@@ -1,4 +1,4 @@
-"""Other ways to a relative prevalence, to compare PURPLE with; all share one contract."""
+"""Other methods to estimate a relative prevalence, which share one interface."""
 
 from relprev.baselines.base import Baseline
 from relprev.baselines.bbe import BBE

@@ -1,10 +1,9 @@
-"""The contract of all baselines.
+"""The interface of all baselines.
 
-A baseline estimates the prevalence of every group, m_g, and the relative
-prevalence is their ratio (see `relprev.estimates`). Each rests on an assumption
-that the relative prevalence does not need (nobody goes undiagnosed; some symptoms
-prove the condition; the logistic curve has exactly the right height), so its
-prevalences are kept private: only ratios leave.
+A baseline estimates the prevalence m_g of every group; relative prevalences are ratios of
+these (see `relprev.estimates`). Each rests on an assumption that a relative prevalence does
+not need (nobody goes undiagnosed; some symptoms prove the condition; the logistic curve has
+exactly the right height), so prevalences stay private and only ratios are reported.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ class Baseline(BaseEstimator, ABC):
     admits_weights : bool
         False for methods whose theory counts independent rows.
     groups_ : tuple of str
-        Group names.
+        Names, in the order of the cohort.
     n_features_in_ : int
         Number of features, as in scikit-learn.
 
@@ -43,7 +42,7 @@ class Baseline(BaseEstimator, ABC):
 
     Examples
     --------
-    All baselines are used alike:
+    All baselines are used in the same way:
 
     >>> from relprev.baselines import SAREM, Observed
     >>> from relprev.simulate import gauss_synth
@@ -79,26 +78,13 @@ class Baseline(BaseEstimator, ABC):
         sample_weight : array of shape (n,), optional
             Refused by methods that count rows.
         clusters : array of shape (n,), optional
-            Patient of every row; a patient's rows are never split.
-
-        Returns
-        -------
-        Baseline
-            Itself, fitted.
+            Patient of each row; a patient's rows are never split.
         """
 
     def relative_prevalence(self, versus: str = COMPLEMENT) -> RelativePrevalence:
-        """Relative prevalence of every group.
+        """Relative prevalences, one row per contrast.
 
-        Parameters
-        ----------
-        versus : str
-            ``"complement"`` (everybody else), ``"pairwise"`` or a group's name.
-
-        Returns
-        -------
-        RelativePrevalence
-            One row a contrast.
+        ``versus`` is ``"complement"`` (everyone else), ``"pairwise"`` or the name of a group.
         """
         check_is_fitted(self, "groups_")
         settings = self.get_params(deep=False)
@@ -112,10 +98,10 @@ class Baseline(BaseEstimator, ABC):
 
 
 class GroupwiseBaseline(Baseline):
-    """A baseline that looks at one group at a time: subclasses implement `_prevalence`.
+    """A baseline that treats each group separately; subclasses implement `_prevalence`.
 
-    ``least_cases`` is the number of diagnosed rows the method cannot do without; a
-    group with fewer, or with nobody undiagnosed, gets NaN and a warning.
+    ``least_cases`` is the smallest number of diagnosed rows the method can use. A group with
+    fewer, or with nobody undiagnosed, gets NaN and a warning.
     """
 
     least_cases: ClassVar[int] = 1
@@ -132,15 +118,15 @@ class GroupwiseBaseline(Baseline):
         cohort = as_cohort(X, s, groups=groups, sample_weight=sample_weight, clusters=clusters)
         if cohort.weights is not None and not self.admits_weights:
             raise InvalidInputError(
-                f"{type(self).__name__} cannot use sample_weight: it counts independent rows; fit "
-                "without weights, or use a method that admits them (PURPLE, Observed, Negative, "
-                "SAREM)"
+                f"{type(self).__name__} cannot use sample_weight, because it counts independent "
+                "rows; fit without weights, or use a method that accepts them (PURPLE, Observed, "
+                "Negative, SAREM)"
             )
         return self._remember(cohort, self._prevalences(cohort))
 
     @abstractmethod
     def _prevalence(self, group: Cohort) -> float:
-        """Share of the group's weight that has the condition."""
+        """Share of the group's weight with the condition."""
 
     def _prevalences(self, cohort: Cohort) -> FloatArray:
         found = np.full(cohort.n_groups, np.nan)

@@ -1,18 +1,17 @@
 """BBE, best bin estimation (Garg, Wu, Smola, Balakrishnan and Lipton 2021).
 
-Of the scores of a classifier of s, let q_P(t) and q_U(t) be the shares of diagnosed
-and of undiagnosed rows that score t or more. With a share pi_U of positives among
-the undiagnosed,
+Given the scores of a classifier of s, let q_P(t) and q_U(t) be the shares of diagnosed and of
+undiagnosed rows that score t or more. If a share pi_U of the undiagnosed are positive,
 
     q_U(t) = pi_U q_P(t) + (1 - pi_U) q_N(t) >= pi_U q_P(t),
 
-so every q_U(t) / q_P(t) is an upper bound on pi_U, and tight if rows above t are all
-positive. The t taken has the smallest upper confidence limit on the bound,
+so every q_U(t) / q_P(t) is an upper bound on pi_U, and tight if all rows above t are
+positive. The t chosen has the smallest upper confidence limit on the bound,
 
     (q_U(t) + (1 + gamma) e) / q_P(t),    e = sqrt(log(4/delta) / 2) (n_U^-1/2 + n_P^-1/2),
 
-and the prevalence is p(s=1) + p(s=0) pi_U. If no symptoms prove the condition, the
-bound is tight nowhere and the prevalence comes out too high.
+and the prevalence is p(s=1) + p(s=0) pi_U. If no symptoms prove the condition, the bound is
+nowhere tight and the prevalence is overestimated.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ class BBE(GroupwiseBaseline):
     gamma : float
         Slack in the confidence limit.
     folds : int
-        The scores are out of fold.
+        Number of folds; scores are out of fold.
     random_state : int
         Seed of the folds.
 
@@ -91,7 +90,7 @@ class BBE(GroupwiseBaseline):
 def best_bin(
     positive: FloatArray, unlabeled: FloatArray, *, delta: float = 0.1, gamma: float = 0.01
 ) -> float:
-    """Share of positives among the unlabeled, from scores of both; within [0, 1].
+    """Share of positives among the unlabeled, in [0, 1], from the scores of both.
 
     Examples
     --------
@@ -103,7 +102,7 @@ def best_bin(
     """
     if not 0 < delta < 1 or gamma < 0:
         raise InvalidInputError(
-            f"delta must be between 0 and 1 and gamma not negative, got {delta} and {gamma}"
+            f"delta must be between 0 and 1 and gamma nonnegative, got {delta} and {gamma}"
         )
     thresholds = np.unique(np.concatenate([positive, unlabeled]))
     q_p = _share_from(positive, thresholds)
@@ -117,5 +116,5 @@ def best_bin(
 
 
 def _share_from(scores: FloatArray, thresholds: FloatArray) -> FloatArray:
-    """Share of the scores at or above every threshold."""
+    """Share of the scores at or above each threshold."""
     return 1.0 - np.searchsorted(np.sort(scores), thresholds, side="left") / len(scores)

@@ -1,18 +1,17 @@
 """DEDPUL, difference of estimated densities (Ivanov 2020).
 
-Of the scores of a classifier of s, let r(x) = f_P(x) / f_U(x) be the ratio of the
-densities of diagnosed and undiagnosed rows. With a share alpha of negatives among
-the undiagnosed, f_U = (1 - alpha) f_P + alpha f_N, so the probability of being
-negative is 1 - (1 - alpha) r(x), and alpha is a fixed point of
+Given the scores of a classifier of s, let r(x) = f_P(x) / f_U(x) be the ratio of their
+densities among diagnosed and undiagnosed rows. If a share alpha of the undiagnosed are
+negative, f_U = (1 - alpha) f_P + alpha f_N, so the probability of being negative is
+1 - (1 - alpha) r(x), and alpha is a fixed point of
 
     alpha -> mean over undiagnosed rows of max(0, 1 - (1 - alpha) r)
 
-Densities are Gaussian kernel estimates of the logit of the scores. Their ratio is
-capped, smoothed by running medians and made to fall with the score's distance from
-the diagnosed. The fixed-point iteration starts at alpha = 0, which is a fixed point
-itself when no r exceeds one; where it does not settle, alpha is the kink of
-(mean - alpha), the largest second difference on a grid. The prevalence is
-p(s=1) + p(s=0) (1 - alpha).
+Densities are Gaussian kernel estimates on the logit scale. Their ratio is capped, smoothed by
+running medians and made to decrease with the score's distance from the diagnosed. The
+fixed-point iteration starts at alpha = 0, which is itself a fixed point if no r exceeds one. If
+it does not converge, alpha is the kink of (mean - alpha), the largest second difference on a
+grid. The prevalence is p(s=1) + p(s=0) (1 - alpha).
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ class DEDPUL(GroupwiseBaseline):
     classifier : scikit-learn classifier, optional
         Default: logistic regression.
     folds : int
-        The scores are out of fold.
+        Number of folds; scores are out of fold.
     random_state : int
         Seed of the folds.
 
@@ -87,12 +86,9 @@ class DEDPUL(GroupwiseBaseline):
 def density_ratio(positive: FloatArray, unlabeled: FloatArray) -> FloatArray:
     """f_P / f_U at the unlabeled scores, in descending order, shape (n_unlabeled,).
 
-    Parameters
-    ----------
-    positive, unlabeled : arrays of scores in (0, 1)
-        p(s=1|x) of diagnosed and undiagnosed rows.
+    ``positive`` and ``unlabeled`` are p(s=1|x), in (0, 1), of diagnosed and undiagnosed rows.
     """
-    # Scores as if both kinds were equally many: 0 is surely diagnosed, 1 surely not.
+    # Scores as if there were equally many of both kinds: 0 is surely diagnosed, 1 surely not.
     balance = np.log(len(unlabeled) / len(positive))
     of_positive, of_unlabeled = -logit(positive) - balance, np.sort(-logit(unlabeled) - balance)
     lowest = min(of_positive.min(), of_unlabeled[0])
@@ -109,11 +105,11 @@ def density_ratio(positive: FloatArray, unlabeled: FloatArray) -> FloatArray:
 
 
 def _density(values: FloatArray, bandwidth: float, grid: FloatArray) -> FloatArray:
-    """Gaussian kernel density at evenly spaced points; ``bandwidth`` in standard deviations.
+    """Gaussian kernel density at evenly spaced points, with ``bandwidth`` in standard deviations.
 
-    Each value is shared out between the two points beside it, then the points are smoothed.
+    Each value is divided between the two nearest points, then the counts are smoothed.
     """
-    if np.ptp(values) == 0:  # a classifier that tells nothing apart
+    if np.ptp(values) == 0:  # a classifier that distinguishes nothing
         return np.ones_like(grid)
     spacing = grid[1] - grid[0]
     position = (values - grid[0]) / spacing
@@ -126,7 +122,7 @@ def _density(values: FloatArray, bandwidth: float, grid: FloatArray) -> FloatArr
 
 
 def _running_median(values: FloatArray, half: int) -> FloatArray:
-    """Medians of 2 half + 1 neighbours; towards the ends the window shrinks evenly."""
+    """Medians of 2 half + 1 neighbours; towards the ends the window shrinks symmetrically."""
     half = min(half, (len(values) - 1) // 2)
     if half < 1:
         return values.copy()

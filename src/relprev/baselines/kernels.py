@@ -1,4 +1,4 @@
-"""Compiled loops of the baselines."""
+"""Compiled loops for the baselines."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from numba import njit
 
 @njit(nogil=True, cache=True)
 def forgetful_maximum(values, forget):
-    """Running maximum that gives up levels which later values do not support.
+    """Running maximum that forgets levels which later values do not support.
 
-    Every value starts a level with support 1. Each later value adds 1 to the support of
-    the levels it reaches and takes ``forget`` from those above it; a level without
-    support is dropped. The result is the larger of the value and the highest level left.
+    Every value starts a level with support 1. Each later value adds 1 to the support of the
+    levels it reaches and subtracts ``forget`` from those above it; levels without support are
+    dropped. The result is the larger of the value and the highest level.
     """
     out = np.empty_like(values)
     level = np.empty_like(values)
@@ -42,7 +42,7 @@ def forgetful_maximum(values, forget):
 
 @njit(nogil=True, cache=True)
 def count_columns(indptr, indices, n_columns, rows, s):
-    """Some rows of a sparse 0/1 matrix, and those of them with s = 1, counted by column."""
+    """Count, by column of a sparse 0/1 matrix, the ones in ``rows`` and those with s = 1."""
     counts = np.zeros((2, n_columns), dtype=np.int64)
     for row in rows:
         diagnosed = s[row] == 1
@@ -55,7 +55,7 @@ def count_columns(indptr, indices, n_columns, rows, s):
 
 @njit(nogil=True, cache=True)
 def column_of(indptr, indices, rows, start, stop, otherwise):
-    """Which of the columns start, ..., stop - 1 each row is in, counted from start."""
+    """Which of the columns start, ..., stop - 1 is set in each row, counted from start."""
     found = np.full(len(rows), otherwise)
     for i in range(len(rows)):
         for position in range(indptr[rows[i]], indptr[rows[i] + 1]):

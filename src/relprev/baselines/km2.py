@@ -1,27 +1,26 @@
 """KM2, kernel mean matching with a gradient threshold (Ramaswamy, Scott and Tewari 2016).
 
-The rows of a group are a mixture F = (1 - kappa) G + kappa H of negatives G and
-positives H, of which the diagnosed rows are a sample; kappa is the prevalence. For
-lambda >= 1 the function lambda F + (1 - lambda) H is a distribution as long as
-lambda <= 1 / (1 - kappa). Its distance d(lambda) from the nearest distribution, in
-the space of a Gaussian kernel K, stays near zero up to there and then rises:
+The rows of a group are a mixture F = (1 - kappa) G + kappa H of negatives G and positives H;
+kappa is the prevalence, and the diagnosed rows are a sample of H. For lambda >= 1, the
+function lambda F + (1 - lambda) H is a distribution as long as lambda <= 1 / (1 - kappa). Its
+distance d(lambda) from the nearest distribution, in the space of a Gaussian kernel K, stays
+near zero up to that point and then rises:
 
     d(lambda)^2 = min over v >= 0, sum v = 1 of (u - v)' K (u - v),
     u = lambda / N on the mixture's rows, (1 - lambda) / M on the diagnosed rows.
 
-lambda is found by bisection of [1, 8] where the slope of d crosses
+lambda is found by bisection of [1, 8], as the point where the slope of d crosses
 
     0.8 (slope between 1 and 1.05) + 0.2 (distance between F and H),
 
-and kappa = 1 - 1 / lambda. The kernel's width is the multiple 10^-1, 10^-0.5, ..., 10 of
-the median distance that puts F and H furthest apart.
+and kappa = 1 - 1 / lambda. The kernel's width is the median distance times whichever of
+10^-1, 10^-0.5, ..., 10 puts F and H furthest apart.
 
-With K = A'A, the inner problem is least squares of A v on A u under v >= 0 and a
-heavily weighted row for sum v = 1, solved exactly by active sets.
+With K = A'A, the inner problem is least squares of A v on A u under v >= 0, with a heavily
+weighted row for sum v = 1, solved exactly by an active-set method.
 
-Bisection stops at width 0.04, so kappa lies in [0.0135, 0.8748]; a rarer condition
-comes out as 0.0135 in every group and the ratio as 1. Time grows with the cube of
-the number of rows.
+Bisection stops at width 0.04, so kappa lies in [0.0135, 0.8748]; for a rarer condition it is
+0.0135 in every group and the ratio is 1. Time grows with the cube of the number of rows.
 """
 
 from __future__ import annotations
@@ -54,10 +53,10 @@ class KM2(GroupwiseBaseline):
     Parameters
     ----------
     max_rows : int
-        At most this many rows of a group, and as many of its diagnosed rows, drawn
-        without replacement. Time grows with the cube.
+        Largest number of rows of a group, and of its diagnosed rows, which are sampled without
+        replacement. Time grows with the cube of this number.
     random_state : int
-        Seed of the draw.
+        Seed of the sample.
 
     Notes
     -----
@@ -93,8 +92,8 @@ class KM2(GroupwiseBaseline):
         if len(mixture) + len(component) > SLOW_ROWS:
             _warn(
                 Message(
-                    "KM2 takes minutes to hours on {rows} (time grows with the cube of the rows); "
-                    "lower max_rows",
+                    "KM2 on {rows} takes minutes to hours (time grows with the cube of the number "
+                    "of rows); lower max_rows",
                     rows=Count(len(mixture) + len(component), "row"),
                 )
             )
@@ -105,7 +104,7 @@ class KM2(GroupwiseBaseline):
             _warn(
                 Message(
                     "KM2 can only return prevalences between {low} and {high}, and a group is at a "
-                    "limit: its ratios mean nothing",
+                    "limit: its ratios are meaningless",
                     low=Number(_share(1 + _last() / 2), ".4f"),
                     high=Number(_share(LARGEST - _last() / 2), ".4f"),
                 )
@@ -118,12 +117,7 @@ def _warn(message: Message) -> None:
 
 
 def mixture_share(mixture: FloatArray, component: FloatArray) -> tuple[float, bool]:
-    """Share of the component in the mixture, and whether it is at a limit of the method.
-
-    Parameters
-    ----------
-    mixture, component : arrays of shape (N, p) and (M, p)
-    """
+    """Share of the component (M, p) in the mixture (N, p), and whether it is at a limit."""
     K, apart = _kernel(mixture, component)
     distance = distance_curve(K, len(mixture))
     first_slope = (distance(1 + FIRST_STEP) - distance(1.0)) / FIRST_STEP
@@ -137,7 +131,7 @@ def mixture_share(mixture: FloatArray, component: FloatArray) -> tuple[float, bo
 
 
 def distance_curve(K: FloatArray, N: int) -> Callable[[float], float]:
-    """d(lambda) for a kernel matrix whose first N rows are the mixture's."""
+    """The function d(lambda), for a kernel matrix whose first N rows are the mixture's."""
     M = len(K) - N
     weight, vectors = np.linalg.eigh(K)
     kept = weight > 1e-10 * weight[-1]
@@ -158,7 +152,7 @@ def _share(value: float) -> float:
 
 
 def _last() -> float:
-    """Width of the last interval of the bisection."""
+    """Width of the last bisection interval."""
     return float((LARGEST - 1) / 2 ** np.ceil(np.log2((LARGEST - 1) / WIDTH)))
 
 

@@ -1,10 +1,10 @@
-"""Negative: a classifier of the recorded diagnosis, everybody else taken as healthy.
+"""Negative: a classifier of the recorded diagnosis that takes everyone else as healthy.
 
     m_g = mean over group g of p(s=1|x, g), fitted within the group
 
-Its predictions average to about the recorded share, so it errs like `Observed`.
-The published code fits it without an intercept; give
-``LogisticRegression(C=np.inf, fit_intercept=False)`` for that.
+Its predictions average to about the recorded share, so it has the same bias as `Observed`. The
+published code fits it without an intercept, as ``LogisticRegression(C=np.inf,
+fit_intercept=False)`` does.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
     m_g = p(s=1|g)
 
-So the relative prevalence is the recorded ratio, off by the ratio of the groups'
+The relative prevalence is then the recorded ratio, which is off by the ratio of the groups'
 diagnosis rates.
 """
 

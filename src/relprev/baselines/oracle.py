@@ -1,8 +1,8 @@
-"""Oracle: what could be done if the condition itself had been recorded.
+"""Oracle: the estimate if the condition itself had been recorded.
 
-    m_g = mean over group g of p(y=1|x), fitted on y in all groups together
+    m_g = mean over group g of p(y=1|x), fitted to y in all groups together
 
-Only simulations have y. It marks the best that any method can hope for.
+Only simulations know y. This is the best that any method can hope for.
 """
 
 from __future__ import annotations
@@ -60,30 +60,23 @@ class Oracle(Baseline):
         Parameters
         ----------
         X : array, sparse matrix, frame, `Matrix` or `Cohort`, shape (n, p)
-            Symptoms. With a `Cohort`, give nothing else but ``condition``.
-        s, groups : arrays of shape (n,)
-            Recorded diagnosis, and group of every row.
-        sample_weight, clusters : arrays of shape (n,), optional
+            Symptoms. With a `Cohort`, give only ``condition``.
+        s, groups, sample_weight, clusters : arrays of shape (n,)
             As in `Baseline.fit`.
         condition : array of shape (n,)
             The true y, 0 or 1.
-
-        Returns
-        -------
-        Oracle
-            Itself, fitted.
         """
         cohort = as_cohort(X, s, groups=groups, sample_weight=sample_weight, clusters=clusters)
         if condition is None:
             raise InvalidInputError(
-                "condition is required: Oracle is fitted on the true condition, which only "
+                "condition is required: Oracle is fitted to the true condition, which only "
                 "simulations know"
             )
         y = np.asarray(condition)
         if y.shape != (cohort.n,) or not np.isin(y, (0, 1)).all() or len(np.unique(y)) < 2:
             raise InvalidInputError(
-                f"condition must hold 0s and 1s, one for each of X's {cohort.n:,} rows, got an "
-                f"array of shape {y.shape}"
+                f"condition must hold both 0s and 1s, one for each of the {cohort.n:,} rows of X, "
+                f"got an array of shape {y.shape}"
             )
         X = cohort.X.to_scipy()
         model = fit_classifier(self.classifier, X, y.astype(np.uint8), cohort.weights)

@@ -1,20 +1,20 @@
-"""SAR-EM (Bekker, Robberechts and Davis 2019), with one diagnosis rate a group.
+"""SAR-EM (Bekker, Robberechts and Davis 2019), with one diagnosis rate per group.
 
-Within a group, p(s=1|x) = c f(x), f(x) = p(y=1|x). EM alternates
+Within a group, p(s=1|x) = c f(x) with f(x) = p(y=1|x). EM alternates
 
     E step   t_i = 1 if s_i = 1, else f_i (1 - c) / (1 - c f_i)
     M step   fit f to labels t;    c = sum omega s / sum omega t
 
-and so climbs the likelihood of s. Its fixed points are that likelihood's
-stationary points, hence for logistic f the maximum is found directly by
-`relprev.model.solver`; other classifiers go through EM. The height of f, and with
-it c, is then identified by the shape of the curve alone, group by group.
+and so increases the likelihood of s. Its fixed points are the stationary points of that
+likelihood, so for logistic f the maximum is found directly by `relprev.model.solver`; other
+classifiers use EM. In each group the height of f, and with it c, is identified only by the
+shape of the curve.
 
-At the maximum the mean of f equals the mean of t, so the prevalence is the mean of
-f and equals p(s=1) / c.
+At the maximum the mean of f equals the mean of t, so the prevalence is the mean of f, which
+equals p(s=1) / c.
 
-The public code's rate without features is mean(s t) = mean(s), not normalised by
-the sum of t; ``compat="published"`` fits f with c held at that value.
+In the public code the rate without features is mean(s t) = mean(s), not normalised by the sum
+of t; ``compat="published"`` fits f with c fixed at that value.
 """
 
 from __future__ import annotations
@@ -84,7 +84,9 @@ class SAREM(GroupwiseBaseline):
         if self.compat not in (None, "published"):
             raise InvalidInputError(f"compat must be None or 'published', got {self.compat!r}")
         if self.compat and self.classifier is not None:
-            raise InvalidInputError("compat='published' has logistic p(y=1|x): give no classifier")
+            raise InvalidInputError(
+                "compat='published' requires logistic p(y=1|x); leave classifier out"
+            )
         problem = one_group(group)
         if self.compat:
             return fixed_rate_prevalence(problem, float(problem.diagnosed_rate[0]))
@@ -106,12 +108,12 @@ def one_group(group: Cohort) -> Problem:
 
 
 def most_likely(problem: Problem) -> Solution:
-    """The best of the fits from all starts."""
+    """The best fit over all starting values."""
     return fit_best(problem, 0.0, [null_parameters(problem, rate) for rate in START_RATES])[0]
 
 
 def fixed_rate_prevalence(problem: Problem, rate: float) -> float:
-    """Mean of f at the maximum of the likelihood with c held at ``rate``."""
+    """Mean of f at the maximum of the likelihood with c fixed at ``rate``."""
     theta = np.log([rate])
     l2 = ridge(problem, 0.0, RIDGE_FLOOR)
 

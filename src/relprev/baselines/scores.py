@@ -1,7 +1,7 @@
-"""Scores of a classifier that tells diagnosed rows from the others, out of fold.
+"""Out-of-fold scores of a classifier that separates diagnosed rows from the others.
 
-The "non-traditional classifier" estimates p(s=1|x) within a group. Each row is
-scored by a model that has not seen it, nor any other row of the same patient.
+The "non-traditional classifier" estimates p(s=1|x) within a group. Each row is scored by a
+model that has seen neither it nor any other row of the same patient.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ from relprev.model.splits import split
 
 
 def default_classifier() -> LogisticRegression:
-    """Logistic regression, the function class of PURPLE.
+    """Logistic regression, the model class of PURPLE.
 
-    Its ridge (C = 1) moves nothing on thousands of rows, and keeps the coefficient of
+    Its ridge penalty (C = 1) is negligible for thousands of rows, and keeps the coefficient of
     a code never seen with a diagnosis finite.
     """
     return LogisticRegression(max_iter=1000)
 
 
 def fit_classifier(classifier: Any, X: Any, label: Any, weights: FloatArray | None) -> Any:
-    """A fitted copy of the classifier (or of the default one)."""
+    """A fitted copy of the classifier, or of the default one."""
     model = default_classifier() if classifier is None else clone(classifier)
     for method in ("fit", "predict_proba"):
         if not hasattr(model, method):
             raise InvalidInputError(
-                f"classifier must have {method}, {type(model).__name__} has not; give a "
-                "scikit-learn classifier that predicts probabilities"
+                f"classifier must have the method {method}, which {type(model).__name__} lacks; "
+                "use a scikit-learn classifier that predicts probabilities"
             )
     if weights is None:
         return model.fit(X, label)
@@ -43,13 +43,13 @@ def fit_classifier(classifier: Any, X: Any, label: Any, weights: FloatArray | No
         return model.fit(X, label, sample_weight=weights)
     except TypeError as error:
         raise InvalidInputError(
-            f"classifier {type(model).__name__} does not take sample_weight ({error}); choose one "
+            f"classifier {type(model).__name__} does not accept sample_weight ({error}); use one "
             "that does, or fit without weights"
         ) from error
 
 
 def out_of_fold(classifier: Any, group: Cohort, folds: int, seed: int) -> FloatArray:
-    """p(s=1|x) of every row by a model fitted on the other folds, shape (n,)."""
+    """p(s=1|x) of every row, from a model fitted to the other folds, shape (n,)."""
     if folds < 2:
         raise InvalidInputError(f"folds must be at least 2, got {folds}")
     X = group.X.to_scipy()

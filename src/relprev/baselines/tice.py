@@ -1,17 +1,16 @@
 """TIcE, tree induction for c estimation (Bekker and Davis 2018).
 
-In a region of x where everybody is positive, the diagnosed share is the diagnosis
-rate c; anywhere else it is lower. So in any region with T rows, L of them diagnosed,
+In a region of x where everyone is positive, the share of diagnosed rows is the diagnosis rate
+c; anywhere else it is lower. So in any region with T rows, L of them diagnosed,
 
     c >= L / T - sqrt(c (1 - c) (1 - delta) / (delta T))
 
-with probability 1 - delta (one-sided Chebyshev), and c is estimated by the largest
-such limit over regions. The regions are the nodes of a decision tree that looks for
-dense diagnoses: each feature, scaled to [0, 1], is cut into quarters, and the feature
-taken is the one with the largest L / (T + k) in a part. The tree grows best node
-first on one fold, the limits come from the rest; c is the mean over folds. A first
-round uses c = 1/2 in the square root, the second the first round's estimate.
-The prevalence is p(s=1) / c.
+with probability 1 - delta (one-sided Chebyshev), and c is estimated by the largest such limit
+over regions. The regions are the nodes of a decision tree that searches for dense diagnoses:
+each feature, scaled to [0, 1], is cut into quarters, and a node is split by the feature with
+the largest L / (T + k) in a quarter. The tree grows best-first on one fold, and limits are
+computed from the rest; c is the mean over folds. The first round uses c = 1/2 in the square
+root, the second the estimate of the first. The prevalence is p(s=1) / c.
 """
 
 from __future__ import annotations
@@ -41,14 +40,14 @@ class TIcE(GroupwiseBaseline):
     ----------
     folds : int
     max_splits : int
-        Nodes split in one tree.
+        Largest number of nodes split per tree.
     k : int
         Prior weight that keeps small parts from looking dense.
     min_rows : int
-        Smallest region used.
+        Rows in the smallest region used.
     delta : float, optional
-        Error probability of a limit. Default: max(0.025, 1 / (1 + 0.004 T)) with T the
-        rows outside the tree's fold, as in the paper.
+        Error probability of a limit. Default: max(0.025, 1 / (1 + 0.004 T)), where T is the
+        number of rows outside the tree's fold, as in the paper.
     rounds : int
     random_state : int
         Seed of the folds.
@@ -122,17 +121,17 @@ class TIcE(GroupwiseBaseline):
 
 @dataclass(frozen=True)
 class Regions:
-    """Quarter of every feature that each row is in.
+    """The quarter of each feature that each row falls into.
 
-    ``member`` of shape (n, 4 p) marks the quarters except ``home`` (p,), the quarter of
-    the value zero in sparse data, which is everything not marked.
+    ``member``, of shape (n, 4 p), marks the quarters except ``home``, of shape (p,): in sparse
+    data, the quarter of the value zero, which applies wherever nothing is marked.
     """
 
     member: sp.csr_array
     home: NDArray[np.int64]
 
     def counts(self, rows: Rows, s: NDArray[np.int64]) -> tuple[Rows, Rows]:
-        """Rows and diagnosed rows in every quarter, each of shape (p, 4)."""
+        """Numbers of rows and of diagnosed rows in each quarter, each of shape (p, 4)."""
         member = self.member
         marked = count_columns(member.indptr, member.indices, member.shape[1], rows, s)
         counts = marked.reshape(2, -1, PARTS)
@@ -142,7 +141,7 @@ class Regions:
         return counts[0], counts[1]
 
     def parts(self, rows: Rows, feature: int) -> list[Rows]:
-        """The rows by their quarter of one feature."""
+        """The rows in each quarter of one feature."""
         start, home = PARTS * feature, self.home[feature]
         quarter = column_of(
             self.member.indptr, self.member.indices, rows, start, start + PARTS, home
@@ -151,7 +150,7 @@ class Regions:
 
 
 def quarters(X: Any) -> Regions:
-    """Cut the range of every feature of an array or sparse matrix into quarters."""
+    """Cut the range of each feature of an array or sparse matrix into quarters."""
     n, p = X.shape
     if sp.issparse(X):
         low, high = X.min(axis=0).toarray().ravel(), X.max(axis=0).toarray().ravel()
@@ -182,7 +181,7 @@ def _quarter(
 class _Node:
     tree: Rows
     rest: Rows
-    features: NDArray[np.bool_]  # not used on the way here
+    features: NDArray[np.bool_]  # those not yet used on the path to the node
 
 
 class _Search:
@@ -195,7 +194,7 @@ class _Search:
         self.spread = rate * (1 - rate) * (1 - delta) / delta
 
     def largest_limit(self, tree: Rows, rest: Rows, max_splits: int) -> float:
-        """Grow a tree on some rows, the most promising node first; limits from the rest."""
+        """Grow a tree on some rows, the most promising node first, with limits from the rest."""
         best = max(float(self.s[rest].mean()), self._limit(rest))
         every = np.ones(len(self.regions.home), dtype=bool)
         queue = [(-self._limit(tree), 0, _Node(tree, rest, every))]
@@ -210,7 +209,7 @@ class _Search:
             inside = self.regions.parts(node.tree, feature)
             outside = self.regions.parts(node.rest, feature)
             best = max([best, *(self._limit(rows) for rows in outside if len(rows) >= self.least)])
-            # A region with fewer diagnosed rows cannot beat the best limit so far.
+            # A region with fewer diagnosed rows cannot exceed the best limit so far.
             enough = self.spread / (1 - best) ** 2 if best < 1 else np.inf
             for child in map(_Node, inside, outside, [left] * PARTS):
                 if self._worth_splitting(child, enough):
@@ -230,7 +229,7 @@ class _Search:
         )
 
     def _best_feature(self, node: _Node, enough: float) -> tuple[int | None, NDArray[np.bool_]]:
-        """Feature with the densest part, and those left for the node's children."""
+        """The feature with the densest part, and those left for the node's children."""
         rows, labeled = self.regions.counts(node.tree, self.s)
         outside_rows, outside_labeled = self.regions.counts(node.rest, self.s)
         useful = node.features & (outside_labeled.max(axis=1) >= enough)

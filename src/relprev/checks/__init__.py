@@ -1,4 +1,4 @@
-"""Checks of the method's assumptions; each returns a `CheckResult`."""
+"""Checks of the method's assumptions, each of which returns a `CheckResult`."""
 
 from relprev.checks.agreement import check_agreement
 from relprev.checks.calibration import check_calibration

@@ -1,11 +1,11 @@
-"""Do PURPLE and DebiasedPURPLE tell the same story?
+"""Do PURPLE and DebiasedPURPLE agree?
 
 Both estimate the same ratio. If the logistic model holds, PURPLE's maximum likelihood is
-efficient and by Hausman's argument the variance of the difference is that of the debiased
-estimate less PURPLE's. The debiased standard error alone is thus an upper bound for the
-difference's, and z = log(PURPLE / debiased) / std_error a cautious statistic: a
-disagreement beyond it means that the penalty, or p(y=1|x)'s shape, moves PURPLE's answer.
-P-values are adjusted by Holm's steps; a ratio and its inverse count as one.
+efficient and, by Hausman's argument, the variance of the difference is that of the debiased
+estimate minus PURPLE's. The debiased standard error is therefore an upper bound on that of the
+difference, and z = log(PURPLE / debiased) / std_error is a conservative statistic: if it is
+large, PURPLE's answer depends on the penalty or on the assumed shape of p(y=1|x).
+P-values are adjusted by Holm's method; a ratio and its inverse count as one.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ def check_agreement(
     versus : str
         As in ``relative_prevalence``.
     level : float
-        Of the intervals; the test rejects below ``1 - level``.
+        Confidence level of the intervals; the test rejects below ``1 - level``.
 
     Returns
     -------
     CheckResult
-        Of concern if the two differ by more than chance allows.
+        A concern if the two differ by more than chance allows.
 
     Notes
     -----
@@ -73,7 +73,7 @@ def check_agreement(
         adjusted[known] = holm(p[known], inferred.correlation[np.ix_(place, place)])
     table = table.drop(columns="degrees_of_freedom").assign(z=z, p_value=adjusted)
     if not known.any():
-        nothing = Message("There is nothing to compare: no contrast has an estimate by both.")
+        nothing = Message("There is nothing to compare: no contrast is estimated by both.")
         return CHECK.result(Verdict.CANNOT_TELL, nothing, table)
     worst = table.loc[np.abs(z.where(known, 0.0)).idxmax()]
     smallest = float(np.nanmin(adjusted))
@@ -105,8 +105,8 @@ CHECK = Check(
     kind="agreement",
     title="Agreement of PURPLE and DebiasedPURPLE",
     explained=(
-        "Compares the two estimators. If they differ by more than chance allows, the penalty or "
-        "the assumed shape of the risk moves PURPLE's answer."
+        "Compares the two estimators. If they differ by more than chance allows, PURPLE's answer "
+        "depends on its penalty or on the assumed shape of the risk."
     ),
     run=lambda given: [
         check_agreement(given.purple, given.debiased, given.versus, level=given.level)

@@ -1,23 +1,22 @@
 """Are the predicted diagnosis rates right within every group?
 
-Predictions p = p(s=1|x,g) on held-out patients (`relprev.checks.held_out`) are cut into
-fifths within each group; predicted and recorded rates should agree in each. Fifths are cut
-at a 4,096th of the range of logit p, and equal predictions stay together, so that a fifth
-can be larger than another, or empty. On all held-out rows of group g,
+Predictions p = p(s=1|x,g) for held-out patients (`relprev.checks.held_out`) are divided into
+fifths within each group (`relprev.checks.fifths`), where predicted and recorded rates should
+agree. On all held-out rows of group g,
 
     logit p(s=1) = a_g + b_g logit p,
 
-where b < 1 means that predictions are too extreme, a > 0 that they are too low. With the
-influence functions' covariance V under the sampling design (a stratum's only PSU counts by
-its distance from the mean), two things are asked by Wald's statistic:
+where b < 1 means that predictions are too extreme, and a > 0 that they are too low. With the
+covariance V of the influence functions under the sampling design (where a stratum's only PSU
+contributes its distance from the mean), Wald's statistic answers two questions:
 
-- Do the slopes differ? H: all b_g are the same. The verdict rests on this, for under the
-  assumptions one p(y=1|x) serves every group. (Intercepts say little: c_g is fitted to
-  each group's recorded share, and where all slopes are off, they differ with that share.)
-- Is a group off at all? H: a_g = 0 and b_g = 1, p-values adjusted by Holm's steps. With few
-  cases for many features and a coarse grid of penalties PURPLE overfits, and b is below 1 in
-  all groups alike, also where the assumptions hold; it tends to 1 as cases grow. The words
-  say so.
+- Do the slopes differ? H: all b_g are equal. The verdict rests on this, because under the
+  assumptions all groups share one p(y=1|x). (Intercepts say little: c_g is fitted to each
+  group's recorded share, and if all slopes are off, intercepts vary with that share.)
+- Is any group miscalibrated? H: a_g = 0 and b_g = 1, with p-values adjusted by Holm's method.
+  With few cases for many features and a coarse grid of penalties, PURPLE overfits and b is
+  below 1 in all groups, even if the assumptions hold; it tends to 1 as cases increase. The
+  finding says so.
 """
 
 from __future__ import annotations
@@ -40,20 +39,16 @@ from relprev.rows import Rows
 
 
 def check_calibration(
-    cohort: Cohort,
-    estimator: PURPLE | None = None,
-    *,
-    level: float = 0.95,
-    random_state: int = 0,
+    cohort: Cohort, estimator: PURPLE | None = None, *, level: float = 0.95, random_state: int = 0
 ) -> CheckResult:
-    """The paper's calibration check, and tests of every group's slope and intercept.
+    """The paper's calibration check, with tests of each group's slope and intercept.
 
     Parameters
     ----------
     cohort : Cohort
         Every row is held out once.
     estimator : PURPLE, optional
-        Fitted anew on every split's training part.
+        Refitted to the training part of every split.
     level : float
         The test rejects below ``1 - level``.
     random_state : int
@@ -62,8 +57,8 @@ def check_calibration(
     Returns
     -------
     CheckResult
-        Of concern if the groups' slopes differ; the words also say if all are off. ``table``
-        counts rows and, where the cohort knows them, patients.
+        A concern if the groups' slopes differ; ``effect`` also says if all are off. ``table``
+        counts rows and, if the cohort identifies them, patients.
 
     Notes
     -----
@@ -90,13 +85,13 @@ def check_calibration(
 
 
 def _effect(tests: pd.DataFrame, alpha: float, judged: bool) -> list[Message]:
-    """How far the groups' slopes are apart, and whether all are off alike."""
+    """How far apart the groups' slopes are, and whether all are off in the same direction."""
     known = tests.dropna(subset=["slope"])
     if known.empty:
         return [
             Message(
-                "Calibration cannot be judged: in every group too few are diagnosed or predictions "
-                "are the same for all, or there are too few sampling units."
+                "Calibration cannot be judged: every group has too few diagnosed patients or the "
+                "same prediction for all, or there are too few sampling units."
             )
         ]
     ends = known.sort_values("slope").iloc[[0, -1]], known.sort_values("intercept").iloc[[0, -1]]
@@ -107,8 +102,8 @@ def _effect(tests: pd.DataFrame, alpha: float, judged: bool) -> list[Message]:
     )
     said = [
         Message(
-            "Slopes of the groups lie between {low} and {high}, intercepts between {least} and "
-            "{most} (1 and 0 expected).",
+            "The groups' slopes range from {low} to {high}, their intercepts from {least} to "
+            "{most} (expected: 1 and 0).",
             low=low, high=high, least=least, most=most,
         )
     ]  # fmt: skip
@@ -120,9 +115,9 @@ def _effect(tests: pd.DataFrame, alpha: float, judged: bool) -> list[Message]:
         extreme = high.value < 1
         said.append(
             Message(
-                "Predictions are {much} in every group: PURPLE is {why}, which more cases or a "
-                "finer grid of penalties (lambdas='log') would help; DebiasedPURPLE leans on it "
-                "little.",
+                "Predictions are {much} in every group: PURPLE is {why}. More cases or a finer "
+                "grid of penalties (lambdas='log') would help; DebiasedPURPLE depends on this "
+                "only a little.",
                 much="too extreme" if extreme else "too flat",
                 why="overfitted" if extreme else "underfitted",
             )
@@ -141,7 +136,7 @@ def _held_out(cohort: Cohort, estimator: PURPLE, seed: int) -> Rows[HeldOut]:
 
 def _draw(ax: Axes, table: pd.DataFrame) -> None:
     known = table["recorded"].notna()
-    if not known.all():  # some are hidden: nothing is drawn of a group without any point
+    if not known.all():  # some are hidden: skip groups without any point
         table = table[table["drawn"] & known.groupby(table["group"]).transform("any")]
         if table.empty:
             return
@@ -162,8 +157,8 @@ CHECK = Check(
     kind="calibration",
     title="Calibration",
     explained=(
-        "Compares predicted and recorded shares of diagnosed patients, in fifths of every group by "
-        "predicted risk, among patients the model has not seen. Points on the diagonal are right."
+        "Compares predicted and recorded diagnosis rates of patients the model has not seen, in "
+        "fifths of each group by predicted risk. Points on the diagonal are well calibrated."
     ),
     run=lambda given: [check_calibration(given.cohort, level=given.level, random_state=given.seed)],
     table=dict.fromkeys(["group", "fifth"], Column.NAME)

@@ -1,8 +1,8 @@
 """What a check is, and what it returns.
 
 A check is declared once, as a `Check` at the end of its own file, and listed in
-`relprev.checks.registry`. What it returns, a `CheckResult`, holds values only: how it is
-drawn, explained and published is found in the registry under its kind.
+`relprev.checks.registry`. It returns a `CheckResult`, which holds only values: how they are
+drawn, explained and published is looked up in the registry by kind.
 """
 
 from __future__ import annotations
@@ -41,27 +41,14 @@ class Verdict(StrEnum):
     """More was found than chance or a stated limit allows."""
 
     NO_CONCERN = "no concern"
-    """It was not; this proves nothing."""
+    """Nothing of the kind was found, which proves nothing."""
 
     CANNOT_TELL = "cannot tell"
     """The data do not allow the check to judge."""
 
     @staticmethod
     def of_test(p_value: float, level: float) -> Verdict:
-        """Of a test that rejects below ``1 - level``.
-
-        Parameters
-        ----------
-        p_value : float
-            NaN if the test could not be made.
-        level : float
-            One less the share of tests that reject by chance.
-
-        Returns
-        -------
-        Verdict
-            A concern if the test rejects.
-        """
+        """Concern if a test rejects (p below ``1 - level``); NaN if it could not be made."""
         if p_value != p_value:
             return Verdict.CANNOT_TELL
         return Verdict.CONCERN if p_value < 1 - level else Verdict.NO_CONCERN
@@ -74,19 +61,19 @@ class CheckResult:
     Parameters
     ----------
     kind : str
-        Which check this is, such as ``"overlap"``.
+        Which check it is, such as ``"overlap"``.
     name : str
-        Title, in words.
+        Title for people to read.
     verdict : Verdict
-        Concern, no concern, or that it cannot be told.
+        Concern, no concern or cannot tell.
     effect : Message
-        What was found and how large it is; ``str(effect)`` gives the words.
+        What was found and how large it is; ``str(effect)`` is the text.
     table : pandas.DataFrame
-        The numbers behind it.
+        The numbers behind the verdict.
     statistic, p_value : float, optional
         NaN for a check that is not a test.
     interval : (low, high), optional
-        Of the effect.
+        Confidence interval of the effect.
 
     Examples
     --------
@@ -113,28 +100,11 @@ class CheckResult:
     interval: tuple[float, float] = (NAN, NAN)
 
     def to_frame(self) -> pd.DataFrame:
-        """The numbers behind the verdict.
-
-        Returns
-        -------
-        pandas.DataFrame
-            A copy of ``table``.
-        """
+        """A copy of ``table``."""
         return self.table.copy()
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the check.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where to draw. Default: a new figure.
-
-        Returns
-        -------
-        matplotlib Axes
-            With the drawing.
-        """
+        """Draw the check on matplotlib axes, by default those of a new figure; return them."""
         from matplotlib import pyplot as plt
 
         from relprev.checks.registry import CHECKS
@@ -145,13 +115,7 @@ class CheckResult:
         return ax
 
     def plain(self) -> dict[str, Any]:
-        """All but the table, as JSON can hold it; see `from_plain`.
-
-        Returns
-        -------
-        dict
-            Plain values.
-        """
+        """Everything except the table, as values that JSON can represent; see `from_plain`."""
         numbers = [self.statistic, self.p_value, *self.interval]
         return {
             "kind": self.kind, "name": self.name, "verdict": str(self.verdict),
@@ -161,20 +125,7 @@ class CheckResult:
 
     @staticmethod
     def from_plain(plain: Mapping[str, Any], table: pd.DataFrame) -> CheckResult:
-        """The result that `plain` described.
-
-        Parameters
-        ----------
-        plain : mapping
-            From `plain`.
-        table : pandas.DataFrame
-            The result's table.
-
-        Returns
-        -------
-        CheckResult
-            An equal one.
-        """
+        """Rebuild a result from the values of `plain` and its table."""
         statistic, p_value, *ends = (NAN if one is None else one for one in plain["numbers"])
         return CheckResult(
             plain["kind"], plain["name"], Verdict(plain["verdict"]),
@@ -188,34 +139,34 @@ class CheckResult:
 
 @dataclass(frozen=True, kw_only=True)
 class Check:
-    """Everything there is to know of a kind of check.
+    """Everything there is to know about a kind of check.
 
     Parameters
     ----------
     kind : str
         Its name in study files and results.
     title : str
-        In words.
+        Its name for people to read.
     explained : str
-        What it asks and how its numbers are read, for the report.
+        What it asks and how to read its numbers, for the report.
     run : function of CheckInputs
-        Makes the check; returns one result or several.
+        Runs the check and returns a list of results.
     table : mapping of column to Column
-        What every column of the results' table holds. Others are not published.
+        What each column of the result's table holds. Other columns are not published.
     columns : tuple of str
-        The columns that people read; the files hold all.
+        The columns that reports show; files contain all.
     draw : function of (axes, table)
-        Draws the rows of which something is shown, and nothing at all if there is none.
+        Draws the rows that are not hidden, or nothing if there are none.
     interval : str
         The column that is shown with ``ci_low`` and ``ci_high``.
     needs : tuple of "purple" and "debiased"
-        Estimators without which it cannot be made.
+        Fitted estimators that it requires.
     references : tuple of str
         Keys of works to cite.
     refits : bool
-        Fits models again, and so uses a sample of a large cohort.
+        Whether it refits models, and so uses a sample of a large cohort.
     seconds : float
-        Time it takes with 1.4 million visits in four groups, about.
+        Approximate time for 1.4 million visits in four groups.
     """
 
     kind: str
@@ -232,7 +183,7 @@ class Check:
     seconds: float = 10.0
 
     def results(self, inputs: CheckInputs) -> list[CheckResult]:
-        """Make the check, on a sample where it fits models again and there are many visits."""
+        """Run the check, on a sample if it refits models and the cohort is large."""
         if not self.refits:
             return self.run(inputs)
         sample = sample_patients(inputs.cohort, inputs.max_visits, inputs.seed)
@@ -240,7 +191,7 @@ class Check:
         if sample.n == inputs.cohort.n:
             return found
         note = Message(
-            "Made on a random sample of {used} out of {all}.",
+            "Based on a random sample of {used} out of {all}.",
             used=Count(sample.n, "visit"),
             all=Count(inputs.cohort.n, "visit", cells=(("n",),)),
         )
@@ -250,7 +201,7 @@ class Check:
         self, verdict: Verdict, effect: Message, table: pd.DataFrame, *, name: str = "",
         statistic: float = NAN, p_value: float = NAN, interval: tuple[float, float] = (NAN, NAN),
     ) -> CheckResult:  # fmt: skip
-        """A result of this kind, called by the check's title unless it has another name."""
+        """A result of this kind, with the check's title as its name unless another is given."""
         return CheckResult(
             self.kind, name or self.title, verdict, effect, table, statistic, p_value, interval
         )

@@ -2,10 +2,11 @@
 
 If p(s=1|x,g) = p(y=1|x) c_g, then x adds nothing to the group mix of the diagnosed beyond
 pi_g(x): in theta_g(x) = theta_g + delta_g phi(x), every delta is zero for any function phi.
-`relprev.checks.drift` tests it and gives the size of delta; here are the functions phi: the
-logarithm of the risk, fifths of the cases by risk, or given categories.
+`relprev.checks.drift` tests this and estimates delta. This module provides the functions phi:
+the logarithm of the risk, fifths of the cases by risk, or given categories.
 
-Large samples reject on trifles and small ones overlook much: read the drift with the test.
+Large samples reject for trivial drifts and small ones miss large drifts, so read the test
+together with the size of the drift.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ from relprev.inference import DebiasedPURPLE
 from relprev.inference.score import ScorePart
 from relprev.messages import Message, Number
 
-SAME_RISK = 1e-9  # standard deviation of the log risk that rounding alone may give
-RISK_RANGE = (0.05, 0.95)  # quantiles of the cases' risk between which a drift is quoted
+SAME_RISK = 1e-9  # standard deviation of the log risk that may be due to rounding
+RISK_RANGE = (0.05, 0.95)  # quantiles of the cases' risk between which drift is reported
 N_QUANTILES = 5
 MAX_CATEGORIES = 20
 
@@ -43,18 +44,18 @@ def check_constant_ratio(
     Parameters
     ----------
     fitted : DebiasedPURPLE
-        Fitted with a model of the risk (``risk`` not None) unless ``by`` is an array.
+        Fitted with a risk model (``risk`` not None) unless ``by`` is an array.
     by : "trend", "quintiles" or array of shape (rows,)
-        ``"trend"``: the logarithm of the risk m(x), the most powerful against a steady
-        drift. ``"quintiles"``: fifths of the expected cases by risk. An array names the
-        category of each row given to ``fit`` (for example its leading code's chapter).
+        ``"trend"``: the logarithm of the risk m(x), which is most powerful against a steady
+        drift. ``"quintiles"``: fifths of the expected cases by risk. An array gives the
+        category of each row passed to ``fit`` (for example, the chapter of its main code).
     level : float
-        Of the drift's interval; the test rejects below ``1 - level``.
+        Confidence level of the drift's interval; the test rejects below ``1 - level``.
 
     Returns
     -------
     CheckResult
-        Of concern if the ratio drifts; ``interval`` is that of the drift.
+        A concern if the ratio drifts; ``interval`` is that of the drift.
 
     Notes
     -----
@@ -94,7 +95,7 @@ def check_constant_ratio(
 
 
 def _functions(fitted: DebiasedPURPLE, by: Any) -> tuple[Functions, list[str], FloatArray]:
-    """phi, a label for each, and the change in phi that its drift is quoted over."""
+    """phi, a label for each, and the change in phi for which drift is reported."""
     data = fitted.score_data_
     if not isinstance(by, str):
         return _categories(np.asarray(by), fitted)
@@ -102,8 +103,8 @@ def _functions(fitted: DebiasedPURPLE, by: Any) -> tuple[Functions, list[str], F
         raise InvalidInputError(f"by must be 'trend', 'quintiles' or an array, got {by!r}")
     if not any(data.map(_has_risk)):
         raise InvalidInputError(
-            f"by={by!r} needs a model of the risk, but the estimator was fitted with risk=None; "
-            "fit it with risk='purple' or give categories"
+            f"by={by!r} needs a risk model, but the estimator was fitted with risk=None; fit it "
+            "with risk='purple' or give categories"
         )
     if by == "trend":
         cases, first = data.total(_risk_sums, 0.0)[:2]
@@ -129,7 +130,7 @@ def _log_risk(data: ScorePart) -> tuple[FloatArray, FloatArray]:
 
 
 def _risk_sums(data: ScorePart, centre: float) -> tuple[float, float, float]:
-    """Expected cases, and sums of their log risk less the centre, and of its square."""
+    """Expected cases, and the sums over them of log risk minus centre, and of its square."""
     log_risk, cases = _log_risk(data)
     away = log_risk - centre
     return float(cases.sum()), float(cases @ away), float(cases @ away**2)
@@ -151,24 +152,24 @@ def _indicators(others: list[int], data: ScorePart, code: NDArray[np.uint8]) -> 
 def _categories(
     labels: NDArray[Any], fitted: DebiasedPURPLE
 ) -> tuple[Functions, list[str], FloatArray]:
-    """Indicators of all categories but the one with most cases."""
+    """Indicators of all categories except the one with the most cases."""
     rows, given = fitted.rows_, fitted.n_rows_in_
     if labels.shape != (given,):
         got = f"{len(labels):,}" if labels.ndim == 1 else f"shape {labels.shape}"
         raise InvalidInputError(
-            f"by must name a category for each of the {given:,} rows given to fit, got {got}; "
+            f"by must name a category for each of the {given:,} rows passed to fit, got {got}; "
             "with a domain, rows outside it need one too"
         )
     names, code = np.unique(labels[rows].astype(str), return_inverse=True)
     if not 2 <= len(names) <= MAX_CATEGORIES:
         raise InvalidInputError(
-            f"by must hold 2 to {MAX_CATEGORIES} categories, got {len(names)}; group rare ones"
+            f"by must hold 2 to {MAX_CATEGORIES} categories, got {len(names)}; merge rare ones"
         )
     codes = Functions(as_given, code.astype(np.uint8))
     data = fitted.score_data_
     cases = np.sum(data.map(_cases, len(names), each=codes.of_parts(data.sizes)), axis=0)
     if (cases == 0).any():
-        raise InvalidInputError("by has categories without any diagnosed row; group them")
+        raise InvalidInputError("by has categories without any diagnosed row; merge them")
     base = int(np.argmax(cases))
     others = [k for k in range(len(names)) if k != base]
     words = [f"{names[k]} versus {names[base]}" for k in others]
@@ -191,13 +192,13 @@ def _row(
 
 
 def _effect(row: pd.Series, trend: bool) -> Message:
-    between = Message("between cases of low and of high risk (5th and 95th percentile)")
+    between = Message("from low-risk to high-risk cases (5th to 95th percentile)")
     return Message(
-        "The diagnosis rate of {group} over that of {versus} changes by a factor {drift} "
+        "The ratio of diagnosis rates of {group} and {versus} changes by a factor of {drift} "
         "({low} to {high}) {where}.",
         group=row["group"], versus=row["versus"], drift=Number(row["drift"], ".2f"),
         low=Number(row["ci_low"], ".2f"), high=Number(row["ci_high"], ".2f"),
-        where=between if trend else Message("there: {where}", where=row["where"]),
+        where=between if trend else Message("for {where}", where=row["where"]),
     )  # fmt: skip
 
 
@@ -215,8 +216,8 @@ CHECK = Check(
     kind="constant_ratio",
     title="Constant ratio of diagnosis rates",
     explained=(
-        "Asks whether the ratio of two groups' diagnosis rates is the same for cases of low and of "
-        "high risk, as the method assumes. A factor of 1 means no change."
+        "Asks whether the ratio of two groups' diagnosis rates is the same for low-risk and "
+        "high-risk cases, as the method assumes. A factor of 1 means no change."
     ),
     run=lambda given: [check_constant_ratio(given.debiased, level=given.level)],
     needs=("debiased",),

@@ -7,13 +7,13 @@ d(U phi_k)/dtheta, the sums
 
 have mean zero and, like any influence function, a variance V under the sampling design
 (subtracting J_k J^{-1} U accounts for theta being estimated). With q sums and df degrees
-of freedom, F = (df - q + 1) / (df q) T' V^{-1} T is compared with F(q, df - q + 1), the last
-number being at most the effective number of informative cases, as for intervals. One Newton
+of freedom, F = (df - q + 1) / (df q) T' V^{-1} T is compared with F(q, df - q + 1), where the
+last number is at most the effective number of informative cases, as for intervals. One Newton
 step from delta = 0 gives the size of the drift,
 
     delta = H^{-1} T,    H_kl = J_kl - J_k J^{-1} J_l,    J_kl = - mean d(U phi_k phi_l)/dtheta.
 
-All of these are sums over rows, which may be kept in parts.
+All of these are sums over rows, which may be stored in parts.
 """
 
 from __future__ import annotations
@@ -52,9 +52,9 @@ class Functions:
     Parameters
     ----------
     compute : function of (part of the data, its rows of ``rows``)
-        phi of the part, shape (rows of the part, q).
+        Returns phi for the part, shape (rows of the part, q).
     rows : array of shape (n, ...), optional
-        What they are computed from beside the data.
+        Further input to ``compute``.
     """
 
     compute: Callable[[ScorePart, Any], FloatArray]
@@ -79,8 +79,8 @@ def drift_test(
     if count >= df:
         raise InvalidInputError(
             Message(
-                "by makes {comparisons} comparisons, the design has only {df} degrees of freedom; "
-                "use fewer categories",
+                "by makes {comparisons} comparisons, but the design has only {df} degrees of "
+                "freedom; use fewer categories",
                 comparisons=Number(count),
                 df=Number(df),
             )
@@ -91,9 +91,9 @@ def drift_test(
     except np.linalg.LinAlgError:
         raise TooFewCasesError(
             Message(
-                "too few cases to see whether diagnosis rates drift: the risk model finds nearly "
-                "the same risk everywhere, or a category has too few cases; use fewer features or "
-                "broader categories"
+                "too few cases to test whether diagnosis rates drift: the risk model predicts "
+                "nearly the same risk everywhere, or a category has too few cases; use fewer "
+                "features or broader categories"
             )
         ) from None
     informed = float(case_information(data, theta, design)[0].diagonal().min())

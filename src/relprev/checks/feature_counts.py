@@ -1,4 +1,4 @@
-"""How often features occur: rows that have one, and patients."""
+"""Count the rows and patients that have each feature."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Whole = NDArray[np.integer[Any]]
 
 
 def feature_counts(cohort: CohortPart, mask: NDArray[Any]) -> FloatArray:
-    """Rows of the mask in which each feature is not zero, shape (p,).
+    """Number of rows in the mask where each feature is nonzero, shape (p,).
 
     Examples
     --------
@@ -32,9 +32,9 @@ def feature_counts(cohort: CohortPart, mask: NDArray[Any]) -> FloatArray:
 
 
 def patient_counts(cohort: Cohort, features: Whole) -> dict[str, list[int]]:
-    """Patients with each of the features, and those of them diagnosed in a row that has it.
+    """Numbers of patients with each feature, and of those diagnosed in a row that has it.
 
-    Returns columns ``patients`` and ``patients_diagnosed``; none if patients are not known.
+    Returns columns ``patients`` and ``patients_diagnosed``, or none if patients are unknown.
 
     Examples
     --------
@@ -54,7 +54,7 @@ def patient_counts(cohort: Cohort, features: Whole) -> dict[str, list[int]]:
 
 
 def _who_has(cohort: CohortPart, features: Whole) -> tuple[list[Whole], list[Whole]]:
-    """Patients of a part with each of the features, and the diagnosed among them."""
+    """Patients of a part with each feature, and the diagnosed among them."""
     assert cohort.clusters is not None
     everybody, diagnosed = [], []
     for j in features:

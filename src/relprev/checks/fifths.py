@@ -1,7 +1,8 @@
-"""Fifths of every group by predicted risk, on rows that may be kept in parts.
+"""Predicted and recorded rates in fifths of each group by predicted risk.
 
-In every group and split, fifths are cut at a 4,096th of the range of logit p, and equal
-predictions stay together, so that a fifth can be larger than another, or empty.
+In every group and split, fifths are cut to within a 4,096th of the range of logit p, which
+also works for rows in parts. Equal predictions stay together, so fifths may differ in size or
+be empty.
 """
 
 from __future__ import annotations
@@ -16,14 +17,14 @@ from relprev.cohort import Cohort
 from relprev.rows import Rows
 
 N_BINS = 5
-PIECES = 4096  # of the range of logit p, to find the fifths
-MIN_ROWS = 500  # held-out rows of a group in a split, to be drawn
+PIECES = 4096  # pieces of the range of logit p, to find the fifths
+MIN_ROWS = 500  # held-out rows that a group needs in every split to be drawn
 
 
 def rates_by_fifth(rows: Rows[HeldOut], cohort: Cohort) -> pd.DataFrame:
-    """Mean and SD over splits of predicted and recorded rates, and counts, one row per fifth.
+    """One row per group and fifth: mean and SD of predicted and recorded rates, and counts.
 
-    Patients are counted where they are known; ``drawn`` tells groups with enough rows.
+    Patients are counted if they are known; ``drawn`` marks groups with enough rows.
     """
     K = cohort.n_groups
     low, high = logit_range(rows, K)
@@ -48,9 +49,9 @@ def rates_by_fifth(rows: Rows[HeldOut], cohort: Cohort) -> pd.DataFrame:
 
 
 def _patients(rows: Rows[HeldOut], cohort: Cohort, cuts: FloatArray) -> pd.DataFrame:
-    """Patients, and diagnosed patients, by group and fifth; no columns if they are not known.
+    """Patients and diagnosed patients by group and fifth; no columns if they are unknown.
 
-    A patient's rows are held out together, but may lie in several fifths.
+    A patient's rows are held out together, but may fall into several fifths.
     """
     place = [range(cohort.n_groups), range(N_BINS)]
     table = pd.DataFrame(index=pd.MultiIndex.from_product(place, names=["group", "fifth"]))
@@ -69,7 +70,7 @@ def _patients(rows: Rows[HeldOut], cohort: Cohort, cuts: FloatArray) -> pd.DataF
 def _who(
     rows: HeldOut, patient: NDArray[np.int64], count: int, cuts: FloatArray
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Distinct pairs of (group and fifth, patient), as whole numbers: of all, of the diagnosed."""
+    """Distinct pairs of (group and fifth) and patient, as integers: all, and diagnosed."""
     cell = rows.g.astype(np.int64) * N_BINS + _cells(rows, cuts) % N_BINS
     pair = cell * count + patient
     return np.unique(pair), np.unique(pair[rows.s == 1])
@@ -89,14 +90,14 @@ def _range(rows: HeldOut, K: int) -> tuple[FloatArray, FloatArray]:
 
 
 def _histogram(rows: HeldOut, K: int, edges: FloatArray) -> NDArray[np.int64]:
-    """Rows by group, split and piece (edges[k], edges[k + 1]] of the range, as one vector."""
+    """Counts by group, split and piece (edges[k], edges[k + 1]] of the range, as one vector."""
     piece = np.clip(np.searchsorted(edges, logit(rows.p)) - 1, 0, PIECES - 1)
     cell = (rows.g.astype(np.int64) * N_SPLITS + rows.split) * PIECES + piece
     return group_counts(cell, K * N_SPLITS * PIECES)
 
 
 def _cuts(counts: NDArray[np.int64], edges: FloatArray) -> FloatArray:
-    """Upper ends of all fifths but the last, for every group and split."""
+    """Upper ends of all fifths but the last, for each group and split."""
     reached = np.cumsum(counts, axis=1)
     shares = np.arange(1, N_BINS) / N_BINS
     return np.array([edges[np.searchsorted(row, shares * row[-1]) + 1] for row in reached])

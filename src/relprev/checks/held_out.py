@@ -1,9 +1,9 @@
-"""Five splits into train, validation and test parts whose test parts do not overlap.
+"""Five splits into training, validation and test parts whose test parts do not overlap.
 
-Patients are dealt into five folds; split k tests on fold k, validates on the next and
-trains on the other three: the paper's 60/20/20, and every row is held out exactly once.
+Patients are divided into five folds. Split k tests on fold k, validates on the next and trains
+on the other three: the paper's 60/20/20, with every row held out exactly once.
 
-Predictions of held-out rows stay where the rows are, in memory or in parts.
+Predictions for held-out rows are stored like the rows themselves, in memory or in parts.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class HeldOut:
         return dict(vars(self))
 
     def with_arrays(self, arrays: dict[str, NDArray[Any]]) -> HeldOut:
-        """The same rows on other memory."""
+        """The same rows, held in other arrays."""
         return HeldOut(**arrays)
 
     def scored(self) -> tuple[FloatArray, NDArray[Any], FloatArray]:
@@ -74,7 +74,7 @@ def predicted(part: CohortPart, predict: Predict) -> HeldOut:
 def predicted_by_split(
     part: CohortPart, split_of: NDArray[np.uint8], predict: Sequence[Predict]
 ) -> HeldOut:
-    """The rows with predictions by the model of the split that holds them out."""
+    """The rows, each predicted by the model of the split that holds it out."""
     p = np.empty(part.n)
     for number, model in enumerate(predict):
         rows = np.flatnonzero(split_of == number)
@@ -84,6 +84,6 @@ def predicted_by_split(
 
 
 def diagnosis_by(fitted: Any, part: CohortPart) -> FloatArray:
-    """p(s=1|x,g) by a fitted PURPLE."""
+    """p(s=1|x,g) according to a fitted PURPLE."""
     found: FloatArray = fitted.predict_diagnosis(part.X, part.group_labels)
     return found

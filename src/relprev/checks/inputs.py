@@ -1,4 +1,4 @@
-"""What a check is given: a cohort, the estimators fitted to it when asked for, and settings."""
+"""What a check is given: a cohort, estimators fitted on demand, and settings."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from relprev.estimates import COMPLEMENT
 from relprev.inference import DebiasedPURPLE
 from relprev.model import PURPLE
 
-MAX_VISITS = 500_000  # that checks which fit models again use by default
+MAX_VISITS = 500_000  # default limit for checks that refit models
 
 
 @dataclass(frozen=True)
@@ -24,19 +24,18 @@ class CheckInputs:
     Parameters
     ----------
     cohort : Cohort
-        The visits.
     fit_purple, fit_debiased : functions without arguments
         Fit the estimators to the cohort; called once, by the first check that needs them.
     versus : str
         As in ``relative_prevalence``.
     reference : str
-        The group that others are compared with one by one.
+        The group that others are compared with individually.
     level : float
-        Of intervals; tests reject below ``1 - level``.
+        Confidence level of intervals; tests reject below ``1 - level``.
     seed : int
-        Of splits and samples.
+        Seed of splits and samples.
     max_visits : int
-        Most visits that checks which fit models again use.
+        Largest number of visits used by checks that refit models.
 
     Examples
     --------
@@ -70,10 +69,7 @@ class CheckInputs:
 
 
 def sample_patients(cohort: Cohort, most: int, seed: int) -> Cohort:
-    """About ``most`` visits of patients drawn at random, all of them if there are no more.
-
-    They are in memory, whatever the cohort is.
-    """
+    """All visits of randomly drawn patients, at most about ``most`` visits, held in memory."""
     if cohort.n <= most:
         return cohort.collected()
     rng = np.random.default_rng([seed, 3])

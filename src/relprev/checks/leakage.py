@@ -1,10 +1,10 @@
 """Does a feature record the diagnosis under another name?
 
-A symptom raises the chance of a diagnosis; a synonym of the diagnosis all but implies it.
-For every feature: n rows with it, k of them diagnosed, the predictive value k / n with
-Wilson's interval, and the reach (share of all diagnosed rows that have it). A feature
-whose interval lies above one half is suspicious: even certain cases are rarely diagnosed
-that often when a condition is underreported.
+A symptom raises the chance of a diagnosis; a synonym of the diagnosis all but implies it. If n
+rows have a feature and k of them are diagnosed, its predictive value is k / n, with Wilson's
+interval, and its reach is the share of all diagnosed rows that have it. A feature whose interval
+lies above one half is suspicious: if a condition is underreported, even certain cases are rarely
+diagnosed that often.
 """
 
 from __future__ import annotations
@@ -33,19 +33,19 @@ def check_leakage(
     Parameters
     ----------
     cohort : Cohort
-        Features are named by ``feature_names``, or by the numbers of their columns.
+        Features are named by ``feature_names``, or by column number.
     threshold : float
-        Predictive value that a symptom should not reach.
+        Predictive value that no symptom should reach.
     min_rows : int
-        Features with fewer rows are left out.
+        Features with fewer rows are ignored.
     level : float
-        Of the intervals.
+        Confidence level of the intervals.
 
     Returns
     -------
     CheckResult
-        Of concern if some feature all but implies the diagnosis. ``table`` counts rows and,
-        where the cohort knows them, patients.
+        A concern if some feature all but implies the diagnosis. ``table`` counts rows and, if
+        the cohort identifies them, patients.
 
     Notes
     -----
@@ -80,7 +80,7 @@ def check_leakage(
 
 
 def _counts(cohort: CohortPart) -> tuple[FloatArray, FloatArray, int]:
-    """Rows, and diagnosed rows, with each feature; and diagnosed rows in all."""
+    """Rows and diagnosed rows with each feature, and the total number of diagnosed rows."""
     rows = feature_counts(cohort, np.ones(cohort.n))
     return rows, feature_counts(cohort, cohort.diagnosed), int(cohort.diagnosed.sum())
 
@@ -88,19 +88,19 @@ def _counts(cohort: CohortPart) -> tuple[FloatArray, FloatArray, int]:
 def wilson(
     successes: FloatArray, trials: FloatArray, level: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Wilson's interval of a share; (0, 1) without trials."""
+    """Wilson's interval for a share; (0, 1) without trials."""
     z = float(stats.norm.ppf(0.5 + level / 2))
     n = np.maximum(trials, 1e-12)
     share = successes / n
     middle = (share + z**2 / (2 * n)) / (1 + z**2 / n)
     half = z * np.sqrt(share * (1 - share) / n + z**2 / (4 * n**2)) / (1 + z**2 / n)
-    low, high = np.minimum(middle - half, share), np.maximum(middle + half, share)  # but rounding
+    low, high = np.minimum(middle - half, share), np.maximum(middle + half, share)  # rounding
     empty = trials == 0
     return np.where(empty, 0.0, low), np.where(empty, 1.0, high)
 
 
 def _found(table: pd.DataFrame, threshold: float) -> tuple[Verdict, Message]:
-    """The verdict, and the finding in words that give no place to a feature of few people."""
+    """The verdict and finding, worded so that no order reveals features of few people."""
     if table.empty:
         return Verdict.CANNOT_TELL, Message("No feature occurs often enough to judge.")
     names = sorted(table.loc[table["suspicious"], "feature"])
@@ -114,7 +114,7 @@ def _found(table: pd.DataFrame, threshold: float) -> tuple[Verdict, Message]:
         )
     return Verdict.CONCERN, Message(
         "Features that imply the diagnosis in more than {threshold} of their rows: {number}, "
-        "{among}{names}. Remove them from X if they record the condition in another way.",
+        "{among}{names}. Remove them from X if they record the condition under another name.",
         threshold=Number(threshold, ".0%"), number=Number(len(names)),
         among="among them " if len(names) > NAMED else "", names=names[:NAMED],
     )  # fmt: skip
@@ -136,7 +136,7 @@ CHECK = Check(
     kind="leakage",
     title="Leakage of the diagnosis into the features",
     explained=(
-        "Looks for features that all but imply the diagnosis and so may record it under another "
+        "Looks for features that all but imply the diagnosis, and so may record it under another "
         "name. Such features should be removed."
     ),
     run=lambda given: [check_leakage(given.cohort, level=given.level)],

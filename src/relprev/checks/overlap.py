@@ -1,11 +1,11 @@
-"""Do the groups share symptoms, so that their diagnosed can be compared?
+"""Do the groups share symptoms, so that their diagnosed patients can be compared?
 
-The diagnosis-rate ratio is learnt from diagnosed rows whose symptoms occur in several
-groups. With pi*_g(x) the group mix of the diagnosed at x, a row tells pi* (1 - pi*) about
-group g. Summed over the diagnosed this is the effective number of informative cases (a
-patient's rows counting once, see `relprev.inference.moments`); without weights and
-divided by what it would be if x said nothing about the group it is the mixing, between 0
-(symptoms name the group) and 1. Codes seen in one group only cannot be compared at all.
+The ratio of diagnosis rates is learned from diagnosed rows whose symptoms occur in several
+groups. With pi*_g(x) the group mix of the diagnosed at x, a row contributes pi* (1 - pi*) of
+information about group g. Summed over the diagnosed, this is the effective number of informative
+cases (where a patient's rows count once, see `relprev.inference.moments`). Without weights, and
+divided by its value if x said nothing about the group, it is the mixing, between 0 (symptoms
+determine the group) and 1. Codes seen in only one group cannot be compared at all.
 """
 
 from __future__ import annotations
@@ -26,26 +26,26 @@ from relprev.inference.intervals import FEW_CASES
 from relprev.inference.score import ScorePart, tilted_propensity
 from relprev.messages import Count, Message, Number
 
-CARRIERS = "diagnosed_with_exclusive_codes"  # share of a group's diagnosed
+CARRIERS = "diagnosed_with_exclusive_codes"  # share of a group's diagnosed rows
 LITTLE_MIXING = 0.2
 SURE = 0.95  # pi* above which a diagnosed row could hardly come from another group
-LARGE_SHARE = 0.2  # of a group's diagnosed with codes no other group has
+LARGE_SHARE = 0.2  # of a group's diagnosed rows, with codes that no other group has
 
 
 def check_overlap(fitted: DebiasedPURPLE, cohort: Cohort) -> CheckResult:
-    """Effective informative cases, mixing and codes of one group only, for every group.
+    """Effective informative cases, mixing and exclusive codes of each group.
 
     Parameters
     ----------
     fitted : DebiasedPURPLE
-        A fit to ``cohort``; groups that it left out have no row.
+        Fitted to ``cohort``; groups that it excluded have no row.
     cohort : Cohort
-        All rows that were given to ``fit``.
+        All rows that were passed to ``fit``.
 
     Returns
     -------
     CheckResult
-        Of concern if there is little to compare in some group.
+        A concern if some group offers little to compare.
 
     Notes
     -----
@@ -79,11 +79,11 @@ def check_overlap(fitted: DebiasedPURPLE, cohort: Cohort) -> CheckResult:
         {
             "few informative cases": table["effective_cases"] < FEW_CASES,
             "symptoms that set it apart": table["mixing"] < LITTLE_MIXING,
-            "many diagnosed with codes no other group has": table[CARRIERS] > LARGE_SHARE,
+            "many diagnosed with codes that no other group has": table[CARRIERS] > LARGE_SHARE,
         }
     )
     bad = reasons.any(axis=1).to_numpy()
-    among = bad if bad.any() else ~bad  # what raised the concern, if anything did
+    among = bad if bad.any() else ~bad  # the groups of concern, if there are any
     worst = int(np.where(among, table["mixing"], np.inf).argmin())
     why = [str(reason) for reason in reasons if reasons[reason][worst]]
     verdict = Verdict.CONCERN if bad.any() else Verdict.NO_CONCERN
@@ -93,11 +93,11 @@ def check_overlap(fitted: DebiasedPURPLE, cohort: Cohort) -> CheckResult:
 def _effect(row: pd.Series, why: Sequence[str], names: Sequence[str]) -> Message:
     own, cases, share = ("n_diagnosed", row["group"]), row["effective_cases"], row[CARRIERS]
     return Message(
-        "Least overlap in {group}{why}: {cases} of {diagnosed}, mixing {mixing}; {carriers} carry "
-        "codes no other group has.",
+        "Least overlap in {group}{why}: {cases} of {diagnosed}, mixing {mixing}; {carriers} with "
+        "codes that no other group has.",
         group=row["group"],
         why=Message(" ({why})", why=why) if why else "",
-        # What a case tells depends on all groups' numbers of cases.
+        # The information of a case depends on all groups' numbers of cases.
         cases=Count(round(cases) if cases >= 10 else cases, "effective informative case",
                     tuple(("n_diagnosed", name) for name in names)),
         diagnosed=Count(row["n_diagnosed"], "diagnosed visit", (own,)),
@@ -108,7 +108,7 @@ def _effect(row: pd.Series, why: Sequence[str], names: Sequence[str]) -> Message
 
 
 def _sure(data: ScorePart, theta: FloatArray) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Diagnosed rows of every group, and those that could hardly come from another."""
+    """Diagnosed rows of each group, and those that could hardly come from another."""
     hit = data.s > 0.5
     g, mix = data.g[hit], tilted_propensity(data.propensity[hit], theta)
     own = mix[np.arange(len(mix)), g]
@@ -118,7 +118,7 @@ def _sure(data: ScorePart, theta: FloatArray) -> tuple[NDArray[np.int64], NDArra
 def _exclusive_codes(
     cohort: Cohort, names: tuple[str, ...]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Codes seen in each group only, and the group's diagnosed rows that carry one."""
+    """Number of codes seen only in each group, and of its diagnosed rows with such a code."""
     numbers = [cohort.group_names.index(name) for name in names]
     seen = np.sum(cohort.map(_counts, numbers), axis=0) > 0
     alone = seen & (seen.sum(axis=0) == 1)
@@ -133,7 +133,7 @@ def _counts(cohort: CohortPart, numbers: list[int]) -> FloatArray:
 def _carriers(
     cohort: CohortPart, numbers: list[int], alone: NDArray[np.bool_]
 ) -> NDArray[np.int64]:
-    """Diagnosed rows of each group that carry one of its codes."""
+    """Number of each group's diagnosed rows with one of its exclusive codes."""
     counts = []
     for number, codes in zip(numbers, alone, strict=True):
         diagnosed = np.flatnonzero((cohort.groups == number) & (cohort.diagnosed == 1))

@@ -1,8 +1,8 @@
-"""Weighted quantiles of rows that may be kept in parts, exact and without collecting them.
+"""Exact weighted quantiles of rows in parts, without collecting the rows.
 
-The interval (low, high] that holds a quantile is cut into 4,096; every part tells how much
-weight lies in each piece, and the piece that holds it is cut again. When it holds few rows,
-those are collected and sorted.
+The interval (low, high] that contains a quantile is cut into 4,096 pieces. Every part reports
+the weight in each piece, and the piece that contains the quantile is cut again. Once it holds
+few rows, these are collected and sorted.
 """
 
 from __future__ import annotations
@@ -16,20 +16,14 @@ from relprev.arrays import FloatArray, group_counts, group_sums
 from relprev.rows import Rows, total
 
 PIECES = 4096
-FEW = 100_000  # rows that are collected
+FEW = 100_000  # rows that may be collected
 Values = Callable[[Any], tuple[FloatArray, FloatArray]]
 
 
 def weighted_quantiles(rows: Rows[Any], values: Values, at: Sequence[float]) -> FloatArray:
-    """The smallest value that a share of the weight does not exceed, for every share.
+    """For each share in ``at``, the smallest value with that share of the weight up to it.
 
-    Parameters
-    ----------
-    rows : Rows
-    values : function of a part
-        Its values and their weights.
-    at : sequence of float
-        Shares of the weight.
+    ``values`` returns the values of a part and their weights.
 
     Examples
     --------
@@ -77,7 +71,7 @@ def _extent(part: Any, values: Values) -> tuple[float, float, int, float]:
 
 
 def _histogram(part: Any, values: Values, edges: FloatArray) -> tuple[Any, FloatArray]:
-    """Rows and weight in every piece (edges[k], edges[k + 1]]."""
+    """Number of rows and weight in each piece (edges[k], edges[k + 1]]."""
     value, weight = values(part)
     inside = (value > edges[0]) & (value <= edges[-1])
     piece = np.searchsorted(edges, value[inside]) - 1

@@ -1,8 +1,8 @@
-"""Slope and intercept of recorded on predicted diagnoses, within every group.
+"""Regress recorded on predicted diagnoses within each group, and test slope and intercept.
 
-On the held-out rows of group g, logit p(s=1) = a_g + b_g logit p by maximum likelihood, with
-the influence functions' covariance under the sampling design; the tests are Wald's. What
-they mean: `relprev.checks.calibration`.
+On the held-out rows of group g, logit p(s=1) = a_g + b_g logit p is fitted by maximum likelihood,
+with the covariance of the influence functions under the sampling design and Wald tests.
+`relprev.checks.calibration` explains what they mean.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from relprev.inference.intervals import holm
 from relprev.inference.sampling import SamplingDesign
 from relprev.rows import Rows
 
-ROUNDOFF = 1e-14  # relative change of a loss that cannot be told from none
-FLAT = 1e-9  # range of logit p within a split, below which a model says the same of all rows
+ROUNDOFF = 1e-14  # relative change of a loss that may be due to rounding
+FLAT = 1e-9  # range of logit p within a split below which all predictions count as equal
 
 
 def recalibration(rows: Rows[HeldOut], cohort: Cohort) -> tuple[pd.DataFrame, float, float]:
-    """Slope, intercept and test of every group; statistic and p-value of slopes' differences."""
+    """Slope, intercept and test of each group; statistic and p-value for equal slopes."""
     design = SamplingDesign.from_cohort(cohort, "adjust")
     count, diagnosed, weight = rows.total(_group_totals, cohort.n_groups)
     low, high = logit_range(rows, cohort.n_groups)
@@ -48,16 +48,16 @@ def recalibration(rows: Rows[HeldOut], cohort: Cohort) -> tuple[pd.DataFrame, fl
     ideal = np.array([0.0, 1.0])
     found = [_wald(b - ideal, V[part, part], df) for b, part in zip(beta, own, strict=True)]
     tests = pd.DataFrame(np.column_stack([beta, found]), able, columns)
-    tests["p_value"] = holm(tests["p_value"].to_numpy())  # all of them are known, or none
+    tests["p_value"] = holm(tests["p_value"].to_numpy())  # all are known, or none
     apart = np.eye(len(able))[1:] - np.eye(len(able))[:1]
     between = _wald(apart @ beta[:, 1], apart @ V[1::2, 1::2] @ apart.T, df)
     return head.join(tests), *between
 
 
 def _wald(away: FloatArray, V: FloatArray, df: int) -> tuple[float, float]:
-    """F statistic of a vector with mean zero under the hypothesis, and its p-value.
+    """F statistic and p-value of a vector that has mean zero under the hypothesis.
 
-    Both are NaN where there is nothing to compare or too few degrees of freedom.
+    Both are NaN if there is nothing to compare or too few degrees of freedom.
     """
     q = len(away)
     if q == 0 or df < q:
@@ -67,7 +67,7 @@ def _wald(away: FloatArray, V: FloatArray, df: int) -> tuple[float, float]:
 
 
 def _group_totals(rows: HeldOut, K: int) -> tuple[NDArray[Any], ...]:
-    """By group: rows, diagnosed rows, weight."""
+    """Rows, diagnosed rows and weight by group."""
     hit = rows.s == 1
     return group_counts(rows.g, K), group_counts(rows.g[hit], K), group_sums(rows.g, rows.weight, K)
 
@@ -96,7 +96,7 @@ def _logistic(rows: Rows[HeldOut], group: int, weight: float) -> tuple[FloatArra
 def _own(
     rows: HeldOut, group: int, weight: float
 ) -> tuple[NDArray[np.int64], FloatArray, FloatArray, FloatArray]:
-    """The group's rows: positions, (1, logit p), s and weights that sum to one over all parts."""
+    """Positions, (1, logit p), s and weights (with sum 1 over all parts) of the group's rows."""
     own = np.flatnonzero(rows.g == group)
     A = np.column_stack([np.ones(len(own)), logit(rows.p[own])])
     return own, A, rows.s[own].astype(float), rows.weight[own] / weight
@@ -105,7 +105,7 @@ def _own(
 def _logistic_sums(
     rows: HeldOut, group: int, weight: float, beta: FloatArray
 ) -> tuple[float, FloatArray, FloatArray]:
-    """Loss, minus its gradient, and curvature."""
+    """Loss, negative gradient and curvature."""
     _, A, s, omega = _own(rows, group, weight)
     z = A @ beta
     q = expit(z)

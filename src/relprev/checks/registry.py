@@ -1,6 +1,6 @@
-"""All checks, by kind, in the order in which a study makes them.
+"""The registry of all checks by kind, in the order in which a study runs them.
 
-A new check is a file that ends in ``CHECK = Check(...)``, and a line here.
+To add a check, write a file that ends in ``CHECK = Check(...)`` and list it here.
 
 >>> list(CHECKS)[:2], CHECKS["overlap"].needs
 (['constant_ratio', 'calibration'], ('debiased',))

@@ -2,15 +2,15 @@
 
 alpha: if p(y=1|x) in the group is alpha times that in the other at every x, the estimate
     absorbs alpha into the diagnosis rate, and the true ratio is alpha * estimate.
-Gamma: if within each group the diagnosis rate varies with x by at most a factor Gamma
+Gamma: if the diagnosis rate varies with x within each group by at most a factor Gamma
     (largest over smallest), then from p(y=1|g) = E[s / c_g(x) | g] the true ratio lies in
     [estimate / Gamma^2, estimate * Gamma^2]; if it varies in the same way in both groups,
     in [estimate / Gamma, estimate * Gamma].
-False positives that strike at random, a share f of a group's recorded cases: then
+False positives: if a share f of a group's recorded cases are false, at random, then
     E[s - eps_g | x, g] = c_g p(y=1|x) with eps_g = f mu_g, and everything is solved again
-    with s - eps_g (and the risk less eps_r) in place of s.
+    with s - eps_g in place of s, and the risk reduced by eps_r.
 
-Tipping points: the alpha, and the Gammas, at which the interval first reaches 1.
+Tipping points are the alpha and the Gammas at which the interval first reaches 1.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from relprev.inference.moments import GroupMoments, group_moments
 from relprev.inference.score import ScorePart, solve_score
 from relprev.messages import Message, Number
 
-FRAGILE = 1.25  # a difference that a violation by this factor explains is of concern
+FRAGILE = 1.25  # a difference that a violation by this factor explains is a concern
 Interval = tuple[float, float, float]  # estimate, low, high
 
 
@@ -52,7 +52,7 @@ def check_sensitivity(
     Parameters
     ----------
     fitted : DebiasedPURPLE
-        With the cohort it was fitted on.
+        Still holding the data it was fitted to.
     group, versus : str
         Names of two groups that have an estimate.
     alpha : sequence of float
@@ -60,15 +60,16 @@ def check_sensitivity(
     gamma : sequence of float
         Factors by which diagnosis rates may vary with symptoms.
     false_positives : sequence of float
-        Shares of a group's recorded cases that may be false, in both groups or in one.
+        Shares of recorded cases that may be false, in both groups or in one.
     level : float
-        Of the interval.
+        Confidence level of the interval.
 
     Returns
     -------
     CheckResult
-        The ratio, its interval and every band as rows of ``table``; tipping points in words.
-        Of concern if the interval lies on one side of 1 and a factor of 1.25 takes it there.
+        ``table`` has rows for the ratio with its interval and for every band; ``effect`` gives
+        the tipping points. A concern if the interval excludes 1, but a factor of 1.25 moves it
+        to 1.
 
     Notes
     -----
@@ -109,7 +110,7 @@ def check_sensitivity(
 
 
 def with_false_positives(fitted: DebiasedPURPLE, shares: dict[str, float]) -> GroupMoments:
-    """Solve again, taking a share of the named groups' recorded cases as false at random."""
+    """Solve again, with shares of the named groups' recorded cases taken as random errors."""
     data, names = fitted.score_data_, fitted.moments_.names
     recorded = np.exp(fitted.moments_.log_cases - fitted.moments_.log_share)
     rate = np.array([shares.get(name, 0.0) for name in names]) * recorded
@@ -129,9 +130,9 @@ def _require_valid(
     known = fitted.moments_.estimated
     for name, value in (("group", group), ("versus", versus)):
         if value not in known:
-            raise InvalidInputError(f"{name}={value!r} has no estimate; groups that have: {known}")
+            raise InvalidInputError(f"{name}={value!r} has no estimate; groups with one: {known}")
     if group == versus:
-        raise InvalidInputError(f"group and versus are the same group, {group!r}")
+        raise InvalidInputError(f"group and versus must differ, got {group!r} for both")
     if min([*alpha, 1.0]) <= 0:
         raise InvalidInputError(f"alpha must be positive, got {list(alpha)}")
     if min([*gamma, 1.0]) < 1:
@@ -151,7 +152,7 @@ def _interval(moments: GroupMoments, group: str, versus: str, level: float) -> I
 def _row(
     assumption: str, size: float, found: Interval, down: float = 1.0, up: float = 1.0
 ) -> dict[str, Any]:
-    """What a ratio and its interval become if they may be off by factors down to up."""
+    """A row with the range of the ratio and interval, if off by factors from down to up."""
     estimate, low, high = found
     return {"assumption": assumption, "size": size, "estimate_low": estimate * down,
             "estimate_high": estimate * up, "ci_low": low * down, "ci_high": high * up}  # fmt: skip
@@ -175,16 +176,16 @@ def _effect(alpha: float) -> Message:
         return Message("The interval already includes 1: there is no difference to explain away.")
     factor = max(alpha, 1 / alpha)
     return Message(
-        "The interval reaches 1 if p(y|x) differs between the groups by a factor {alpha}, if "
-        "diagnosis varies with symptoms by {within} within groups, or by {alike} in the same way "
-        "in both.",
+        "The interval reaches 1 if p(y|x) differs between the groups by a factor of {alpha}, or if "
+        "diagnosis rates vary with symptoms by a factor of {within} within each group, or by "
+        "{alike} in the same way in both.",
         alpha=Number(alpha, ".2f"), within=Number(np.sqrt(factor), ".2f"),
         alike=Number(factor, ".2f"),
     )  # fmt: skip
 
 
 def _run(inputs: CheckInputs) -> list[CheckResult]:
-    """Every group that has an estimate versus the reference."""
+    """Compare every group that has an estimate with the reference."""
     names = inputs.debiased.moments_.estimated
     base = inputs.reference if inputs.reference in names else next(iter(names), "")
     return [
@@ -211,8 +212,8 @@ CHECK = Check(
     title="Sensitivity",
     explained=(
         "Shows what the ratio would be if an assumption were wrong to a given degree, and how "
-        "wrong it must be for the interval to reach 1. p(y|x) is the chance of having the "
-        "condition given the symptoms."
+        "wrong it would have to be for the interval to reach 1. p(y|x) is the probability of "
+        "having the condition given the symptoms."
     ),
     run=_run,
     needs=("debiased",),

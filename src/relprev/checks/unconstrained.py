@@ -1,12 +1,12 @@
-"""Does a model that lets every group have its own symptoms predict diagnoses better?
+"""Are diagnoses predicted better if symptoms may mean something different in each group?
 
-PURPLE shares p(y=1|x) between groups. The unconstrained model has all interactions of
-group and feature: a logistic regression of s on x within each group, L1 penalty shared
-by the groups and chosen on the validation part by the same score as PURPLE's. If it
-predicts held-out diagnoses better, the shared p(y=1|x) does not hold.
+In PURPLE, groups share p(y=1|x). The unconstrained model has all interactions of group and
+feature: a logistic regression of s on x within each group, whose L1 penalty is shared by the
+groups and chosen on the validation part by the same score as PURPLE's. If it predicts held-out
+diagnoses better, p(y=1|x) is not shared.
 
-The interval of the mean difference over the J = 5 splits allows for their training parts
-overlapping (Nadeau and Bengio 2003): variance (1 / J + n_test / n_train) * SD^2, df J - 1.
+The interval of the mean difference over the J = 5 splits allows for overlapping training parts
+(Nadeau and Bengio 2003): variance (1 / J + n_test / n_train) * SD^2, df J - 1.
 """
 
 from __future__ import annotations
@@ -26,14 +26,7 @@ from sklearn.base import clone
 
 from relprev.arrays import FloatArray
 from relprev.checks.check import Axes, Check, CheckResult, Verdict
-from relprev.checks.held_out import (
-    N_SPLITS,
-    HeldOut,
-    Predict,
-    diagnosis_by,
-    predicted,
-    rotations,
-)
+from relprev.checks.held_out import N_SPLITS, HeldOut, Predict, diagnosis_by, predicted, rotations
 from relprev.cohort import Cohort, CohortPart
 from relprev.cohort.origin import about, origin_of
 from relprev.disclosure.columns import Column
@@ -49,13 +42,9 @@ SCORES = {"AUC": attrgetter("auc"), "AUPRC": attrgetter("average_precision")}
 
 
 def check_unconstrained(
-    cohort: Cohort,
-    estimator: PURPLE | None = None,
-    *,
-    level: float = 0.95,
-    random_state: int = 0,
+    cohort: Cohort, estimator: PURPLE | None = None, *, level: float = 0.95, random_state: int = 0
 ) -> CheckResult:
-    """PURPLE against a model with all group-feature interactions, on held-out patients.
+    """Compare PURPLE with a model with all group-feature interactions, on held-out patients.
 
     Parameters
     ----------
@@ -64,14 +53,14 @@ def check_unconstrained(
     estimator : PURPLE, optional
         Default: ``PURPLE(selection="auc")``, the paper's choice.
     level : float
-        Of the interval of the difference.
+        Confidence level of the interval of the difference.
     random_state : int
         Seed of the splits.
 
     Returns
     -------
     CheckResult
-        Of concern if the unconstrained model predicts better.
+        A concern if the unconstrained model predicts better.
 
     Notes
     -----
@@ -153,7 +142,7 @@ def _unconstrained(train: Cohort, validation: Cohort, estimator: PURPLE) -> Pred
 
 
 def _by_group(models: Sequence[Parameters], cohort: CohortPart) -> FloatArray:
-    """p(s=1|x,g) by every group's own model."""
+    """p(s=1|x,g) according to each group's own model."""
     p = np.zeros(cohort.n)
     for group, at in enumerate(models):
         rows = np.flatnonzero(cohort.groups == group)
@@ -164,7 +153,7 @@ def _by_group(models: Sequence[Parameters], cohort: CohortPart) -> FloatArray:
 def _group_path(
     whole: Problem, rows: NDArray[np.int64], lambdas: Sequence[float]
 ) -> list[Parameters]:
-    """L1 logistic regression within one group: PURPLE's likelihood with c = 1 held fixed."""
+    """L1 logistic regression within one group: PURPLE's likelihood with c fixed at 1."""
     if not len(rows) or not whole.counts(rows)[-1]:
         return [Parameters(np.zeros(whole.n_cols), -30.0, np.zeros(1))] * len(lambdas)
     problem = _as_one_group(whole.take(rows))
@@ -192,7 +181,7 @@ def _score(cohort: Cohort, model: Predict, selection: str) -> float:
 
 
 def _log_likelihood(cohort: CohortPart, model: Predict) -> tuple[float, float]:
-    """Sums of the weighted log-likelihood, and of the weights."""
+    """The weighted log-likelihood, and the sum of weights."""
     q, weight = np.clip(model(cohort), 1e-12, 1 - 1e-12), cohort.row_weights
     gained = np.where(cohort.diagnosed == 1, np.log(q), np.log1p(-q))
     return float(weight @ gained), float(weight.sum())
@@ -205,15 +194,16 @@ def _draw(ax: Axes, table: pd.DataFrame) -> None:
         ax.plot(np.full(len(part), place), part["difference"], "o", color="C0")
     ax.axhline(0.0, color="grey", linewidth=1)
     ax.set_xticks(range(len(names)), names)
-    ax.set_ylabel("unconstrained less constrained, held out")
+    ax.set_ylabel("unconstrained minus constrained, held out")
 
 
 CHECK = Check(
     kind="unconstrained",
     title="Constrained versus unconstrained model",
     explained=(
-        "Asks whether a model that gives every group its own meaning of symptoms predicts held-out "
-        "diagnoses better. If it does, the same symptoms do not mean the same risk in every group."
+        "Asks whether held-out diagnoses are predicted better by a model in which symptoms may "
+        "mean something different in each group. If so, the same symptoms do not mean the same "
+        "risk in every group."
     ),
     run=lambda given: [
         check_unconstrained(given.cohort, level=given.level, random_state=given.seed)

@@ -132,4 +132,4 @@ def _said_by(rule: Rule) -> Iterator[None]:
             raise type(error)(str(error) if message is None else shown(message, rule)) from None
     said = [item.message for item in caught if isinstance(item.message, RelprevWarning)]
     for text in dict.fromkeys(shown(message_of(one) or str(one), rule) for one in said):
-        warnings.warn(text, RelprevWarning, stacklevel=3)
+        say_warning(text)

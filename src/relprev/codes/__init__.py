@@ -1,8 +1,8 @@
-"""Diagnosis codes: one spelling, versions kept apart, named sets of codes.
+"""Diagnosis codes: canonical spelling, versions, and named sets of codes.
 
-ICD-9 and ICD-10 share strings (E- and V-codes), so a code is always a pair
-(version, code), written ``ICD9:E9673``. Codes are compared in one spelling: upper
-case, without the dot, without padding.
+Some strings are codes in both ICD-9 and ICD-10 (E and V codes), so a code is always a pair
+(version, code), written ``ICD9:E9673``. Codes are compared in canonical spelling: upper case,
+without dots or padding.
 
 A pattern is a code (``ICD9:E967.3``), a prefix (``ICD10:S00*``) or a regular
 expression for the whole code (``ICD10:/S0[01].*/``).

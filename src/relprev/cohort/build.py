@@ -1,8 +1,8 @@
-"""From a source and a study to cohorts, one for each group variable.
+"""Build cohorts, one per group variable, from a source and a specification.
 
-The included visits are gone through part by part, twice: to count them and to make the
-cohorts. In memory there is one part. Larger cohorts are written as they come, and no more
-than a part and a few bytes a visit are held.
+Two passes over the included visits first count them, then build the cohorts. A cohort in
+memory is a single part. Larger cohorts are written part by part, so that memory holds only
+one part and a few bytes per visit.
 """
 
 from __future__ import annotations
@@ -40,18 +40,18 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class BuiltCohort:
-    """A cohort and how it came about.
+    """A cohort and how it was selected.
 
     Parameters
     ----------
     name : str
-        Of the group variable.
+        Name of the group variable.
     cohort : Cohort
-        The visits.
+        The selected visits.
     attrition : Attrition
-        How many visits were left after every step.
+        How many visits remained after each step.
     left_out : mapping of str to Message
-        Groups too small for the cohort, and why.
+        Groups that are too small, and why.
     visits : boolean array of shape (visits of the source,)
         Which of the source's visits are in the cohort.
 
@@ -83,32 +83,32 @@ def build_cohorts(
     rows_per_part: int = ROWS_PER_PART,
     verbose: bool = False,
 ) -> dict[str, BuiltCohort]:
-    """Make the study's cohorts from a source, in memory or, with ``folder``, on disk in parts.
+    """Build the cohorts of a specification, in memory or, with ``folder``, in parts on disk.
 
-    All cohorts have the same features, counted in the included visits before any group
-    variable leaves some out.
+    All cohorts have the same features. Whether a feature is common enough is decided on the
+    included visits, before any group variable excludes some of them.
 
     Parameters
     ----------
     spec : CohortSpec
-        What is wanted.
+        Condition, inclusion rules, features and groups.
     source : Source
         Visits and codes.
     groups : sequence of str, optional
-        Names of the group variables wanted. Default: all of the study's.
+        Names of the group variables to use. Default: all.
     keep_ids : bool
-        Keep the visits' identifiers in the cohort; in memory only.
+        Keep the identifiers of visits; only for cohorts in memory.
     folder : path, optional
-        Write the cohorts there, in parts, for data larger than memory. Default: in memory.
+        Where to write the cohorts, in parts, if data are larger than memory.
     rows_per_part : int
-        Visits of a part, with ``folder``.
+        Visits per part, with ``folder``.
     verbose : bool
         Show progress on standard error.
 
     Returns
     -------
     dict of str to BuiltCohort
-        By the group variable's name.
+        Cohorts by the name of their group variable.
 
     Examples
     --------
@@ -134,7 +134,9 @@ def build_cohorts(
     if folder is not None:
         folder = Path(folder)
         if keep_ids:
-            raise InvalidInputError("keep_ids: not with folder; identifiers are never written")
+            raise InvalidInputError(
+                "keep_ids cannot be combined with folder: identifiers are never written"
+            )
         if rows_per_part < 1:
             raise InvalidInputError(f"rows_per_part must be 1 or more, got {rows_per_part}")
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -150,9 +152,9 @@ def build_cohorts(
             )
             if not coded.feature_names:
                 raise InvalidInputError(
-                    "no feature is left: the included visits have no code, of the roles asked "
-                    "for, beyond the condition's own that is seen often enough (min_count is "
-                    f"{spec.features.min_count})"
+                    "no features remain: apart from the condition's own codes, no code with the "
+                    "requested roles is common enough in the included visits (min_count is "
+                    f"{spec.features.min_count}); check roles and min_count"
                 )
             makers = [_Maker(spec, variable, selected, coded) for variable in variables]
             advance("groups")
@@ -174,20 +176,20 @@ def _wanted(spec: CohortSpec, groups: Sequence[str] | None) -> tuple[GroupVariab
     names = [variable.name for variable in spec.groups]
     unknown = sorted(set(groups) - set(names))
     if unknown:
-        raise InvalidInputError(f"groups: the study has {names}, not {unknown}")
+        raise InvalidInputError(f"groups must be among {names}, got {unknown}")
     return tuple(variable for variable in spec.groups if variable.name in groups)
 
 
 @dataclass(frozen=True, eq=False)
 class _Part:
-    """Included visits: their columns, codes and patients."""
+    """Included visits with their columns, codes and patients."""
 
     table: pa.Table
     coded: CodedPart
     patients: NDArray[np.int32] | None
 
     def column(self, name: str) -> Any:
-        """Values of the rows, None where the source has none."""
+        """Values of a column, or None if the source does not have it."""
         return self.table.column(name).to_pandas() if name in self.table.column_names else None
 
 
@@ -202,7 +204,7 @@ def _parts(
 def _made(
     makers: Sequence[_Maker], parts: Iterator[_Part], folder: Path | None
 ) -> Sequence[Cohort]:
-    """The cohorts, in memory if there is one part, or written part by part."""
+    """The cohorts: in memory if there is no folder, otherwise written part by part."""
     if folder is None:
         (only,) = parts
         return [maker.make(only) for maker in makers]
@@ -218,7 +220,7 @@ def _made(
 
 
 class _Maker:
-    """Makes the cohort of one group variable: all parts are counted, then made."""
+    """Builds the cohort of one group variable: first counts all parts, then builds them."""
 
     def __init__(
         self, spec: CohortSpec, variable: GroupVariable, selected: Selected, coded: CodedVisits
@@ -237,7 +239,7 @@ class _Maker:
         self._labels = {name: _Labels() for name in ("stratum", "psu")}
 
     def count(self, part: _Part) -> None:
-        """Count a part's visits, step by step."""
+        """Count the visits of a part after each step."""
         coded, known, grouped = self._steps(part)
         for tally, rows in (
             (self._coded, coded), (self._known, known), (self._grouped, grouped)
@@ -249,7 +251,7 @@ class _Maker:
         self._diagnosed += np.bincount(position[hit], minlength=len(self._names))
 
     def decide(self) -> None:
-        """Leave small groups out, and fail if nothing is left to compare."""
+        """Exclude small groups, and fail if nothing is left to compare."""
         variable, names = self._variable, self._names
         is_small = self._size < self._smallest
         few = Message("fewer than {least} visits", least=Number(self._smallest, ","))
@@ -257,7 +259,7 @@ class _Maker:
         self._small = {names[k]: few if self._size[k] else none for k in np.flatnonzero(is_small)}
         for reason in dict.fromkeys(self._small.values()):
             said = Message(
-                "{variable}: left out for having {reason}: {groups}",
+                "{variable}: excluded for having {reason}: {groups}",
                 variable=self.name, reason=reason,
                 groups=[name for name, why in self._small.items() if why == reason],
             )  # fmt: skip
@@ -266,8 +268,8 @@ class _Maker:
         if len(kept) < 2:
             raise InvalidInputError(
                 Message(
-                    "{variable}: {kept} of the study's groups ({groups}) have visits, at least two "
-                    "are needed; compare the recode with the source's values",
+                    "{variable}: {kept} of the groups ({groups}) have visits, but at least two are "
+                    "needed; compare the recode with the values in the source",
                     variable=variable.name, kept=Number(len(kept)), groups=list(names),
                 )
             )  # fmt: skip
@@ -286,7 +288,7 @@ class _Maker:
             raise InvalidInputError(
                 Message(
                     "all visits of the {variable} cohort have a code of {condition}; a comparison "
-                    "needs visits without it",
+                    "needs visits without one",
                     variable=variable.name, condition=repr(self._spec.condition.name),
                 )
             )  # fmt: skip
@@ -329,7 +331,7 @@ class _Maker:
         )
 
     def built(self, cohort: Cohort) -> BuiltCohort:
-        """The cohort with what led to it."""
+        """The cohort, with its attrition and excluded groups."""
         name, variable = self.name, self._variable
         steps = []
         if self._spec.without_codes == "drop":
@@ -351,7 +353,7 @@ class _Maker:
         return part.table.column(f"group:{self.name}").to_numpy()
 
     def _steps(self, part: _Part) -> tuple[Mask, Mask, Mask]:
-        """Visits with a code, of these with a known group, of these in a group of the study."""
+        """Visits with a code; those of them with a known group; those in a group of the study."""
         position = self._position(part)
         has_code = part.coded.has_code
         coded = has_code if self._spec.without_codes == "drop" else np.ones_like(has_code)
@@ -365,7 +367,7 @@ class _Maker:
 
 
 class _Tally:
-    """Visits and, if patients are identified, different patients."""
+    """Counts visits and, if they are identified, distinct patients."""
 
     def __init__(self, n_patients: int | None) -> None:
         self._visits = 0
@@ -381,7 +383,7 @@ class _Tally:
 
 
 class _PatientNumbers:
-    """Patients numbered anew in the order in which they appear, part after part."""
+    """Renumbers patients by first appearance, across parts."""
 
     def __init__(self, n_patients: int) -> None:
         self._number = np.full(n_patients, -1, dtype=np.int32)
@@ -395,7 +397,7 @@ class _PatientNumbers:
 
 
 class _Labels:
-    """Numbers for a few labels in the order in which they appear, part after part."""
+    """Numbers a few labels by first appearance, across parts."""
 
     def __init__(self) -> None:
         self._number: dict[Any, int] = {}

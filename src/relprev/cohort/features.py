@@ -1,13 +1,13 @@
-"""Codes to a sparse design matrix, in one pass over the source's codes.
+"""Build a sparse design matrix in one pass over the source's codes.
 
-Every recorded code is a pair (row, feature). Pairs of included visits are gathered, batch
-by batch, as one number each,
+Every recorded code is a pair (row, feature). The pairs of included visits are collected in
+batches, each pair as a single number,
 
     key = row * K + feature        (K features),
 
-sorted, and freed of repetitions; then key // K is the row and key % K the column. The order
-of the source's rows does not matter. The visits come in parts. One part stays in memory;
-several wait in files, and memory holds one of them at a time.
+then sorted and deduplicated; key // K is the row and key % K the column. The order of the
+source's rows does not matter. Visits are divided into parts: a single part stays in memory,
+while several are stored in files and loaded one at a time.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ from relprev.rows.disk import Scratch, give_back
 from relprev.sources.database import quoted
 from relprev.sources.source import Source
 
-NUMBER_BITS = 32  # of a code's number, below the row's
+NUMBER_BITS = 32  # low bits of a key, which hold the number of the code
 Keys = NDArray[np.int64]
-Extras = list[tuple[Extra, list[str]]]  # with the values or ranges that get a column
+Extras = list[tuple[Extra, list[str]]]  # with the values or ranges that have a column
 
 
 @dataclass(frozen=True, eq=False)
 class CodedPart:
-    """What the codes say of a part's rows: X, ``diagnosed`` and ``has_code``, of shape (n,)."""
+    """What codes say about the rows of a part: X, ``diagnosed`` (n,) and ``has_code`` (n,)."""
 
     X: BinaryCSR
     diagnosed: NDArray[np.uint8]
@@ -49,22 +49,22 @@ class CodedPart:
         return self.X.to_arrays() | {"diagnosed": self.diagnosed, "has_code": self.has_code}
 
     def with_arrays(self, arrays: dict[str, NDArray[Any]]) -> CodedPart:
-        """The same part on other memory."""
+        """The same part, held in other arrays."""
         return CodedPart(self.X.with_arrays(arrays), arrays["diagnosed"], arrays["has_code"])
 
 
 @dataclass(frozen=True, eq=False)
 class CodedVisits:
-    """The parts in turn, with the features that are common enough.
+    """Iterates over the parts, with only those features that are common enough.
 
     Parameters
     ----------
     parts : list of CodedPart
         With all features.
-    number : integer array
-        New number of every feature, -1 where it is left out.
+    number : integer array of shape (all features,)
+        New number of every feature, or -1 if it is dropped.
     feature_names : tuple of str
-        Of those that are not.
+        Names of the features kept.
     """
 
     parts: list[CodedPart]
@@ -91,7 +91,7 @@ def coded_visits(
 ) -> CodedVisits:
     """The design matrix of the included visits; the condition's codes become ``diagnosed``.
 
-    With ``scratch`` parts are kept in files there.
+    With ``scratch``, parts are stored in files there.
     """
     spool = _Spool(selected, scratch)
     codes = _recorded(source, selected, spool)
@@ -115,9 +115,9 @@ def coded_visits(
 
 
 class _Spool:
-    """The recorded codes of every part as (row in the part) * 2**32 + number of the code.
+    """The recorded codes of every part, as (row in the part) * 2**32 + number of the code.
 
-    One part is kept in memory; with ``scratch``, every part in a file.
+    They are kept in memory or, with ``scratch``, in one file per part.
     """
 
     def __init__(self, selected: Selected, scratch: Scratch | None) -> None:
@@ -136,7 +136,7 @@ class _Spool:
                 keys[part == k].tofile(file)
 
     def take(self, k: int) -> Keys:
-        """A part's keys, which are then forgotten."""
+        """Remove and return the keys of a part."""
         if self._scratch is None:
             keys, self._keys = self._keys, []
             return np.concatenate(keys) if keys else np.empty(0, np.int64)
@@ -151,7 +151,7 @@ class _Spool:
 
 
 def _recorded(source: Source, selected: Selected, spool: _Spool) -> list[tuple[str, str, str]]:
-    """Spool the recorded codes; returns the different (version, code, role) by their number."""
+    """Spool the recorded codes; return the distinct (version, code, role), by number."""
     numbers: dict[tuple[str, str, str], int] = {}
     for version, role in source.query("SELECT DISTINCT version, role FROM codes ORDER BY ALL"):
         same_role = "role IS NULL" if role is None else f"role = {quoted(role)}"
@@ -173,7 +173,7 @@ def _recorded(source: Source, selected: Selected, spool: _Spool) -> list[tuple[s
 def _features(
     spec: CohortSpec, codes: list[tuple[str, str, str]], is_label: NDArray[np.bool_]
 ) -> tuple[Keys, list[str]]:
-    """Feature number of every code (-1: not a feature) and the features' names."""
+    """Feature number of every code (-1: not a feature), and the names of the features."""
     roles = spec.features.roles
     used = [not label and (not roles or role in roles)
             for (_, _, role), label in zip(codes, is_label, strict=True)]  # fmt: skip
@@ -208,7 +208,7 @@ def _coded(
 
 
 def _matrix(keys: Keys, n_rows: int, n_features: int) -> BinaryCSR:
-    """X from row * n_features + column, in any order and with repetitions."""
+    """X from the keys row * n_features + column, in any order and with duplicates."""
     keys.sort()
     if len(keys):
         keys = keys[np.concatenate([[True], keys[1:] != keys[:-1]])]
@@ -221,7 +221,7 @@ def _matrix(keys: Keys, n_rows: int, n_features: int) -> BinaryCSR:
 
 
 def _labels(number: int, extra: Extra, selected: Selected) -> list[str]:
-    """Ranges, or all values but the commonest, which is the reference."""
+    """The ranges, or all values except the most common, which is the reference."""
     if extra.edges:
         ends = [f"{edge:g}" for edge in extra.edges[1:]] + ["inf"]
         return [f"[{edge:g},{end})" for edge, end in zip(extra.edges, ends, strict=True)]
@@ -241,7 +241,7 @@ def _name(extra: Extra, label: str) -> str:
 def _extra_keys(
     extras: Extras, selected: Selected, part: int, first: int, n_features: int
 ) -> list[Keys]:
-    """row * n_features + column of a part's ones, extra by extra."""
+    """Keys row * n_features + column of the ones in a part, for each extra feature."""
     keys = []
     for k, (extra, labels) in enumerate(extras):
         values = _values(k, selected, part)

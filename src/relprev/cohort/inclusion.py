@@ -1,4 +1,4 @@
-"""The visits of a study: inclusion rules as SQL, counted step by step."""
+"""Select the visits of a study: inclusion rules as SQL, with counts after each step."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from relprev.sources.attrition import Attrition, Step
 from relprev.sources.database import execute, identifier, quoted
 from relprev.sources.source import Source
 
-MAX_VISITS = 2**31 - 1  # rows are numbered by four bytes
+MAX_VISITS = 2**31 - 1  # row numbers have four bytes
 TABLE = "relprev_selected"
 BATCH_ROWS = 1_000_000
 
 
 @dataclass(frozen=True, eq=False)
 class Selected:
-    """The included visits, in the order of their numbers and in parts, read one at a time.
+    """The included visits, ordered by visit number and read one part at a time.
 
     They stay in a table of the source's database, which spills to disk.
 
@@ -32,16 +32,15 @@ class Selected:
     group_names : dict of group variable to names of its groups
     attrition : Attrition
     row_of_visit : int32 array of shape (visits in the source,)
-        Row of a visit, -1 where it is not included.
+        Row of each visit, or -1 if it is not included.
     patients : int32 array of shape (n,), or None
-        Patients, numbered in the order in which they appear; None where the source does not
-        identify them.
+        Patients, numbered by first appearance; None if the source does not identify them.
     design : tuple of str
         Those of weight, stratum and psu that the source has.
     edges : tuple of int
-        First visit of every part, and the number of visits in the source.
+        First visit of every part, then the number of visits in the source.
     n, rows_per_part : int
-        Rows in all, and of every part but the last.
+        Total number of rows, and rows of every part but the last.
     """
 
     source: Source
@@ -68,7 +67,7 @@ class Selected:
         return self.rows(part).stop - self.rows(part).start
 
     def read(self, part: int, *columns: str) -> pa.Table:
-        """Columns of a part's rows: visit, visit_id, weight, stratum, psu, ``extra:<number>`` and
+        """Columns of a part: visit, visit_id, weight, stratum, psu, ``extra:<number>`` or
         ``group:<name>`` (position of the group, or MISSING or OTHER)."""
         low, high = self.edges[part : part + 2]
         return self.source.connection.sql(
@@ -88,10 +87,7 @@ def select_visits(
     rows_per_part: int | None = None,
     keep_ids: bool = False,
 ) -> Selected:
-    """Apply the study's inclusion rules, in order, and count after each.
-
-    Without ``rows_per_part`` all rows are one part.
-    """
+    """Apply the inclusion rules in order, counting after each; by default there is one part."""
     missing = sorted(spec.columns() - set(source.columns("visits")))
     if missing:
         why = "".join(f" ({source.absent[name]})" for name in missing if name in source.absent)
@@ -101,8 +97,8 @@ def select_visits(
         )
     if source.n_visits > MAX_VISITS:
         raise InvalidInputError(
-            f"the {source.name} source has {source.n_visits:,} visits, at most {MAX_VISITS:,} can "
-            "be read; read fewer years at a time"
+            f"the {source.name} source has {source.n_visits:,} visits, but at most {MAX_VISITS:,} "
+            "can be read; read fewer years at a time"
         )
     rules = [(str(rule), _condition(rule)) for rule in spec.include] + _design_rules(source)
     _require_numbers(spec, source)
@@ -134,7 +130,7 @@ def select_visits(
 
 
 def _keep(source: Source, query: str) -> NDArray[np.int32]:
-    """Put the visits of a query into the table, in the order of their numbers; returns those."""
+    """Store the visits of a query in the table, ordered by visit number; return the numbers."""
     execute(source.connection, f"CREATE OR REPLACE TEMP TABLE {TABLE} AS {query}")
     visit = _column(source, f"SELECT visit::INTEGER FROM {TABLE}")
     if (visit[1:] < visit[:-1]).any():  # a join in the source may have changed the order
@@ -183,13 +179,13 @@ def _condition(rule: Include) -> str:
 
 
 def _value(extra: Extra) -> str:
-    """SQL for what a feature that is not a code is made of; with edges, a number or NULL."""
+    """SQL for the values of a feature that is not a code; with edges, a number or NULL."""
     column = identifier(extra.column)
     return f"try_cast({column} AS DOUBLE)" if extra.edges else column
 
 
 def _require_numbers(spec: CohortSpec, source: Source) -> None:
-    """Ranges need a column of numbers, or of texts some of which are numbers."""
+    """Fail if a range is applied to a column without any number."""
     kinds = {row[0]: row[1] for row in source.query("DESCRIBE visits")}
     ranges = [
         (f"include: {rule.column}", rule.column, f"{str(rule)!r} cannot be applied; use one_of, or")
@@ -215,13 +211,13 @@ def _require_numbers(spec: CohortSpec, source: Source) -> None:
         if known and not numbers:
             words = "text" if kind == "VARCHAR" else f"values of type {kind}"
             raise InvalidInputError(
-                f"{where} holds {words}, no numbers, so {remedy} add a column of numbers (such as "
+                f"{where} holds {words}, not numbers, so {remedy} add a numeric column (such as "
                 "the year of a date)"
             )
 
 
 def _design_rules(source: Source) -> list[tuple[str, str]]:
-    """A visit of a survey needs its weight and its place in the design."""
+    """Rules that visits have a weight, stratum, sampling unit and patient if the source has any."""
     rules = {
         "weight": ("weight known and positive", "weight > 0 AND isfinite(weight)"),
         "stratum": ("stratum known", "stratum IS NOT NULL"),
@@ -248,7 +244,7 @@ def _counts(source: Source, rules: list[tuple[str, str]]) -> list[Step]:
     for step in steps:
         if step.visits == 0:
             raise InvalidInputError(
-                f"no visit is left after the step {step.step!r}; check the study's include rules "
+                f"no visits remain after the step {step.step!r}; check the study's include rules "
                 "against the values in the source"
             )
     return steps

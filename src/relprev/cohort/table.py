@@ -1,4 +1,4 @@
-"""Read a cohort from one table: a row per visit, columns for diagnosis, group and symptoms."""
+"""Read a cohort from a table with one row per visit: diagnosis, group and symptoms."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _read_csv(path: Path) -> pa.Table:
 
 
 def _read_parquet(path: Path) -> pa.Table:
-    return pyarrow.parquet.ParquetFile(path).read()  # read_table adds columns by folders' names
+    return pyarrow.parquet.ParquetFile(path).read()  # read_table adds columns for folder names
 
 
 READERS: dict[str, Callable[[Path], pa.Table]] = {
@@ -40,9 +40,9 @@ READERS: dict[str, Callable[[Path], pa.Table]] = {
     ".feather": pyarrow.feather.read_table,
 }
 WORDS = {"yes": 1, "no": 0, "true": 1, "false": 0, "1": 1, "0": 0}
-SPARSE_BELOW = 0.2  # share of entries that are not zero
-BYTES_OF_SPARSE = 12  # per entry that is not zero: value and column
-MEMORY_USED = 3  # times the matrix, while it is made and fitted
+SPARSE_BELOW = 0.2  # share of nonzero entries
+BYTES_OF_SPARSE = 12  # per nonzero entry: value and column
+MEMORY_USED = 3  # multiple of the matrix's size, while it is built and fitted
 
 
 def read_table(
@@ -54,20 +54,20 @@ def read_table(
     weight: str | None = None,
     cluster: str | None = None,
 ) -> Cohort:
-    r"""Read a CSV, Parquet or Feather file.
+    r"""Read a cohort from a CSV, Parquet or Feather file.
 
     Parameters
     ----------
     path : str or Path
-        The file: .csv, .parquet or .feather.
+        Ends in .csv, .parquet or .feather.
     diagnosed : str
         Column with the recorded diagnosis: 0/1, true/false or yes/no.
     group : str
-        Column with the group.
+        Column with the group names.
     features : sequence of str
-        Patterns of the symptom columns, such as ``"dx_*"``.
+        Patterns for the names of symptom columns, such as ``"dx_*"``.
     weight, cluster : str, optional
-        Columns with sampling weights and patients.
+        Columns with sampling weights and patient identifiers.
 
     Returns
     -------
@@ -114,7 +114,7 @@ def read_table(
 
 
 class _Table:
-    """A table and its file's path, for messages: they name columns and rows, never values."""
+    """A table and its path, for messages that name columns and rows but never show values."""
 
     def __init__(self, path: Path) -> None:
         self.path, self._table = path, _read(path)
@@ -143,7 +143,7 @@ class _Table:
         twice = [repr(name) for name in dict.fromkeys(used) if counts[name] > 1]
         if twice:
             raise self.error(
-                f"more than one column is named {listed(twice)}; rename or remove the others"
+                f"more than one column is named {listed(twice)}; rename or remove the duplicates"
             )
 
     def require_no_gaps(self, name: str) -> None:
@@ -155,7 +155,7 @@ class _Table:
             )
 
     def zero_one(self, name: str) -> NDArray[np.uint8]:
-        """The recorded diagnosis."""
+        """The recorded diagnosis as 0 or 1, shape (n,)."""
         column = self.column(name)
         if _is_number(column.type):
             values = self._numbers(name)
@@ -178,7 +178,7 @@ class _Table:
         return values
 
     def matrix(self, columns: list[str]) -> sp.csr_array | NDArray[np.float64]:
-        """The features, sparse if most entries are zero; column by column, to save memory."""
+        """The features, sparse if most entries are zero; built by column to save memory."""
         n = self._table.num_rows
         entries = sum(self._entries(name) for name in columns)
         is_sparse = entries < SPARSE_BELOW * n * len(columns)
@@ -192,7 +192,7 @@ class _Table:
         return dense
 
     def _entries(self, name: str) -> int:
-        """How many entries of a feature are not zero; fails where one cannot be used."""
+        """Number of nonzero entries of a feature; fails if any entry cannot be used."""
         self.require_no_gaps(name)
         values = self._numbers(name)
         self._require_rows(
@@ -206,7 +206,7 @@ class _Table:
         column = self.column(name)
         if not _is_number(column.type):
             raise self.error(
-                f"column {name!r} must be numeric, it holds {column.type}; drop it or encode it as "
+                f"column {name!r} must be numeric, got {column.type}; drop it or encode it as "
                 "numbers (for categories: one 0/1 column each)"
             )
         return np.asarray(pc.cast(column, pa.float64(), safe=False))
@@ -242,24 +242,24 @@ def _read(path: Path) -> pa.Table:
 
 
 def _without_data(error: Exception) -> str:
-    """The reader's message up to where it starts quoting rows of the file."""
+    """The reader's message, up to where it starts to quote rows of the file."""
     lines = str(error).splitlines()
     return ": ".join(lines[0].split(": ")[:2]) if lines else type(error).__name__
 
 
 def _require_memory(matrix: int, path: Path) -> None:
-    """Fail before the work begins if the features will not fit."""
+    """Fail early if the features will not fit into memory."""
     free = available_memory()
     if free is not None and matrix * MEMORY_USED > free:
         raise InvalidInputError(
             f"{path}: its features need about {matrix * MEMORY_USED / 2**30:,.1f} GiB of memory, "
-            f"and {free / 2**30:,.1f} GiB are free; use fewer columns or rows, or a machine "
+            f"but only {free / 2**30:,.1f} GiB are free; use fewer columns or rows, or a machine "
             "with more memory"
         )
 
 
 def available_memory() -> int | None:
-    """Bytes of memory that are free, None where the system does not say."""
+    """Free memory in bytes, or None if the system does not report it."""
     try:
         lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
         (free,) = (line.split()[1] for line in lines if line.startswith("MemAvailable:"))

@@ -1,4 +1,4 @@
-"""The paper's evidence, rerunnable: simulated data with known truth, PURPLE and its rivals."""
+"""The paper's experiments, ready to rerun: PURPLE and other methods on data with known truth."""
 
 from relprev.experiments.reproduce import EXPERIMENTS, Reproduction, run
 

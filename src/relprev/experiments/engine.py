@@ -1,8 +1,8 @@
-"""Compute cells in several processes; keep every finished one; start again where it stopped.
+"""Compute the cells of an experiment in parallel, and resume an interrupted run.
 
-A killed run loses only the cells under way, and the next run computes what is missing or
-damaged. Cells do not share random numbers, so the results do not depend on the order or on
-the number of processes.
+Every finished cell is stored. A killed run loses only the cells in progress, and the next run
+computes what is missing or damaged. Cells do not share random numbers, so results do not depend
+on their order or on the number of processes.
 """
 
 from __future__ import annotations
@@ -31,18 +31,17 @@ Work = Callable[[Cell], dict[str, Any]]
 def run_cells(
     cells: Sequence[Cell], work: Work, folder: Path, *, jobs: int = 1, verbose: bool = False
 ) -> pd.DataFrame:
-    """Results of all cells, in their order; also written as ``results.parquet`` and ``.csv``.
+    """Results of all cells, in order; also written as ``results.parquet`` and ``.csv``.
 
     Parameters
     ----------
     cells : sequence of Cell
-        The grid.
-    work : function from a cell to its row, importable by other processes
-        Called once for every cell that is not kept yet.
+    work : function from a cell to its row
+        Called for every cell that is not stored yet; other processes must be able to import it.
     folder : Path
-        Finished cells are kept in ``folder/cells``.
+        Finished cells are stored in ``folder/cells``.
     jobs : int
-        Processes.
+        Number of processes.
     verbose : bool
         Show progress and time left on standard error.
     """
@@ -54,13 +53,13 @@ def run_cells(
     missing = [(cell, key) for cell, key in zip(cells, keys, strict=True) if found[key] is None]
     with progress("Cells", len(missing), verbose) as advance:
         kept = f"{len(cells) - len(missing)} more kept from an earlier run"
-        advance(f"{kept}, {len(damaged)} damaged are made again" if damaged else kept)
+        advance(f"{kept}, {len(damaged)} damaged ones computed again" if damaged else kept)
         for (cell, key), made in in_processes(_finish, (work, store.folder), missing, jobs):
             found[key] = made
             advance(f"{cell.experiment}, {cell.method}")
     remove_unfinished(store.folder)
     results = pd.DataFrame([found[key].values for key in keys]).assign(**made_with)  # type: ignore[union-attr]
-    results["estimate"] = results["estimate"].astype(float)  # null is NaN
+    results["estimate"] = results["estimate"].astype(float)  # null becomes NaN
     results["ratio"] = results["ratio"].astype(float)
     with written_whole(folder / "results.parquet") as path:
         results.to_parquet(path, index=False)
@@ -70,9 +69,9 @@ def run_cells(
 
 
 def provenance() -> dict[str, str]:
-    """Versions of packages, and a digest of relprev's own source upstream of the cells.
+    """Package versions, and a digest of the relprev modules that cells depend on.
 
-    A cell is kept only for the same provenance: no result outlives the code that gave it.
+    A stored cell is valid only for the same provenance: no result outlives its code.
     """
     return versions() | {"source_digest": source_digest(*MODULES, data=("code_sets",))[:12]}
 

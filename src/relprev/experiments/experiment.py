@@ -1,4 +1,4 @@
-"""What an experiment is: a grid of cells, each of which gives one row of results."""
+"""What an experiment is: a grid of cells, each of which yields one row of results."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ class Experiment:
         As on the command line.
     title : str
     scenarios : function of (quick, variant, data)
-        Settings of every data set; values are text, numbers or booleans.
+        Returns the settings of every data set; values are strings, numbers or booleans.
     simulate : function of (settings, seed)
     methods : names of methods, see `relprev.experiments.methods`
     x, x_label : setting on the horizontal axis of the figure, and its label
-    panel : setting that has one panel for each value, or ""
-    series : setting that has one line for each value, or "" for one line a method
-    seeds, splits : number of data sets of each scenario, and of splits of each
+    panel : setting with one panel per value, or ""
+    series : setting with one line per value, or "" for one line per method
+    seeds, splits : number of data sets per scenario, and of splits per data set
     variants : the paper's text, the authors' code
-    published_methods : methods that take the place of others in the variant of the authors' code
+    published_methods : methods that replace others in the variant of the authors' code
     write_extras : function of (folder, source) that writes further tables, optional
     """
 
@@ -70,8 +70,8 @@ class Experiment:
 class Cell:
     """One method on one split of one data set.
 
-    ``source`` says where real data are; it is no part of the results and takes the place of
-    the setting ``data`` in the simulation.
+    ``source`` says where real data are. It replaces the setting ``data`` in the simulation, and
+    is not part of the results.
     """
 
     experiment: str
@@ -88,14 +88,14 @@ class Cell:
         return {"experiment": self.experiment, **self.settings, **place}
 
     def key(self, provenance: Mapping[str, str]) -> str:
-        """A name for the cell's file: the same cell of the same provenance has the same name."""
+        """Name of the cell's file, determined by the cell and its provenance."""
         return digest(provenance, self.columns)
 
 
 def compute(cell: Cell, simulate: Callable[[Settings, int], Simulation]) -> dict[str, Any]:
     """One row of results: settings, estimate, truth, their ratio, CPU seconds and warnings.
 
-    A method that refuses the data gives an estimate of NaN and says why in ``notes``.
+    If a method refuses the data, the estimate is NaN and ``notes`` says why.
     """
     place = {"data": cell.source} if cell.source else {}
     data = simulate({**cell.settings, **place}, cell.seed)
@@ -141,5 +141,5 @@ def _truth(data: Simulation, rows: NDArray[np.int64]) -> float:
 
 
 def _first(result: RelativePrevalence) -> float:
-    """The one contrast there is: a versus b."""
+    """The only contrast: a versus b."""
     return float(result.to_frame()["estimate"].iloc[0])

@@ -1,4 +1,4 @@
-"""Figures in the paper's layout: estimate over truth, one panel a setting, 1 dotted."""
+"""Draw figures in the paper's layout: estimate over truth, with one panel per setting."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from relprev.experiments.methods import METHODS
 from relprev.store.files import written_whole
 
 FORMATS = ("svg", "png", "pdf")
-# Okabe and Ito's colours, told apart with any kind of colour vision; purple for PURPLE.
+# Okabe and Ito's colours, distinguishable with any kind of colour vision; purple for PURPLE.
 COLOURS = {
     "purple": "#7B3294", "purple-auc": "#CC79A7", "debiased": "#332288", "oracle": "#000000",
     "observed": "#999999",
@@ -30,7 +30,7 @@ SHADES = ("#CBB0DA", "#9E6BB8", "#7B3294", "#3F1052", "#1D0526")
 
 
 def draw(experiment: Experiment, table: pd.DataFrame) -> Figure:
-    """The figure of an experiment from its summary (see `relprev.experiments.summary`)."""
+    """The figure of an experiment, from its summary (see `relprev.experiments.summary`)."""
     panels = _panels(experiment, table)
     columns = min(len(panels), 2)
     rows = ceil(len(panels) / columns)
@@ -59,7 +59,7 @@ def write(experiment: Experiment, table: pd.DataFrame, folder: Path) -> list[Pat
 
 
 def _undated(suffix: str) -> dict[str, Any]:
-    """No date in the file: the same results give the same figure."""
+    """Metadata without a date, so that the same results give the same file."""
     return {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(suffix, {})
 
 
@@ -77,7 +77,7 @@ def _panel(axis: Axes, experiment: Experiment, table: pd.DataFrame) -> None:
     positions = {value: k for k, value in enumerate(table[experiment.x].unique())}
     lines = list(_lines(experiment, table))
     for number, (part, style) in enumerate(lines):
-        shift = 0.5 * ((number + 0.5) / len(lines) - 0.5)  # side by side, not on top
+        shift = 0.5 * ((number + 0.5) / len(lines) - 0.5)  # side by side
         x = [positions[value] + shift for value in part[experiment.x]]
         axis.errorbar(
             x, part["mean"], yerr=part["sd"].fillna(0.0), linewidth=0.8, markersize=4.5,
@@ -98,7 +98,7 @@ def _panel(axis: Axes, experiment: Experiment, table: pd.DataFrame) -> None:
 def _lines(
     experiment: Experiment, table: pd.DataFrame
 ) -> Iterator[tuple[pd.DataFrame, dict[str, Any]]]:
-    """The rows and the style of every line."""
+    """Rows and style of each line."""
     key = experiment.series or "method"
     for number, (value, part) in enumerate(table.groupby(key, sort=False)):
         if experiment.series:

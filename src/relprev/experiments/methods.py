@@ -1,9 +1,9 @@
 """The methods that experiments compare, by name.
 
-As in the paper, a data set is split into train, validation and test parts. PURPLE
-is fitted on the first, its penalty chosen on the second, and its p(y=1|x) averaged
-over the third. Baselines have nothing to tune and are fitted on the first two
-together. Each is judged by the true relative prevalence of the rows it averages over.
+As in the paper, a data set is split into training, validation and test parts. PURPLE is fitted
+to the first, its penalty is chosen on the second, and its p(y=1|x) is averaged over the third.
+Baselines have nothing to tune and are fitted to the first two together. Each method is compared
+with the true relative prevalence of the rows it averages over.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ NO_INTERCEPT = LogisticRegression(C=np.inf, fit_intercept=False, max_iter=1000) 
 
 @dataclass(frozen=True)
 class Parts:
-    """A data set cut into parts, and the true condition of the ``fit`` rows."""
+    """A data set in parts, and the true condition of the ``fit`` rows."""
 
     train: Cohort
     validation: Cohort
@@ -42,7 +42,7 @@ class Parts:
 
 @dataclass(frozen=True)
 class Method:
-    """A way to estimate the relative prevalence.
+    """A way to estimate a relative prevalence.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ class Method:
         As in figures.
     estimate : function of `Parts`
     judged_on : "fit" or "test"
-        Rows over which the method averages.
+        The rows over which it averages.
     """
 
     name: str
@@ -62,14 +62,14 @@ class Method:
 
 
 def with_validation(estimator: Any, parts: Parts) -> RelativePrevalence:
-    """Fit on train, choose on validation, average over test."""
+    """Fit to training rows, choose on validation rows, average over test rows."""
     fitted = clone(estimator).fit(parts.train, validation=parts.validation)
     result: RelativePrevalence = fitted.relative_prevalence(REFERENCE, on=parts.test)
     return result
 
 
 def without_validation(estimator: Any, parts: Parts) -> RelativePrevalence:
-    """Fit on train and validation together, and average over them."""
+    """Fit to training and validation rows together, and average over them."""
     known = {"condition": parts.condition} if isinstance(estimator, Oracle) else {}
     fitted = clone(estimator).fit(parts.fit, **known)
     result: RelativePrevalence = fitted.relative_prevalence(REFERENCE)

@@ -1,4 +1,4 @@
-"""Run an experiment: cells, results, table and figure, in one folder."""
+"""Run an experiment, and write its cells, results, table and figure to one folder."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from relprev.parallel.threads import available_cores
 EXPERIMENTS: dict[str, Experiment] = {
     experiment.name: experiment for experiment in (*gauss.EXPERIMENTS, semisynthetic.EXPERIMENT)
 }
-QUICK = 1  # seeds and splits
+QUICK = 1  # number of seeds, and of splits
 
 
 @dataclass(frozen=True)
 class Reproduction:
-    """Results of an experiment and where they were written.
+    """Results of an experiment, and where they were written.
 
     Parameters
     ----------
     results : DataFrame
-        One row a cell: settings, method, seed, split, estimate, truth, ratio, CPU seconds, notes,
-        versions of packages and a digest of the source.
+        One row per cell: settings, method, seed, split, estimate, truth, ratio, CPU seconds,
+        notes, package versions and a digest of the source.
     table : DataFrame
-        Mean and standard deviation of estimate / truth of every scenario and method.
+        Mean and standard deviation of estimate / truth for each scenario and method.
     folder : Path
         Where the files are.
 
@@ -64,11 +64,11 @@ def run(
     jobs: int | None = None,
     verbose: bool = False,
 ) -> Reproduction:
-    """Run an experiment of the paper and write its results to ``out/name``.
+    """Run one of the paper's experiments and write its results to ``out/name``.
 
-    A run that was stopped goes on where it was; cells that other source or other versions
-    computed are computed again. Files: ``results.parquet`` and ``.csv``,
-    ``table.csv`` and ``.md``, ``figure.svg``, ``.png`` and ``.pdf``.
+    An interrupted run resumes where it stopped; cells computed by other source code or package
+    versions are computed again. The files are ``results.parquet`` and ``.csv``, ``table.csv``
+    and ``.md``, and ``figure.svg``, ``.png`` and ``.pdf``.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def run(
         One of ``EXPERIMENTS``.
     out : path
     quick : bool
-        A small grid, one data set and one split each.
+        Use a small grid, with one data set and one split per scenario.
     variant : "paper" or "published"
         Follow the paper's text, or the authors' code where it differs.
     data : str
@@ -84,10 +84,10 @@ def run(
     methods : names of methods, optional
         Default: the experiment's own.
     seeds, splits : int, optional
-        Data sets of every scenario, and splits of each. Default: the experiment's own.
+        Data sets per scenario, and splits per data set. Default: the experiment's own.
     jobs : int, optional
-        Processes. Default: all cores. In a script, a run with more than one must stand under
-        ``if __name__ == "__main__":``.
+        Number of processes. Default: all cores. In a script, a run with more than one process
+        must be under ``if __name__ == "__main__":``.
     verbose : bool
         Show progress and time left on standard error.
 
@@ -108,7 +108,8 @@ def run(
     _check(experiment, variant, methods, seeds=seeds, splits=splits, jobs=jobs)
     if data != "simulated" and experiment is not semisynthetic.EXPERIMENT:
         raise InvalidInputError(
-            f"data={data!r} is for semisynthetic; leave it out: {name} simulates its own"
+            f"data={data!r} is only for semisynthetic; leave it out, since {name} simulates its "
+            "own data"
         )
     folder, scenarios = Path(out) / name, experiment.scenarios(quick, variant, data)
     source = data if ":" in data else ""
@@ -135,7 +136,7 @@ def work(cell: Cell) -> dict[str, Any]:
 def _experiment(name: str) -> Experiment:
     if name not in EXPERIMENTS:
         raise InvalidInputError(
-            f"there is no experiment {name!r}; there are {', '.join(EXPERIMENTS)}"
+            f"there is no experiment {name!r}; available: {', '.join(EXPERIMENTS)}"
         )
     return EXPERIMENTS[name]
 
@@ -149,7 +150,7 @@ def _check(
     unknown = [name for name in methods or () if name not in METHODS]
     if unknown:
         raise InvalidInputError(
-            f"methods holds {', '.join(unknown)}; there are {', '.join(METHODS)}"
+            f"methods: there is no {', '.join(unknown)}; available: {', '.join(METHODS)}"
         )
     for name, count in counts.items():
         if count is not None and count < 1:

@@ -1,21 +1,21 @@
-"""Semi-synthetic data: real (or simulated) code vectors, a simulated condition. Figure 2C.
+"""Semi-synthetic data (Figure 2C): a simulated condition on real or simulated code vectors.
 
 With ``count`` the number of suspicious codes of a visit,
 
     p(y=1|x) = sigma(k count - 3),    s ~ Bernoulli(c_g y)
 
-for four choices of suspicious codes, made from the data at hand by the paper's rules:
+for four sets of suspicious codes, chosen from the data by the paper's rules:
 
     common          25 of the 50 most common codes, k = 1
-    high-rp         the 10 codes with the highest prevalence in b over that in a, among codes
-                    used 50 times or more in each; adults, k = 4
+    high-rp         the 10 codes with the highest ratio of prevalence in b to that in a, among
+                    codes used at least 50 times in each; adults, k = 4
     endometriosis   the 25 codes most over-represented in visits with endometriosis, whose own
                     codes are then dropped; women, k = 1
-    ipv             injuries of head, neck and face; adult women, k = 4
+    ipv             injuries of the head, neck and face; adult women, k = 4
 
-Codes used ten times or less are dropped. (The paper prints another formula for p(y=1|x), but
-only this one, that of its code, gives the prevalences it reports.) The authors' code takes a
-fifth of the visits, except for ipv: ``variant="published"``.
+Codes used ten times or fewer are dropped. (The paper prints another formula for p(y=1|x), but
+only this one, from its code, gives the prevalences it reports.) With ``variant="published"``, a
+fifth of the visits are used, as in the authors' code, except for ipv.
 """
 
 from __future__ import annotations
@@ -49,13 +49,13 @@ Columns = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Setting:
-    """How to choose visits and suspicious codes, and how strongly the codes count."""
+    """How to choose visits and suspicious codes, and the weight k of the codes."""
 
     k: float
     women: bool
     adults: bool
     choose: Callable[[CodedVisits], Columns]
-    subsampled: bool = True  # by the authors' code
+    subsampled: bool = True  # in the authors' code
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ def _with_endometriosis(visits: CodedVisits) -> Columns:
     cases = np.asarray(visits.X[:, own].sum(axis=1)).ravel() > 0
     if not cases.any():
         raise InvalidInputError(
-            "no visit has an endometriosis code; the setting 'endometriosis' needs some"
+            "no visit has an endometriosis code, which the setting 'endometriosis' needs"
         )
     order = np.argsort(-_uses(visits, cases) / _uses(visits), kind="stable")
     return order[~np.isin(order, own)][:25]
@@ -92,7 +92,7 @@ def _with_endometriosis(visits: CodedVisits) -> Columns:
 def _injuries(visits: CodedVisits) -> Columns:
     found = visits.columns_of(visits.injuries)
     if len(found) == 0:
-        raise InvalidInputError("no visit has an injury code; the setting 'ipv' needs some")
+        raise InvalidInputError("no visit has an injury code, which the setting 'ipv' needs")
     return found
 
 
@@ -125,7 +125,7 @@ def prepare(data: str, name: str) -> Prepared:
 
 
 def simulate(settings: Settings, seed: int) -> Simulation:
-    """Draw y and s for the visits of a setting."""
+    """Simulate y and s for the visits of a setting."""
     name = settings["setting"]
     prepared = prepare(settings["data"], name)
     visits, p = prepared.visits, prepared.probability
@@ -148,7 +148,7 @@ def simulate(settings: Settings, seed: int) -> Simulation:
 
 
 def scenarios(quick: bool, variant: str, data: str) -> list[Settings]:
-    """Every setting at every diagnosis rate of group b; of ``data`` only the kind is noted."""
+    """Every setting with every diagnosis rate of group b; only the kind of ``data`` is recorded."""
     kind = "simulated-small" if quick and data == "simulated" else data.partition(":")[0]
     rates = RATES_B[:1] if quick else RATES_B
     return [
@@ -159,16 +159,16 @@ def scenarios(quick: bool, variant: str, data: str) -> list[Settings]:
 
 
 def write_symptoms(folder: Path, data: str) -> None:
-    """Write ``symptoms.csv``: the suspicious codes of every setting and how often they are used."""
+    """Write ``symptoms.csv``: the suspicious codes of each setting, and how common they are."""
     tables = [symptoms(prepare(data, name)).assign(setting=name) for name in SETTINGS]
     with written_whole(folder / "symptoms.csv") as path:
         pd.concat(tables).to_csv(path, index=False)
 
 
 def symptoms(prepared: Prepared) -> pd.DataFrame:
-    """Suspicious codes: version, code, description, share of the visits of a and b with it.
+    """One row per suspicious code: version, code, description, share of visits in a and in b.
 
-    A share that stands for 1 to 10 visits is hidden (NaN).
+    Shares of 1 to 10 visits are hidden (NaN).
     """
     visits = prepared.visits
     shares = []

@@ -1,4 +1,4 @@
-"""Mean and standard deviation of estimate over truth, for every scenario and method."""
+"""Mean and standard deviation of estimate over truth, for each scenario and method."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ def settings_of(results: pd.DataFrame) -> list[str]:
 
 
 def summarise(results: pd.DataFrame) -> pd.DataFrame:
-    """One row a scenario and method.
+    """One row per scenario and method.
 
     Columns: the settings, ``method``, ``mean`` and ``sd`` of estimate / truth over seeds and
-    splits, ``n`` estimates, ``n_failed`` (NaN), mean CPU ``seconds``.
+    splits, numbers of estimates (``n``) and of NaN (``n_failed``), and mean CPU ``seconds``.
 
     Examples
     --------
@@ -45,7 +45,7 @@ def summarise(results: pd.DataFrame) -> pd.DataFrame:
 
 
 def as_text(table: pd.DataFrame, settings: list[str]) -> str:
-    """The summary as a Markdown table: one row a scenario, one column a method."""
+    """The summary as a Markdown table, with one row per scenario and one column per method."""
     pairs = zip(table["mean"], table["sd"], strict=True)
     cells = table.assign(text=[_cell(mean, sd) for mean, sd in pairs])
     wide = cells.pivot_table(

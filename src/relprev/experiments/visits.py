@@ -1,8 +1,8 @@
-"""Visits with their codes, groups a (Black) and b (white), for semi-synthetic data.
+"""Load visits of groups a (Black) and b (white), with their codes, for semi-synthetic data.
 
-``simulated``: visits of `relprev.simulate.ed_visits`. ``nhds:PATH``: discharges of the
-National Hospital Discharge Survey 2010. ``mimic:PATH``: MIMIC-IV; PATH holds ``hosp`` and
-``ed``, or is ``HOSP,ED``, two folders.
+``simulated`` means visits of `relprev.simulate.ed_visits`; ``nhds:PATH``, discharges of the
+National Hospital Discharge Survey 2010; ``mimic:PATH``, MIMIC-IV, where PATH contains ``hosp``
+and ``ed`` or is ``HOSP,ED``, two folders.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class CodedVisits:
     group : 0 for a, 1 for b, shape (n,)
     female, adult : boolean arrays of shape (n,)
     patients : integer array of shape (n,), or None
-    endometriosis, injuries : code sets to use with these codes
+    endometriosis, injuries : code sets that fit these codes
     """
 
     X: sp.csr_array
@@ -54,7 +54,7 @@ class CodedVisits:
     injuries: CodeSet
 
     def restricted(self, rows: NDArray[np.bool_], least_uses: int) -> CodedVisits:
-        """Some of the visits, and the codes used more than ``least_uses`` times in them."""
+        """Some of the visits, with the codes used more than ``least_uses`` times in them."""
         X = self.X[np.flatnonzero(rows)]
         kept = np.flatnonzero(np.asarray(X.sum(axis=0)).ravel() > least_uses)
         return CodedVisits(
@@ -69,13 +69,13 @@ class CodedVisits:
         )
 
     def columns_of(self, codes: CodeSet) -> NDArray[np.int64]:
-        """Columns of the codes that belong to a set."""
+        """Columns whose codes belong to a set."""
         return np.flatnonzero([code in codes for code in self.codes])
 
 
 @lru_cache(maxsize=1)
 def load_visits(data: str) -> CodedVisits:
-    """The visits named by ``data`` (see above); kept in memory until others are asked for."""
+    """The visits named by ``data`` (see the module), cached until others are requested."""
     if data in SIMULATED_VISITS:
         return _simulated(*SIMULATED_VISITS[data])
     kind, colon, path = data.partition(":")
@@ -122,7 +122,7 @@ def _from_source(source: Source) -> CodedVisits:
 
 
 def _simulated(n_visits: int, n_codes: int) -> CodedVisits:
-    """All women and adults; one code stands for endometriosis, eight for injuries."""
+    """Simulated visits, all by adult women; one code means endometriosis, eight mean injuries."""
     cohort = ed_visits(
         n_visits, n_codes=n_codes, diagnosis_rates={"a": 0.5, "b": 0.5}, group_shares=(0.2, 0.8)
     ).cohort

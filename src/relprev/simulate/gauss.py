@@ -1,14 +1,14 @@
-"""Gauss-Synth: two groups of five-dimensional Gaussian features.
+"""Gauss-Synth: two groups with five Gaussian features.
 
-As the paper's text has it,
+According to the paper's text,
 
     x ~ N(-1, 16 I_5) in group a, N(+1, 16 I_5) in group b
     p(y=1|x) = sigma(1'x / ||1||),    s ~ Bernoulli(c_g y)
 
-``variant="published"`` follows the authors' code instead: the groups' means
-swapped, p(y=1|x) = sigma(mean of x), an exact share c_g of the positives
-diagnosed, and in the separable data the band between the percentiles 40 either
-side of the boundary, cut to 10-90, removed in each group.
+``variant="published"`` follows the authors' code instead: the groups' means are swapped,
+p(y=1|x) = sigma(mean of x), and exactly a share c_g of the positives is diagnosed. In
+separable data, each group loses the band from 40 percentiles below the boundary to 40 above
+it, limited to the 10th to 90th percentile.
 """
 
 from __future__ import annotations
@@ -45,25 +45,25 @@ def gauss_synth(
     Parameters
     ----------
     diagnosis_rates : (c_a, c_b)
-        Share of the cases of each group that is diagnosed.
+        Share of each group's cases that are diagnosed.
     n : (int, int)
         Visits in groups a and b.
     group_gap : float
         Distance between the groups' means in each feature.
     separable : bool
-        p(y=1|x) becomes 0 or 1 at 0.5, and the visits nearest the boundary are removed.
+        Round p(y=1|x) to 0 or 1, and remove the visits nearest the boundary.
     ceiling : float
-        p(y=1|x) is multiplied by it (the authors' code has 0.75 as "overlaid").
+        Factor applied to p(y=1|x) (0.75 is called "overlaid" in the authors' code).
     alpha : float in (0, 1]
-        Breaks constant p(y|x): in group b p(y=1|x) is multiplied by alpha.
+        Factor applied to p(y=1|x) in group b, which violates constant p(y|x) unless it is 1.
     false_positives : float in [0, 1)
         Share of the diagnosed who do not have the condition.
     selective : float
-        Breaks random diagnosis: the diagnosis rate is c_g sigma(selective * x_0).
+        Makes diagnosis depend on symptoms: the diagnosis rate is c_g sigma(selective * x_0).
     variant : "paper" or "published"
         Follow the paper's text, or the authors' code where it differs.
     seed : int
-        Of everything random.
+        Seed of the random numbers.
 
     Returns
     -------
@@ -115,7 +115,7 @@ def _check(variant: str, alpha: float, ceiling: float, false_positives: float) -
 
 
 def _furthest(score: FloatArray, share: float) -> NDArray[np.bool_]:
-    """The given share of points furthest from the boundary."""
+    """Mark the given share of points, furthest from the boundary."""
     return np.abs(score) >= np.quantile(np.abs(score), 1 - share)
 
 
@@ -132,10 +132,7 @@ def _outside_bands(score: FloatArray, g: NDArray[np.int64]) -> NDArray[np.bool_]
 def _exact_share(
     y: NDArray[np.uint8], g: NDArray[np.int64], rate: FloatArray, rng: np.random.Generator
 ) -> NDArray[np.uint8]:
-    """Diagnose an exact share of every group's sick visits.
-
-    Rates that differ between visits of a group become chances of being drawn.
-    """
+    """Diagnose an exact share of each group's cases, drawn in proportion to their rates."""
     s = np.zeros_like(y)
     for group in np.unique(g):
         sick = np.flatnonzero((g == group) & (y == 1))
@@ -149,7 +146,7 @@ def _add_false_positives(
     s: NDArray[np.uint8], y: NDArray[np.uint8], g: NDArray[np.int64], share: float,
     rng: np.random.Generator,
 ) -> NDArray[np.uint8]:  # fmt: skip
-    """Mark healthy visits, at random within group, until they are ``share`` of the diagnosed."""
+    """Diagnose random healthy visits of each group, until they are ``share`` of the diagnosed."""
     s = s.copy()
     for group in np.unique(g):
         healthy = np.flatnonzero((g == group) & (y == 0))

@@ -8,7 +8,7 @@ from numba import njit
 
 @njit(nogil=True, cache=True)
 def codes_of_visits(kind, wanted, u, own_codes, own_popularity, power, n_codes, background_share):
-    """Sorted, distinct codes of every visit."""
+    """Sorted, distinct codes of every visit, as CSR index arrays."""
     top = (n_codes + 1.0) ** (1.0 - power)
     indices = np.empty(len(u), np.uint32)
     indptr = np.zeros(len(kind) + 1, np.int64)

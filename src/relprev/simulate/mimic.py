@@ -1,10 +1,10 @@
-"""Simulated MIMIC-IV and MIMIC-IV-ED files with a known truth, in the official format.
+"""Write simulated MIMIC-IV and MIMIC-IV-ED files, in the official format, with known truth.
 
-Visits come from `relprev.simulate.ed_visits`; its groups are the patients' races. Every
-visit is written as an emergency stay, a stay with the admission it led to (codes spread
-over both), or an admission through the emergency room. Added to them, with codes of the
-condition, are visits that the paper's rules leave out: admissions linked to two stays,
-stays linked to an admission that does not exist, admissions from elsewhere.
+Visits come from `relprev.simulate.ed_visits`, whose groups become the patients' races. Each
+visit is written as an emergency stay, as a stay with the admission it led to (with codes in
+both), or as an admission through the emergency room. Visits that the paper's rules exclude are
+added, with codes of the condition: admissions linked to two stays, stays linked to an admission
+that does not exist, and admissions from elsewhere.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ UNQUOTED = pa.csv.WriteOptions(include_header=False, quoting_style="none")
 
 @dataclass(frozen=True, eq=False)
 class WrittenMimic:
-    """The folders, the truth for race, and how many visits each rule must leave out.
+    """The folders, the truth for race, and how many visits each rule must exclude.
 
-    ``included`` counts the visits of women of 18 and more, ``settings`` are those of
-    `relprev.simulate.ed_visits`. The truth is worked out when it is first asked for.
+    ``included`` counts visits of women aged 18 or over; ``settings`` are those passed to
+    `relprev.simulate.ed_visits`. The truth is computed on first use.
     """
 
     hosp: Path
@@ -71,11 +71,11 @@ def write_mimic(
     Parameters
     ----------
     folder : str or Path
-        Gets the folders ``mimic-iv`` and ``mimic-iv-ed``.
+        Where the folders ``mimic-iv`` and ``mimic-iv-ed`` are created.
     n_visits : int
-        Visits that the linking rules keep; men and children included.
+        Visits that the linking rules keep, including those of men and children.
     layout : "1.0" or "2.2"
-        Version whose folders and column names to use.
+        Version whose folders and column names are used.
     n_codes, prevalence, seed
         As in `relprev.simulate.ed_visits`.
     """
@@ -123,7 +123,7 @@ def _patients(simulation: Simulation, rng: np.random.Generator) -> pd.DataFrame:
 def _visits(
     simulation: Simulation, patients: pd.DataFrame, rng: np.random.Generator
 ) -> pd.DataFrame:
-    """One row a simulated visit, in the simulation's order."""
+    """One row per simulated visit, in the order of the simulation."""
     cohort = simulation.cohort
     visits = patients.iloc[np.asarray(cohort.clusters)].reset_index(drop=True)
     later = rng.integers(0, 4, cohort.n)
@@ -144,7 +144,7 @@ def _times(years_later: NDArray[Any], rng: np.random.Generator) -> list[str]:
 
 
 def _left_out(visits: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
-    """Visits that the rules must leave out, and why."""
+    """Visits that the rules must exclude, and why."""
     size = max(len(visits) // 200, 4)
     reasons = ("several stays", "several stays", "no admission", "from elsewhere")
     parts = []
@@ -153,7 +153,7 @@ def _left_out(visits: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
         number = np.arange(size)
         part["reason"] = reason
         part["stay_id"] = 0 if reason == "from elsewhere" else 38_000_000 + size * k + number
-        # Both parts of "several stays" share their admissions, written once.
+        # Both parts of "several stays" share their admissions, which are written once.
         part["hadm_id"] = 28_000_000 + size * reasons.index(reason) + number
         part["admitted"] = (reason == "from elsewhere") | ((reason == "several stays") & (k == 0))
         part["admission_location"] = "PHYSICIAN REFERRAL"
@@ -162,10 +162,7 @@ def _left_out(visits: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
 
 
 def _codes(
-    simulation: Simulation,
-    visits: pd.DataFrame,
-    left_out: pd.DataFrame,
-    rng: np.random.Generator,
+    simulation: Simulation, visits: pd.DataFrame, left_out: pd.DataFrame, rng: np.random.Generator
 ) -> pd.DataFrame:
     """Every recorded code: stay_id or hadm_id (the other is 0), icd_code, icd_version."""
     X = simulation.cohort.X.to_scipy().tocoo()
@@ -177,7 +174,7 @@ def _codes(
     row = np.concatenate([X.row, sick])
     code = np.concatenate([X.col, X.shape[1] + rng.integers(0, len(labels), len(sick))])
     stay, admission = visits["stay_id"].to_numpy()[row], visits["hadm_id"].to_numpy()[row]
-    place = rng.choice([ED, BOTH, HOSPITAL], len(row))  # matters where there are two places
+    place = rng.choice([ED, BOTH, HOSPITAL], len(row))  # used for visits with stay and admission
     in_stay = (stay > 0) & ((admission == 0) | (place != HOSPITAL))
     in_admission = (admission > 0) & ((stay == 0) | (place != ED))
     wrong = rng.integers(X.shape[1], len(texts), len(left_out))  # codes of the condition
@@ -191,7 +188,7 @@ def _codes(
 
 
 def _code_names(count: int) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Texts and versions of the simulated codes: ICD-9 and ICD-10 by turns."""
+    """Texts and versions of the simulated codes, alternating between ICD-10 and ICD-9."""
     icd10 = np.array(icd10_like(count), dtype=object)
     icd9 = np.array([f"{j:05d}" for j in range(count)], dtype=object)
     odd = np.arange(count) % 2 == 1
@@ -229,7 +226,7 @@ def _write_tables(
         ed / "ed" / "diagnosis": codes.loc[codes["stay_id"] > 0, ["stay_id", *code]],
     }
     for path, table in tables.items():
-        # No file name or time in the gzip header: the same seed gives the same bytes.
+        # Without file name and time in the gzip header, the same seed gives the same bytes.
         with (
             written_whole(path.with_name(path.name + ".csv.gz")) as temporary,
             temporary.open("wb") as file,

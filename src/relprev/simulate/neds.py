@@ -1,10 +1,9 @@
-"""Simulated NEDS Core files with a known truth, in HCUP's format.
+"""Write simulated NEDS Core files, in HCUP's format, with known truth.
 
-Visits come from `relprev.simulate.ed_visits`: its groups become one NEDS variable (the
-driver), on which both symptoms and diagnosis rates depend; the other group variables are
-drawn independently of everything, so their relative prevalences are 1. Men,
-children, missing values and codes of the condition are added as the real files have
-them.
+Visits come from `relprev.simulate.ed_visits`. Its groups become one NEDS variable, the driver,
+on which both symptoms and diagnosis rates depend. The other group variables are drawn
+independently of everything, so their relative prevalences are 1. As in the real files, there
+are men, children, missing values and codes of the condition.
 """
 
 from __future__ import annotations
@@ -38,10 +37,10 @@ RATES = {
 
 @dataclass(frozen=True, eq=False)
 class WrittenNeds:
-    """The file, and the truth for every group variable (driver included).
+    """The file, and the truth for every group variable, including the driver.
 
-    ``included`` counts the visits of women of 18 and more, ``settings`` are those of
-    `relprev.simulate.ed_visits`. The truth is worked out when it is first asked for.
+    ``included`` counts visits of women aged 18 or over; ``settings`` are those passed to
+    `relprev.simulate.ed_visits`. The truth is computed on first use.
     """
 
     path: Path
@@ -60,7 +59,7 @@ class WrittenNeds:
 
 
 def icd10_like(count: int) -> list[str]:
-    """That many different texts of the form of ICD-10 codes, none of chapters T to Z."""
+    """Distinct strings that look like ICD-10 codes, none of them starting with T to Z."""
     letters = "ABCDEFGHIJKLMNOPQRS"
     if count > 10_000 * len(letters):
         raise InvalidInputError(f"n_codes must be at most {10_000 * len(letters):,}, got {count:,}")
@@ -85,13 +84,13 @@ def write_neds(
     path : str or Path
         Ends in .csv or .csv.gz; name it ``NEDS_2019_Core.csv`` for `read_neds`.
     n_visits : int
-        Men and children included; a little under half are women of 18 and more.
+        Includes men and children; slightly under half are by women aged 18 or over.
     condition : str
-        Code set whose ICD-10 codes mark the diagnosed.
+        Code set whose ICD-10 codes mark diagnosed visits.
     driver : str
-        RACE, PAY1, ZIPINC_QRTL or PL_NCHS: the variable symptoms and diagnosis depend on.
+        RACE, PAY1, ZIPINC_QRTL or PL_NCHS: the variable on which symptoms and diagnosis depend.
     diagnosis_rates : tuple of float, optional
-        c_g for the driver's values 1, 2, ...
+        c_g for the values 1, 2, ... of the driver.
     n_codes, prevalence, seed
         As in `relprev.simulate.ed_visits`.
     """
@@ -120,7 +119,7 @@ def write_neds(
 def _variables(
     simulation: Simulation, driver: str, rng: np.random.Generator
 ) -> dict[str, NDArray[np.int16]]:
-    """Everything about the visits but their codes; negative numbers are missing."""
+    """All variables of the visits except their codes; negative numbers are missing."""
     n = simulation.cohort.n
     variables = {
         name: rng.integers(1, count + 1, n).astype(np.int16) for name, count in VALUES.items()
@@ -167,7 +166,7 @@ def _table(
 
 
 def _icd10_codes(condition: str) -> list[str]:
-    """ICD-10 codes of the set, prefixes as they stand."""
+    """ICD-10 codes of the set, with prefixes used as codes."""
     patterns = [p.text for p in code_set(condition).patterns if p.version == "ICD10"]
     codes = [text.removesuffix("*") for text in patterns if not text.startswith("/")]
     if not codes:
@@ -179,7 +178,7 @@ def _diagnoses(
     simulation: Simulation, rows: NDArray[np.int64], codes: pa.Array, labels: pa.Array,
     rng: np.random.Generator,
 ) -> tuple[list[pa.Array], NDArray[np.int64]]:  # fmt: skip
-    """The 35 columns of codes, and the number of codes of every visit."""
+    """The 35 columns of codes, and the number of codes per visit."""
     X = simulation.cohort.X.take(rows).to_scipy()
     diagnosed = simulation.cohort.diagnosed[rows] == 1
     all_codes = pa.concat_arrays([codes, labels])

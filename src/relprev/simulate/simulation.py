@@ -20,11 +20,11 @@ class Simulation:
     ----------
     cohort : Cohort
     condition_probability : float array of shape (n,)
-        p(y=1|x), or p(y=1|x,g) where the simulation breaks that assumption.
+        p(y=1|x), or p(y=1|x,g) if the simulation violates that assumption.
     condition : uint8 array of shape (n,)
-        The drawn y.
+        The simulated y.
     diagnosis_rates : float array of shape (n_groups,)
-        c_g as asked for.
+        The requested c_g.
 
     Notes
     -----
@@ -47,17 +47,10 @@ class Simulation:
     diagnosis_rates: NDArray[np.float64]
 
     def relative_prevalence(self, versus: str = "complement") -> RelativePrevalence:
-        """True relative prevalences, from p(y=1|x) rather than the drawn y.
+        """True relative prevalences, from p(y=1|x) rather than the simulated y.
 
-        Parameters
-        ----------
-        versus : str
-            ``"complement"`` (everybody else), ``"pairwise"`` or a group's name.
-
-        Returns
-        -------
-        RelativePrevalence
-            One row a contrast, ``estimate`` the truth.
+        ``versus`` is ``"complement"`` (everyone else), ``"pairwise"`` or the name of a group.
+        The result has one row per contrast, with the truth as its ``estimate``.
         """
         condition = group_means(self.condition_probability, self.cohort)
         groups = summarise(self.cohort, condition, self.diagnosis_rates)

@@ -1,19 +1,19 @@
 """Emergency-department visits with sparse, correlated diagnosis codes.
 
-A visit belongs to a patient, who belongs to a group. It has one presentation
-(a kind of complaint), drawn from the patient's usual one or from the group's
-mix; presentations differ between groups, and that is what makes p(y=1|g) differ.
-Codes come from the presentation's own list or, less often, from a background
-common to all; popularity falls off by a power law, as code frequencies do.
+A visit belongs to a patient, who belongs to a group. It has one presentation (a kind of
+complaint), which is either the patient's usual one or drawn from the group's mix. Groups have
+different mixes, and that is why p(y=1|g) differs. Codes come from the presentation's own list
+or, less often, from a background shared by all; their popularity follows a power law, as code
+frequencies do.
 
     p(y=1|x) = sigma(b + w.x),    s ~ Bernoulli(c_g y)
 
-with w non-zero on the codes of a few presentations ("suspicious" symptoms). The
-intercept b is set so that the condition has the prevalence asked for.
+where w is nonzero for the codes of a few presentations ("suspicious" symptoms), and the
+intercept b gives the condition the requested prevalence.
 
-Visits are made in blocks of patients, each with its own random stream, on all
-threads; memory stays near the size of the result. `ed_visit_parts` gives the same visits
-part by part, for cohorts larger than memory.
+Visits are simulated in blocks of patients, each with its own random stream, on all threads;
+memory stays close to the size of the result. `ed_visit_parts` yields the same visits in parts,
+for cohorts larger than memory.
 """
 
 from __future__ import annotations
@@ -37,22 +37,22 @@ from relprev.simulate.simulation import Simulation
 
 BLOCK_VISITS = 250_000
 N_PRESENTATIONS = 40
-N_SUSPICIOUS = 4  # of them: those whose codes point to the condition
+N_SUSPICIOUS = 4  # presentations whose codes point to the condition
 MAX_CODES = 40
 BACKGROUND_SHARE = 0.3
-POWER = 0.9  # of the law by which codes' popularity falls with their rank
+POWER = 0.9  # exponent of the power law by which popularity falls with rank
 STRATA = 20
 HOSPITALS = 400
-TRUTH_VISITS = 250_000  # of every presentation, to work out the truth
-TRUTH_STREAM = 3  # of random numbers, apart from those of the visits and files
-USUAL_SHARE = 0.5  # of visits with the patient's usual presentation
+TRUTH_VISITS = 250_000  # per presentation, to compute the truth
+TRUTH_STREAM = 3  # random stream, distinct from those of visits and files
+USUAL_SHARE = 0.5  # share of visits with the patient's usual presentation
 DEFAULT_RATES = {"Group A": 0.15, "Group B": 0.45, "Group C": 0.30, "Group D": 0.25}
 DEFAULT_SHARES = (0.25, 0.45, 0.2, 0.1)
 
 
 @dataclass(frozen=True)
 class _World:
-    """Everything that is the same in all blocks."""
+    """Everything that all blocks share."""
 
     n_codes: int
     group_of_patient: FloatArray  # cumulative shares
@@ -103,17 +103,17 @@ def ed_visits(
     ----------
     n_visits : int
     n_codes : int
-        Number of different diagnosis codes.
+        Number of distinct diagnosis codes.
     diagnosis_rates : mapping of group name to c_g, optional
-        Default: four groups with rates 0.15 to 0.45.
+        Default: four groups with rates from 0.15 to 0.45.
     group_shares : tuple of float, optional
-        Share of patients in every group.
+        Share of patients in each group.
     prevalence : float
-        Mean of p(y=1|x) over all visits, approximately.
+        Approximate mean of p(y=1|x) over all visits.
     shift : float
         How much the groups' mixes of presentations differ (0: not at all).
     codes_per_visit, visits_per_patient : float
-        Means.
+        Mean numbers.
     survey : bool
         Add weights, strata and hospitals (primary sampling units).
     seed : int
@@ -142,21 +142,21 @@ def ed_visits(
 
 
 def ed_visit_parts(n_visits: int, *, rows: int = 2_000_000, **options: Any) -> Iterator[Cohort]:
-    """The visits of ``ed_visits(n_visits, **options)``, one part after another.
+    """Yield the visits of ``ed_visits(n_visits, **options)`` in parts.
 
     Parameters
     ----------
     n_visits : int
-        Visits in all.
+        Total number of visits.
     rows : int
-        Visits of a part, rounded up to a multiple of 250,000.
+        Visits per part, rounded up to a multiple of 250,000.
     **options : object
-        As in `ed_visits`.
+        Other arguments of `ed_visits`.
 
     Returns
     -------
     iterator of Cohort
-        One part at a time; see `relprev.cohort.write_parts`.
+        Parts, as `relprev.cohort.write_parts` takes them.
 
     Notes
     -----
@@ -177,7 +177,7 @@ def _simulated(
     group_shares: tuple[float, ...] | None, prevalence: float, shift: float,
     codes_per_visit: float, visits_per_patient: float, survey: bool, seed: int,
 ) -> Iterator[Simulation]:  # fmt: skip
-    """The visits in parts of so many rows, in whole blocks."""
+    """Yield the visits in parts of about ``rows`` rows, made of whole blocks."""
     rates = dict(DEFAULT_RATES if diagnosis_rates is None else diagnosis_rates)
     shares = _shares(group_shares, len(rates))
     _check(n_visits, n_codes, rates, prevalence, codes_per_visit, visits_per_patient)
@@ -225,21 +225,21 @@ def _shares(group_shares: tuple[float, ...] | None, count: int) -> FloatArray:
     shares = np.asarray(group_shares, dtype=float)
     if len(shares) != count or (shares <= 0).any():
         raise InvalidInputError(
-            f"group_shares must hold {count} positive numbers, one a group, got {group_shares}"
+            f"group_shares must hold {count} positive numbers, one per group, got {group_shares}"
         )
     return shares / shares.sum()
 
 
 def group_prevalences(**options: Any) -> tuple[FloatArray, FloatArray]:
-    """p(y=1|g) in the population that ``ed_visits(**options)`` draws from, and the groups' shares.
+    """p(y=1|g) in the population of ``ed_visits(**options)``, and the groups' shares.
 
-    Given its presentation k a visit's codes do not depend on the group, so
+    Given its presentation k, a visit's codes do not depend on the group, so
 
         p(y=1|g) = sum_k p(k|g) E[p(y=1|x) | k].
 
-    The means are taken over 250,000 fresh visits of each presentation, and eight times as many
-    of the suspicious ones, 17 million in all: ratios of groups are then right to a tenth of a
-    percent or so, whatever the groups' sizes.
+    The means are taken over 250,000 new visits per presentation, and eight times as many for
+    suspicious ones, 17 million in total. This makes ratios accurate to about a tenth of a
+    percent, whatever the group sizes.
 
     Parameters
     ----------
@@ -284,7 +284,7 @@ def _prepared(
     seeds: np.random.SeedSequence, n_codes: int, shares: FloatArray, prevalence: float,
     shift: float, codes_per_visit: float, visits_per_patient: float,
 ) -> tuple[_World, float]:  # fmt: skip
-    """The world, and the intercept of p(y=1|x) in it."""
+    """The world, and the intercept b of its p(y=1|x)."""
     world_seed, pilot_seed = seeds.spawn(2)
     world = _world(np.random.default_rng(world_seed), n_codes, shares, shift, codes_per_visit,
                    visits_per_patient)  # fmt: skip
@@ -320,7 +320,7 @@ def _world(
 
 
 def _draw_codes(world: _World, rng: np.random.Generator, n: int) -> _Codes:
-    """Patients, groups and codes of one block of n visits."""
+    """Draw patients, groups and codes for one block of n visits."""
     mean = world.visits_per_patient
     visits = rng.geometric(1 / mean, int(n / mean + 10 * np.sqrt(mean * n)) + 50)
     patient = np.repeat(np.arange(len(visits), dtype=np.int32), visits)[:n]
@@ -333,8 +333,8 @@ def _draw_codes(world: _World, rng: np.random.Generator, n: int) -> _Codes:
 
 
 def _codes_of(world: _World, rng: np.random.Generator, kind: NDArray[np.int64]) -> BinaryCSR:
-    """Codes of visits with the given presentations."""
-    # Codes drawn twice are kept once, so a few more are drawn than asked for.
+    """Draw the codes of visits with the given presentations."""
+    # Codes drawn twice are kept once, so slightly more are drawn than requested.
     wanted = np.minimum(1 + rng.poisson(1.06 * (world.codes_per_visit - 1), len(kind)), MAX_CODES)
     indptr, indices = codes_of_visits(
         kind, wanted, rng.random((int(wanted.sum()), 2)), world.own_codes, world.own_popularity,
@@ -344,12 +344,12 @@ def _codes_of(world: _World, rng: np.random.Generator, kind: NDArray[np.int64]) 
 
 
 def _pick(cumulative: FloatArray, u: FloatArray) -> NDArray[np.int64]:
-    """One draw a row from rows of cumulative probabilities."""
+    """One draw per row from rows of cumulative probabilities."""
     return np.minimum((cumulative < u[:, None]).sum(axis=1), cumulative.shape[1] - 1)
 
 
 def _intercept(scores: FloatArray, prevalence: float) -> float:
-    """The b at which the mean of sigma(b + score) is the prevalence (bisection)."""
+    """The b at which the mean of sigma(b + score) equals the prevalence, by bisection."""
     low, high = -40.0, 40.0
     for _ in range(60):
         middle = 0.5 * (low + high)

@@ -1,8 +1,8 @@
-"""Addresses of databases, which hold passwords: never shown, logged or kept.
+"""Database addresses may hold passwords, so they are never shown, logged or stored.
 
-People write them in many ways: ``postgresql://me:secret@host/db``, with a driver's name or
-in upper case, as ``host=... password=...``, behind a variable, or where a path belongs.
-Whatever may be one is treated as one.
+People write them in many ways: ``postgresql://me:secret@host/db``, in upper case, with a
+driver name, as ``host=... password=...``, in an environment variable, or where a path belongs.
+Anything that might be an address is treated as one.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _POSTGRES_URL = re.compile(r"postgres(?:ql)?(?:\+\w+)?://", re.IGNORECASE)
 
 
 def is_address(text: object) -> bool:
-    """Whether a text may be a database's address, variables in it expanded.
+    """Whether a text may be a database address, once environment variables are expanded.
 
     Examples
     --------
@@ -34,7 +34,7 @@ def is_address(text: object) -> bool:
 
 
 def postgres_address(text: str) -> str | None:
-    """The address as PostgreSQL's own library spells it; None if it is of another kind.
+    """The address as libpq expects it; None if it belongs to another kind of database.
 
     Examples
     --------
@@ -47,7 +47,7 @@ def postgres_address(text: str) -> str | None:
 
 
 def shown(path: str | Path) -> str:
-    """A path as a message may show it.
+    """A path as messages may show it.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Attrition: how many visits and patients are left after every step."""
+"""Attrition: how many visits and patients remain after each step."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import pandas as pd
 
 @dataclass(frozen=True)
 class Step:
-    """What was required, and how many visits and patients met this and all earlier steps.
+    """A requirement, and how many visits and patients meet it and all earlier ones.
 
     Parameters
     ----------
     step : str
-        In words.
+        The requirement in words.
     visits : int
-        Visits left.
+        Visits remaining.
     patients : int or None
-        Patients left; None where the source does not identify patients.
+        Patients remaining; None if the source does not identify patients.
 
     Examples
     --------
@@ -38,7 +38,7 @@ class Attrition:
     Parameters
     ----------
     steps : tuple of Step
-        In the order taken.
+        In order of application.
 
     Examples
     --------
@@ -52,28 +52,11 @@ class Attrition:
     steps: tuple[Step, ...]
 
     def then(self, *steps: Step) -> Attrition:
-        """The same table with more steps.
-
-        Parameters
-        ----------
-        *steps : Step
-            Taken after those before.
-
-        Returns
-        -------
-        Attrition
-            All steps.
-        """
+        """These steps followed by more."""
         return Attrition(self.steps + steps)
 
     def to_frame(self) -> pd.DataFrame:
-        """One row per step.
-
-        Returns
-        -------
-        pandas.DataFrame
-            Columns step, visits, patients and excluded_visits.
-        """
+        """One row per step, with columns step, visits, patients and excluded_visits."""
         frame = pd.DataFrame(
             {
                 "step": [step.step for step in self.steps],

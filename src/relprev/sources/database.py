@@ -1,4 +1,4 @@
-"""DuckDB, which reads the raw files: connections, names in SQL, errors in words."""
+"""DuckDB, which reads the raw files: connections, SQL quoting and readable errors."""
 
 from __future__ import annotations
 
@@ -18,31 +18,31 @@ from relprev.store.files import TemporaryFolder
 
 MEMORY_LIMIT = "4GB"
 Connection = duckdb.DuckDBPyConnection
-_SIGNS = {  # in DuckDB's messages, which themselves quote rows and paths
-    "end of GZIP": "the gzip file is cut short; download or copy it again",
-    "Expected Number of Columns": "it has another number of columns than expected",
+_SIGNS = {  # phrases in DuckDB's messages, which themselves quote rows and paths
+    "end of GZIP": "the gzip file is truncated; download or copy it again",
+    "Expected Number of Columns": "a row does not have the expected number of columns",
     "unterminated quote": "a quotation mark is not closed",
     "invalid UTF-8": "it is not UTF-8 text",
     "Invalid unicode": "it is not UTF-8 text",
-    "Could not convert": "a number was expected",
+    "Could not convert": "a value is not a number where one was expected",
     "No magic bytes": "it is not a Parquet file",
     "not a parquet": "it is not a Parquet file",
     "not a valid DuckDB database": "it is not a DuckDB database",
-    "Maximum line size": "a line is longer than any line of a table; is it text, and whole?",
+    "Maximum line size": "a line is too long for a table; is it a complete text file?",
     "No space left": "the disk is full; free some space and try again",
 }
-_KINDS = {  # of error, the more particular first
-    duckdb.OutOfMemoryException: "it needs more memory than there is; close other programs, or "
+_KINDS = {  # error types, the most specific first
+    duckdb.OutOfMemoryException: "it needs more memory than is available; close other programs, or "
     "read fewer columns or years at a time",
-    duckdb.PermissionException: "it refers to files outside it, which are not read",
-    duckdb.ConversionException: "a value is not of the kind expected (a number, say, or a date)",
+    duckdb.PermissionException: "it refers to other files, which are not read",
+    duckdb.ConversionException: "a value does not have the expected type (a number or date, say)",
     duckdb.OutOfRangeException: "a number is too large for its column",
-    duckdb.BinderException: "a column is missing, is there twice, or holds values of a kind that "
-    "is of no use here; compare its columns with those expected",
-    duckdb.CatalogException: "a table or column that was expected is not there",
-    duckdb.IOException: "it cannot be opened, or is damaged; check that you may read it, and "
-    "download or copy it again",
-    duckdb.InvalidInputException: "it is damaged, or not in the format that its name promises; "
+    duckdb.BinderException: "a column is missing, duplicated or of the wrong type; compare its "
+    "columns with those expected",
+    duckdb.CatalogException: "an expected table or column is missing",
+    duckdb.IOException: "it cannot be opened, or is damaged; check its permissions, and download "
+    "or copy it again",
+    duckdb.InvalidInputException: "it is damaged, or not in the format its name suggests; "
     "download or copy it again",
 }
 OTHER_KIND = "its content is not what was expected; download or copy it again"
@@ -54,10 +54,9 @@ def connect(memory_limit: str = MEMORY_LIMIT) -> Connection:
 
 
 def open_database(path: Path) -> Connection:
-    """A DuckDB file, to be read only.
+    """Open a DuckDB file read-only.
 
-    Views and macros in it could read any file of this machine, so nothing but the file itself
-    can be reached.
+    Its views and macros could read any file on this machine, so external access is disabled.
     """
     with path.open("rb") as file:
         if file.read(12)[8:] != b"DUCK":
@@ -87,8 +86,8 @@ def _private_folder() -> TemporaryFolder:
 def execute(connection: Connection, sql: str) -> Connection:
     """Run a long statement so that Ctrl-C stops it.
 
-    DuckDB looks for signals only while its calling thread has work to do, which it has not
-    where one worker does it all (a gzip file, say). So the caller waits in Python instead.
+    DuckDB checks for signals only while its calling thread has work to do, which is not the
+    case when a single worker does it all (a gzip file, say). So the caller waits in Python.
     """
     with ThreadPoolExecutor(1) as pool:
         running = pool.submit(connection.execute, sql)
@@ -115,10 +114,9 @@ def identifier(name: str) -> str:
 
 
 def file_literal(path: Path) -> str:
-    """A path as an SQL literal for DuckDB's readers: this file, and no other.
+    """A path as an SQL literal that makes DuckDB's readers open exactly this file.
 
-    DuckDB takes ``*``, ``?`` and ``[`` in a path for patterns; in brackets they stand for
-    themselves.
+    DuckDB treats ``*``, ``?`` and ``[`` in a path as wildcards; brackets escape them.
 
     Examples
     --------
@@ -128,24 +126,24 @@ def file_literal(path: Path) -> str:
     escaped = re.sub(r"([*?\[])", r"[\1]", str(path))
     if escaped != str(path) and "\\" in escaped:
         raise InvalidInputError(
-            f"{path.name}: a path with a backslash as well as *, ? or [ cannot be read; rename the "
+            f"{path.name}: a path with both a backslash and *, ? or [ cannot be read; rename the "
             "file or its folder"
         )
     return quoted(escaped)
 
 
 def parquet_relation(path: Path, options: str = "") -> str:
-    """SQL that reads one Parquet file; names of folders (``year=2019``) add no columns."""
+    """SQL that reads one Parquet file; folder names (``year=2019``) add no columns."""
     return f"read_parquet({file_literal(path)}, hive_partitioning=false{options})"
 
 
 @contextmanager
 def reading(what: str) -> Iterator[None]:
-    """Turn DuckDB's errors into ours, without the row's content that DuckDB quotes."""
+    """Turn DuckDB's errors into ours, without the rows that DuckDB quotes."""
     try:
         yield
     except RuntimeError as error:
-        if "interrupted" in str(error):  # DuckDB's word for Ctrl-C
+        if "interrupted" in str(error):  # by Ctrl-C
             raise KeyboardInterrupt from None
         raise
     except duckdb.Error as error:
@@ -162,7 +160,7 @@ def _reason(error: duckdb.Error) -> str:
 
 
 def require_unique(connection: Connection, table: str, column: str, words: str = "") -> None:
-    """Fail where an identifier occurs twice or is missing; ``words`` name the table."""
+    """Fail if an identifier is repeated or missing; ``words`` names the table in messages."""
     words = words or table.removeprefix("raw_").removeprefix("all_")
     total, different, present = connection.execute(
         f"SELECT count(*), count(DISTINCT {column}), count({column}) FROM {table}"
@@ -174,5 +172,5 @@ def require_unique(connection: Connection, table: str, column: str, words: str =
     if different < total:
         raise InvalidInputError(
             f"{column} must identify a row of {words}, but {total - different:,} of {total:,} rows "
-            "repeat an earlier one; remove the repeated rows"
+            "repeat an earlier one; remove the duplicates"
         )

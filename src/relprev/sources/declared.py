@@ -1,8 +1,8 @@
-"""How a source is declared: the keys that ``[source]`` of a study file may have.
+"""How a source is declared: the keys allowed in the ``[source]`` table of a study file.
 
-Every source is a frozen dataclass of its keys beside its reader. The types say how a key is
-written in TOML and, for paths, which way they lead; the descriptions go into the JSON
-Schema. Class attributes say what else a study needs to know of the source.
+Next to its reader, each source has a frozen dataclass of its keys. Their types say how a key
+is written in TOML and whether a path is read or written; their descriptions go into the JSON
+Schema. Class attributes hold what else a study needs to know about the source.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from relprev.sources.source import Source
 
 
 class Role(Enum):
-    """Which way a path leads."""
+    """Whether a path is read or written."""
 
     INPUT = "read"
     OUTPUT = "written"
 
 
 def _text(value: Any) -> Any:
-    """Refuse what is no text without showing it: it may hold a password."""
+    """Refuse anything but text, without showing it: it may hold a password."""
     if value is None or isinstance(value, str):
         return value
-    raise InvalidInputError(f"it should be a text, got {_kind(value)}")
+    raise InvalidInputError(f"it should be a string, got {_kind(value)}")
 
 
 def _texts(value: Any) -> Any:
@@ -42,7 +42,7 @@ def _texts(value: Any) -> Any:
         return value
     if isinstance(value, list | tuple) and all(isinstance(item, str) for item in value):
         return tuple(value)
-    raise InvalidInputError(f"it should be a text or a list of texts, got {_kind(value)}")
+    raise InvalidInputError(f"it should be a string or a list of strings, got {_kind(value)}")
 
 
 def _kind(value: Any) -> str:
@@ -57,26 +57,20 @@ OutputPath = Annotated[str, BeforeValidator(_text), Role.OUTPUT]
 
 @dataclass(frozen=True, kw_only=True)
 class SourceTable:
-    """The keys of one kind of source; None where a key is not given.
-
-    Parameters
-    ----------
-    kind : str
-        Which source it is.
-    """
+    """The keys of one kind of source; keys that are not given are None."""
 
     __pydantic_config__: ClassVar[ConfigDict] = SETTINGS
 
-    words: ClassVar[str]  # for a report, such as "MIMIC-IV"
+    words: ClassVar[str]  # its name in reports, such as "MIMIC-IV"
     read: ClassVar[Callable[..., Source]]
-    example: ClassVar[tuple[str, str]]  # a group variable, and a group of it for a reference
-    is_survey: ClassVar[bool] = False  # a report names its years
-    has_strata: ClassVar[bool] = False  # subgroups leave some with one sampling unit
+    example: ClassVar[tuple[str, str]]  # a group variable, and one of its groups as reference
+    is_survey: ClassVar[bool] = False  # reports name its years
+    has_strata: ClassVar[bool] = False  # subgroups leave some strata with one sampling unit
 
     kind: str
 
     def given(self) -> dict[str, Any]:
-        """The keys that are given, without ``kind``; lists as lists."""
+        """The keys that are given, except ``kind``; tuples as lists."""
         values = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
         return {
             name: list(value) if isinstance(value, tuple) else value
@@ -90,20 +84,20 @@ class SourceTable:
 
     @classmethod
     def path_keys(cls, *roles: Role) -> set[str]:
-        """Keys that are paths of these roles."""
+        """Keys whose values are paths with one of these roles."""
         hints = get_type_hints(cls, include_extras=True)
         return {name for name, hint in hints.items() if set(roles) & set(_metadata(hint))}
 
 
 def _metadata(hint: Any) -> Iterator[Any]:
-    """What Annotated says of a type, also inside a union."""
+    """The metadata of an Annotated type, including those inside a union."""
     yield from getattr(hint, "__metadata__", ())
     for inner in get_args(hint):
         yield from _metadata(inner)
 
 
 def resolved(value: Any, folder: Path) -> Any:
-    """A path, or several, below a folder, home and variables expanded; addresses as they are."""
+    """One or more paths relative to a folder, with ~ and variables expanded; addresses as is."""
     if isinstance(value, list | tuple):
         return [resolved(item, folder) for item in value]
     text = os.path.expandvars(os.path.expanduser(str(value)))
@@ -111,7 +105,7 @@ def resolved(value: Any, folder: Path) -> Any:
 
 
 def without_folder(value: Any) -> Any:
-    """A path, or several, as a record may show it: the last name, and no address."""
+    """One or more paths as a record may show them: file names only, and no addresses."""
     if isinstance(value, list | tuple):
         return [without_folder(item) for item in value]
     return SHOWN if is_address(value) else Path(value).name

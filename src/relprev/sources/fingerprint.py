@@ -1,9 +1,9 @@
-"""Digests of what was read, for a run's record.
+"""Digests of what was read, for the record of a run.
 
-A record may be published. It holds no path, no credential and no number of rows or bytes,
-from which a hidden level of the attrition table would follow. A digest covers a file or
-table as a whole: two records that differ by one person tell only that the data differ.
-(A sum of the rows' own digests would give that person's digest by subtraction.)
+A record may be published. It holds no paths, no credentials and no numbers of rows or bytes,
+from which hidden counts of the attrition table would follow. A digest covers a whole file or
+table: if two data sets differ by one person, their records reveal only that they differ.
+(A sum of row digests would reveal that person's digest by subtraction.)
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ Fingerprint = dict[str, Any]
 
 
 def described_file(path: Path) -> Fingerprint:
-    """Name and digest of a file, fit to be published."""
+    """Name and digest of a file, safe to publish."""
     return {"file": path.name, "blake2b": file_digest(path)}
 
 
 def file_fingerprint(path: Path) -> Fingerprint:
-    """Name, size and digest of a file that is kept, not published."""
+    """Name, size and digest of a file, for records that are not published."""
     return described_file(path) | {"bytes": path.stat().st_size}
 
 
 def described_table(connection: duckdb.DuckDBPyConnection, table: str, name: str) -> Fingerprint:
-    """Name and digest of a table, whatever the order of its rows; fit to be published.
+    """Name and digest of a table, whatever its row order; safe to publish.
 
     Examples
     --------

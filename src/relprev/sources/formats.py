@@ -1,4 +1,4 @@
-"""Raw files as DuckDB tables: CSV, Parquet, Stata, SAS, fixed width, packed or not."""
+"""Load raw files into DuckDB tables: CSV, Parquet, Stata, SAS or fixed width, compressed or not."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ LONGEST_HEADER = 2**22  # characters
 
 
 def require_file(path: str | Path, what: str) -> Path:
-    """The path, or an error that says which file is missing."""
+    """Return the path, or fail with an error that names the missing file."""
     if is_address(path):
         raise InvalidInputError(f"{what}: expected a file, got {SHOWN}")
     path = Path(path)
@@ -52,9 +52,9 @@ def load_table(
 ) -> Fingerprint:
     """Read a file with named columns into the DuckDB table ``name``; return its fingerprint.
 
-    Text columns stay text; columns of CSV files are all text. ``columns`` must be there
-    (in any case), ``optional`` may be; only these are kept. Without ``columns``: all. Of CSV
-    files the texts ``missing`` become NULL.
+    Text columns stay text; all columns of CSV files are text. Only ``columns``, which are
+    required, and ``optional`` are kept, whatever the case of their names; by default all
+    columns are. In CSV files the texts in ``missing`` become NULL.
     """
     with unpacked(path) as file, reading(path.name):
         lower = file.name.lower()
@@ -89,14 +89,14 @@ def load_table(
 
 
 def first_row(file: Path, delimiter: str = ",") -> list[str]:
-    """The fields of the first line of a text file, packed by gzip or not."""
+    """The fields in the first line of a text file, gzipped or not."""
     try:
         with _opened(file) as lines:
             limited = iter(lambda: lines.readline(LONGEST_HEADER), "")  # a file may be one line
             return next(csv.reader(limited, delimiter=delimiter), [])
     except (EOFError, OSError, zlib.error, csv.Error) as error:
         raise InvalidInputError(
-            f"{file.name} cannot be read ({type(error).__name__}): it is damaged or cut short; "
+            f"{file.name} cannot be read ({type(error).__name__}): it is damaged or truncated; "
             "download or copy it again"
         ) from None
 
@@ -115,10 +115,10 @@ def csv_relation(
     delimiter: str = ",",
     kinds: Mapping[str, str] = MappingProxyType({}),
 ) -> str:
-    """SQL that reads a CSV file with the given columns: text, or of the given kinds.
+    """SQL that reads a CSV file with the given columns, as text or as the given ``kinds``.
 
-    Nothing is left to be guessed: a guess may skip lines it does not understand. With kinds, a
-    blank or a point stands for a missing value, as SAS writes it.
+    DuckDB's detection is off: it may skip lines that it does not understand. With ``kinds``, a
+    blank or a period is a missing value, as SAS writes it.
     """
     if not names:
         raise InvalidInputError(f"{file.name} is empty")
@@ -134,19 +134,19 @@ def csv_relation(
 
 
 def require_distinct(names: Sequence[str], where: str, wanted: Sequence[str] | None = None) -> None:
-    """Fail where a wanted column is there twice (DuckDB does not tell a from A)."""
+    """Fail if a wanted column occurs twice (DuckDB does not distinguish a from A)."""
     counts = Counter(name.lower() for name in names)
     used = names if wanted is None else wanted
     twice = [name for name in dict.fromkeys(used) if counts[name.lower()] > 1]
     if twice:
         raise InvalidInputError(
-            f"{where} has more than one column named {', '.join(map(repr, twice[:5]))} (in upper "
-            "or lower case); rename or remove the others"
+            f"{where} has more than one column named {', '.join(map(repr, twice[:5]))} (ignoring "
+            "case); rename or remove the others"
         )
 
 
 def _distinct(names: Sequence[str]) -> list[str]:
-    """Names for DuckDB: those that are empty or there already get another, which nobody wants."""
+    """Names for DuckDB, where empty and repeated ones are replaced by placeholders."""
     seen: set[str] = set()
     found = []
     for k, name in enumerate(names, start=1):
@@ -157,12 +157,9 @@ def _distinct(names: Sequence[str]) -> list[str]:
 
 
 def _picked(
-    available: Sequence[str],
-    wanted: Sequence[str] | None,
-    optional: Sequence[str],
-    file_name: str,
+    available: Sequence[str], wanted: Sequence[str] | None, optional: Sequence[str], file_name: str
 ) -> list[str]:
-    """SQL for the wanted columns, found in any case and named as wanted."""
+    """SQL for the wanted columns, matched regardless of case and named as wanted."""
     if wanted is None:
         return ["*"]
     by_lower = {name.lower(): name for name in available}
@@ -171,8 +168,8 @@ def _picked(
         separator = _other_separator(available)
         if separator:
             raise InvalidInputError(
-                f"{file_name}: its first line is one column that contains {separator}; columns "
-                "must be separated by commas (.csv) or tabs (.tsv): write or name the file so"
+                f"{file_name}: its first line is a single column that contains {separator}; "
+                "columns must be separated by commas (.csv) or tabs (.tsv): convert or rename it"
             )
         raise InvalidInputError(
             f"{file_name} lacks the column{'s' if len(missing) > 1 else ''} {', '.join(missing)}; "
@@ -183,7 +180,7 @@ def _picked(
 
 
 def _other_separator(columns: Sequence[str]) -> str:
-    """Words for what separates the columns of a file that was read as having one."""
+    """Name of the likely separator in a file that was read as a single column."""
     if len(columns) != 1:
         return ""
     separators = {";": "semicolons", "\t": "tabs", ",": "commas", "|": "bars"}
@@ -199,8 +196,8 @@ def load_fixed_width(
 ) -> Fingerprint:
     """Read a fixed-width text file into the table ``name``; return its fingerprint.
 
-    Fields are (name, first, last), counted from 1. Every line must have ``width`` characters
-    (a carriage return and blanks at its end aside).
+    Fields are (name, first, last), with characters counted from 1. Every line must have
+    ``width`` characters, apart from a carriage return and blanks at its end.
     """
     select = ", ".join(
         f"trim(substr(line, {first}, {last - first + 1})) AS {identifier(field)}"
@@ -220,7 +217,7 @@ def load_fixed_width(
         if bad:
             raise InvalidInputError(
                 f"{path.name}: {bad:,} lines do not fit the layout, which has {width} characters "
-                f"(the longest line has {lengthiest}); is it another year's file, or cut short?"
+                f"(the longest line has {lengthiest}); is it from another year, or truncated?"
             )
         execute(connection, f"CREATE TABLE {name} AS SELECT {select} FROM {lines}")
     return described_file(path)

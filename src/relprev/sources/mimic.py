@@ -1,22 +1,22 @@
 """MIMIC-IV and MIMIC-IV-ED: emergency visits, linked to the admissions they led to.
 
-The rules of Shanmugam, Hou and Pierson, each a step of the attrition table:
+Visits follow the rules of Shanmugam, Hou and Pierson, each a step of the attrition table:
 
-1. An admission linked to several emergency stays is left out, with those stays.
-2. An emergency stay linked to an admission that does not exist is left out.
+1. An admission linked to several emergency stays is excluded along with those stays.
+2. An emergency stay linked to an admission that does not exist is excluded.
 3. An emergency stay and the admission it led to are one visit, with the codes of both.
 4. An admission without an emergency stay is a visit if its ``admission_location`` is the
-   emergency room; other admissions are left out.
+   emergency room; other admissions are excluded.
 
 Age is ``anchor_age`` plus the years from ``anchor_year`` to the visit. Race, insurance and
-marital status are recorded at admission: a visit has those of its own admission, otherwise
-(``fill="patient"``) those of the patient's latest admission that has one. The paper does not
-say what it does here; it has more visits with a marital status (192,768 of 293,297) than
-led to an admission, which points to this filling. Emergency stays of version 2 and later
-have a race of their own, used before filling.
+marital status are recorded at admission. A visit takes them from its own admission or, failing
+that (with ``fill="patient"``), from the patient's latest admission that records them. The paper
+does not say how it handles this, but it has more visits with a marital status (192,768 of
+293,297) than visits that led to an admission, which suggests the same. From version 2 on,
+emergency stays record race themselves; it is used before filling.
 
-Layouts: version 1.0 has ``core/patients`` and ``core/admissions`` with ``ethnicity``; from
-version 2 they are in ``hosp/`` and have ``race``.
+Version 1.0 has ``core/patients``, and ``core/admissions`` with ``ethnicity``; from version 2 on
+both are in ``hosp/`` and have ``race``.
 """
 
 from __future__ import annotations
@@ -58,12 +58,12 @@ def read_mimic(hosp: str | Path, ed: str | Path, *, fill: str = "patient") -> So
     Parameters
     ----------
     hosp : str or Path
-        Folder of MIMIC-IV, the one that contains ``hosp`` (and ``core`` in version 1.0).
+        MIMIC-IV folder that contains ``hosp`` (and ``core`` in version 1.0).
     ed : str or Path
-        Folder of MIMIC-IV-ED, the one that contains ``ed``.
+        MIMIC-IV-ED folder that contains ``ed``.
     fill : "patient" or "none"
-        Where a visit has no race, insurance or marital status of its own: take those of the
-        patient's latest admission that has one, or leave them missing.
+        For visits that record no race, insurance or marital status: take it from the patient's
+        latest admission that records it, or leave it missing.
 
     Returns
     -------
@@ -102,20 +102,20 @@ class MimicTable(SourceTable):
     kind: Literal["mimic-iv"]
     hosp: Annotated[
         InputPath,
-        Field(description="Folder of MIMIC-IV, the one that contains hosp (and core in 1.0)."),
+        Field(description="MIMIC-IV folder that contains hosp (and core in version 1.0)."),
     ]
-    ed: Annotated[InputPath, Field(description="Folder of MIMIC-IV-ED, the one that contains ed.")]
+    ed: Annotated[InputPath, Field(description="MIMIC-IV-ED folder that contains ed.")]
     fill: Annotated[
         str | None,
         Field(
-            description="Visits without race, insurance or marital status: 'patient' takes those "
-            "of the patient's latest admission, 'none' leaves them missing."
+            description="For visits without race, insurance or marital status: 'patient' takes it "
+            "from the patient's latest admission, 'none' leaves it missing."
         ),
     ] = None
 
 
 def _load(connection: Connection, hosp: Path, ed: Path) -> tuple[str, list[Fingerprint]]:
-    """Load the five tables, identifiers as numbers; return the name of the race column."""
+    """Load the five tables, with numeric identifiers; return the race column and the files."""
     files = []
     for name, columns in REQUIRED.items():
         path = _find(name, ed if name in ("edstays", "diagnosis") else hosp)
@@ -153,7 +153,7 @@ def _find(name: str, folder: Path) -> Path:
 
 
 def _link(connection: Connection) -> None:
-    """Tables ``stays`` (every stay and what becomes of it) and ``hospital_only``."""
+    """Create the tables ``stays`` (with their links to admissions) and ``hospital_only``."""
     connection.execute("""
         CREATE TABLE stays AS
         SELECT s.stay_id, s.subject_id, s.hadm_id, s.intime,
@@ -235,7 +235,7 @@ def _make_codes(connection: Connection) -> None:
 
 
 def _attrition(connection: Connection) -> Attrition:
-    """Counts after each linking rule. A visit is a stay, or an admission without one."""
+    """Counts after each linking rule, where a visit is a stay or an admission without one."""
     rules = (
         ("emergency stays, and admissions without one", "true", "true"),
         ("admission not linked to several stays",

@@ -1,8 +1,8 @@
-"""NEDS, the Nationwide Emergency Department Sample of HCUP.
+"""NEDS, HCUP's Nationwide Emergency Department Sample.
 
-The official Core files are CSV without a header row, so they are read by the layout of
-their year (``relprev/data/neds``; other years: a layout file of the same form). A negative
-number stands for a missing value in every field used here.
+The official Core files are CSV without a header row, so columns are named by the layout of the
+year (in ``relprev/data/neds``; for other years, give a layout file in the same format). In
+every field used here, a negative number is a missing value.
 """
 
 from __future__ import annotations
@@ -58,17 +58,17 @@ def read_neds(
     ----------
     core : path or list of paths
         Core files: .csv, .csv.gz or .zip as HCUP supplies them, or .parquet with named
-        columns. Several years are stacked; strata and hospitals then carry their year.
+        columns. Several years are stacked; strata and hospitals are distinct by year.
     hospital : path or list of paths, optional
-        Hospital files, same order, for the attributes hosp_region, hosp_ur_teach,
-        hosp_trauma and hosp_control.
+        Hospital files, in the same order, which add the attributes hosp_region,
+        hosp_ur_teach, hosp_trauma and hosp_control.
     year : int, optional
-        Default: the year in the file's name (``NEDS_2019_Core.csv``).
+        Default: the year in the file name (``NEDS_2019_Core.csv``).
     layout, hospital_layout : path, optional
-        Layouts of a year that is not shipped: CSV files with the columns position and name.
+        Layouts for a year that is not shipped: CSV files with the columns position and name.
     cache : path, optional
-        Folder for converted files, which hold patients' data. Default: ``$RELPREV_CACHE`` or
-        ``~/.cache/relprev``; made readable by its owner only.
+        Folder for converted files, which hold patient data; readable by its owner only.
+        Default: ``$RELPREV_CACHE`` or ``~/.cache/relprev``.
 
     Returns
     -------
@@ -89,9 +89,9 @@ def read_neds(
     if not cores:
         raise InvalidInputError("core: at least one file is needed")
     if hospitals and len(hospitals) != len(cores):
-        raise InvalidInputError("hospital: give one file for each Core file, or none")
+        raise InvalidInputError("hospital: give one file per Core file, or none")
     if year is not None and len(cores) > 1:
-        raise InvalidInputError("year: with several files, name each after its year instead")
+        raise InvalidInputError("year: with several files, put the year in each file name instead")
     connection = connect()
     files = [described_file(require_file(path, "NEDS Core")) for path in cores]
     stores = [
@@ -138,13 +138,11 @@ class NedsTable(SourceTable):
     hospital: Annotated[
         InputPaths | None, Field(description="Hospital files, in the order of the Core files.")
     ] = None
-    year: Annotated[int | None, Field(description="Default: the year in the name of the file.")] = (
-        None
-    )
+    year: Annotated[int | None, Field(description="Default: the year in the file name.")] = None
     layout: Annotated[
         InputPath | None,
         Field(
-            description="Core layout of a year that is not shipped: a CSV file with the columns "
+            description="Core layout for a year that is not shipped: a CSV file with the columns "
             "position and name."
         ),
     ] = None
@@ -153,7 +151,7 @@ class NedsTable(SourceTable):
     ] = None
     cache: Annotated[
         OutputPath | None,
-        Field(description="Folder for converted files, which hold patients' data."),
+        Field(description="Folder for converted files, which hold patient data."),
     ] = None
 
 
@@ -166,7 +164,7 @@ def _year_of(path: Path, year: int | None) -> int:
         return year
     found = re.search(r"NEDS_(\d{4})_", path.name, re.IGNORECASE)
     if found is None:
-        raise InvalidInputError(f"{path.name} does not name its year; give year=")
+        raise InvalidInputError(f"{path.name} has no year in its name; give year=")
     return int(found[1])
 
 
@@ -182,7 +180,7 @@ def _load_hospitals(
 
 
 def _visits_sql(connection: Connection, store: Path, offset: int, hospital: int | None) -> str:
-    """SQL for the canonical columns of one converted file, with its lists of codes."""
+    """SQL for the canonical columns and lists of codes of one converted file."""
     relation = parquet_relation(store, ", file_row_number=true")
     columns = [f"file_row_number + {offset} AS visit", "key_ed AS visit_id",
                "NULL::BIGINT AS patient", "age::INTEGER AS age",

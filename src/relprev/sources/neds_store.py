@@ -1,8 +1,8 @@
-"""NEDS Core files, converted once to compact Parquet files in a cache folder.
+"""Convert NEDS Core files once, to compact Parquet files in a cache folder.
 
-A converted file is named by the digest of the raw file's content and layout, and has its
-own digest beside it: one that is damaged or was not finished is made again. Both are
-readable by their owner only.
+A converted file is named by a digest of the raw file and its layout, and its own digest is
+stored beside it, so that a damaged or unfinished file is recognised and converted again.
+Both are readable by their owner only.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from relprev.sources.source import code_list
 from relprev.store.digests import is_sealed, seal
 from relprev.store.files import private_folder, written_whole
 
-STORE_FORMAT = 2  # part of the name: a new format makes a new file
+STORE_FORMAT = 2  # part of the file name: a new format needs a new file
 NUMBERS = {
     "KEY_ED": "BIGINT", "AGE": "SMALLINT", "FEMALE": "TINYINT", "DISCWT": "DOUBLE",
     "HOSP_ED": "INTEGER", "NEDS_STRATUM": "INTEGER", "YEAR": "SMALLINT", "PAY1": "TINYINT",
@@ -47,7 +47,7 @@ LARGEST_AGE = 124
 
 
 def read_layout(kind: str, year: int, layout: str | Path | None = None) -> tuple[str, ...]:
-    """Column names, in order, of a year's ``"Core"`` or ``"Hospital"`` file.
+    """Column names, in order, of the ``"Core"`` or ``"Hospital"`` file of a year.
 
     Examples
     --------
@@ -75,7 +75,7 @@ def read_layout(kind: str, year: int, layout: str | Path | None = None) -> tuple
     if not names or len(set(names)) < len(names):
         raise InvalidInputError(
             f"layout: {Path(str(layout)).name} must be a CSV file with the columns position (1, 2, "
-            "...) and name (each once), one row for each column of the data"
+            "...) and name (each once), and one row per column of the data"
         )
     return names
 
@@ -83,18 +83,7 @@ def read_layout(kind: str, year: int, layout: str | Path | None = None) -> tuple
 def stored_core(
     path: Path, digest: str, year: int, layout: str | Path | None, cache: str | Path | None
 ) -> Path:
-    """The converted file, made if it is not there yet or is damaged.
-
-    Parameters
-    ----------
-    path : Path
-        The raw Core file.
-    digest : str
-        Of its content.
-    year : int
-    layout, cache : path, optional
-        As in `relprev.sources.read_neds`.
-    """
+    """The converted file of a raw Core file with that ``digest``, made if missing or damaged."""
     is_parquet = path.suffix.lower() == ".parquet"
     names = () if is_parquet else read_layout("Core", year, layout)
     folder = Path(
@@ -108,8 +97,8 @@ def stored_core(
         warnings.warn(
             DataWarning(
                 Message(
-                    "the converted copy of {file} in the cache is damaged or unfinished; it is "
-                    "made again",
+                    "the converted copy of {file} in the cache is damaged or unfinished; "
+                    "converting it again",
                     file=path.name,
                 )
             ),
@@ -124,7 +113,7 @@ def stored_core(
 
 
 def _parquet_source(file: Path) -> str:
-    """SQL that reads a Parquet file with the columns' kinds as a CSV file has them."""
+    """SQL that reads a Parquet file with the column types of a CSV file."""
     connection = connect()
     relation = parquet_relation(file)
     with reading(file.name):
@@ -140,22 +129,22 @@ def _parquet_source(file: Path) -> str:
 
 
 def layout_relation(file: Path, names: Sequence[str], original: Path) -> str:
-    """SQL that reads the CSV file by the layout, after a look at its first line."""
+    """SQL that reads a CSV file by its layout, once its first line proves to fit."""
     first = first_row(file)
     if len(first) != len(names):
         raise InvalidInputError(
             f"{original.name} has {len(first)} columns, the layout has {len(names)}; is it a Core "
-            "file, and of that year?"
+            "file, and from that year?"
         )
     if first[0].strip().upper() == names[0]:
         raise InvalidInputError(
-            f"{original.name} has a header row; HCUP's files have none: remove it"
+            f"{original.name} has a header row, which HCUP's files do not have; remove it"
         )
     return csv_relation(file, names, header=False, kinds=KINDS)
 
 
 def _convert(relation: str, year: int, name: str, target: Path) -> None:
-    """One pass over the raw file: numbers checked and typed, codes gathered in lists."""
+    """Convert in one pass over the raw file: numbers become typed, codes are put into lists."""
     connection = connect()
     with reading(name):
         present = {column.upper() for column in column_names(connection, relation)}
@@ -181,12 +170,12 @@ def _convert(relation: str, year: int, name: str, target: Path) -> None:
 
 
 def known(column: str) -> str:
-    """The number, NULL where it is negative."""
+    """SQL for a column with negative numbers as NULL."""
     return f"CASE WHEN {column} >= 0 THEN {column} END AS {column.lower()}"
 
 
 def _check(connection: Connection, store: Path, year: int, name: str) -> None:
-    """Values that a file read by the wrong layout cannot have."""
+    """Fail on values that show that the file was read by the wrong layout."""
     rows, keys, ages, sexes, other_years = connection.execute(f"""
         SELECT count(*), count(DISTINCT key_ed), count(*) FILTER (age > {LARGEST_AGE}),
                count(*) FILTER (female NOT IN (0, 1)),
@@ -203,5 +192,5 @@ def _check(connection: Connection, store: Path, year: int, name: str) -> None:
     if keys < rows:
         raise InvalidInputError(
             f"KEY_ED must identify a visit, but {rows - keys:,} of {rows:,} rows of {name} repeat "
-            "an earlier one or have none"
+            "an earlier one or lack it"
         )

@@ -1,11 +1,11 @@
 """NHAMCS emergency department files: Stata or SAS (2012 and later), fixed width (2010).
 
-ICD-10-CM codes (2016 and later) are cut to 4 characters: T74.11 (adult) and T74.12 (child)
-are both T741, so studies must filter on age. Code sets are cut in the same way when a
-cohort is built. Causes of injury in ICD-9 files lack their E (9673 is E967.3).
+ICD-10-CM codes (2016 and later) are truncated to 4 characters: T74.11 (adult) and T74.12
+(child) both become T741, so studies must filter on age. Code sets are truncated in the same
+way when a cohort is built. In ICD-9 files, causes of injury lack their E (9673 is E967.3).
 
-Several years are stacked: strata and primary sampling units carry their year, as each
-year is a sample of its own. There is no patient identifier.
+Several years are stacked. Strata and primary sampling units are distinct by year, since each
+year is a sample of its own. Patients are not identified.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ FIELDS_2010 = (
     ("PATWT", 289, 294), ("RACERETH", 887, 887), ("CSTRATM", 937, 944), ("CPSUM", 945, 950),
 )  # fmt: skip
 REQUIRED = ("AGE", "SEX", "RACERETH", "PAYTYPER", "PATWT", "CSTRATM", "CPSUM", "DIAG1")
-CODES = {"DIAG": 5, "HDDIAG": 5, "CAUSE": 3}  # most columns of the kind in any year
+CODES = {"DIAG": 5, "HDDIAG": 5, "CAUSE": 3}  # largest number of such columns in any year
 OPTIONAL = (
     "YEAR",
     *(
@@ -50,29 +50,29 @@ PAYER = {
     "1": "Private", "2": "Medicare", "3": "Medicaid", "4": "Workers' compensation",
     "5": "Self-pay", "6": "No charge", "7": "Other",
 }  # fmt: skip
-# Entries that are no diagnosis: blank (-9), not applicable (-7), "none", "left before seen" and
-# the like. ICD-9-CM itself has no V99; ICD-10-CM has.
+# Entries that are not diagnoses: blank (-9), not applicable (-7), "none", "left before seen" and
+# the like. V99 is not an ICD-9-CM code, but it is an ICD-10-CM code.
 NO_CODE = {"ICD9": r"^-\d*$|^V99\d|^$", "ICD10": r"^-\d*$|^ZZZ|^$"}
 
 
 @reading("the NHAMCS files")
 def read_nhamcs(paths: str | Path | Iterable[str | Path], *, year: int | None = None) -> Source:
-    """Read one or several years of NHAMCS emergency department files.
+    """Read NHAMCS emergency department files from one or more years.
 
     Parameters
     ----------
     paths : path or list of paths
-        Stata (.dta), SAS (.sas7bdat) or the fixed-width file of 2010 (``ED2010``), each also in
-        a .zip.
+        Stata (.dta), SAS (.sas7bdat) or the fixed-width file of 2010 (``ED2010``), optionally
+        zipped.
     year : int, optional
-        Survey year, needed only where the file does not hold it (fixed width: 2010).
+        Survey year, needed only if the file does not contain it (fixed width: 2010).
 
     Returns
     -------
     Source
         Attributes race and payer; weight PATWT, strata CSTRATM and primary sampling units CPSUM
         within stratum and year. Codes have the role ``"diagnosis"``, ``"hospital"`` (discharge
-        diagnoses of those admitted) or ``"cause"``.
+        diagnoses of admitted patients) or ``"cause"``.
 
     Examples
     --------
@@ -117,18 +117,18 @@ class NhamcsTable(SourceTable):
         InputPaths,
         Field(
             description="Stata (.dta), SAS (.sas7bdat, .xpt) or the fixed-width file of 2010 "
-            "(ED2010), each also in a .zip."
+            "(ED2010), optionally zipped."
         ),
     ]
     year: Annotated[
-        int | None, Field(description="Survey year, needed only where the file does not hold it.")
+        int | None, Field(description="Survey year, needed only if the file does not contain it.")
     ] = None
 
 
 def _load_year(
     connection: Connection, path: Path, year: int | None, years: list[int]
 ) -> Fingerprint:
-    """Make the table ``year_<year>`` and append the year."""
+    """Create the table ``year_<year>`` and append the year to ``years``."""
     connection.execute("DROP TABLE IF EXISTS raw")
     if path.stem.upper().startswith("ED2010"):
         file = load_fixed_width(connection, path, "raw", FIELDS_2010, WIDTH_2010)
@@ -174,9 +174,9 @@ def _load_year(
 def _year_of(connection: Connection, path: Path, year: int | None) -> int:
     if "YEAR" not in column_names(connection, "raw"):
         if year is None:
-            raise InvalidInputError(f"{path.name} does not hold its YEAR; give year=")
+            raise InvalidInputError(f"{path.name} has no column YEAR; give year=")
         return year
     found = connection.execute("SELECT DISTINCT YEAR::INTEGER FROM raw ORDER BY 1").fetchall()
     if len(found) != 1:
-        raise InvalidInputError(f"{path.name} holds {len(found)} years, expected one")
+        raise InvalidInputError(f"{path.name} contains {len(found)} years, expected one")
     return int(found[0][0])

@@ -1,7 +1,7 @@
 """National Hospital Discharge Survey 2010: one fixed-width file of inpatient discharges.
 
-The public-use file of NCHS, as text or packed (.bz2, .zip). No patient identifier,
-stratum or primary sampling unit is published; weights are.
+This is the NCHS public-use file, as text or compressed (.bz2, .zip). It has weights, but no
+patient identifiers, strata or primary sampling units.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ def read_nhds(path: str | Path) -> Source:
     Parameters
     ----------
     path : str or Path
-        ``NHDS10.PU.txt`` or the same file as .bz2 or .zip.
+        ``NHDS10.PU.txt``, optionally compressed (.bz2 or .zip).
 
     Returns
     -------
     Source
         Attributes race, marital_status, payer, region, admission_type and
-        through_emergency (1 where admitted through the emergency room). Ages in months or
-        days count as 0 years.
+        through_emergency (1 if admitted through the emergency room). Ages in months or days
+        count as 0 years.
 
     Examples
     --------
@@ -100,4 +100,6 @@ class NhdsTable(SourceTable):
     is_survey = True
 
     kind: Literal["nhds"]
-    path: Annotated[InputPath, Field(description="NHDS10.PU.txt, also as .bz2 or .zip.")]
+    path: Annotated[
+        InputPath, Field(description="NHDS10.PU.txt, optionally compressed (.bz2 or .zip).")
+    ]

@@ -1,11 +1,11 @@
 """OMOP common data model 5.3 and 5.4.
 
-Tables person, visit_occurrence, condition_occurrence and concept, from a folder of CSV or
-Parquet files, a DuckDB database, or PostgreSQL. Only the columns used are read.
+Uses the tables person, visit_occurrence, condition_occurrence and concept, from a folder of
+CSV or Parquet files, a DuckDB database, or PostgreSQL. Only the columns needed are read.
 
-Codes are the source codes (ICD as recorded; default) or the standard concepts (SNOMED).
-A code's version is its vocabulary, ICD9CM and ICD10CM being ICD9 and ICD10; a source
-value without a concept keeps its text under the version SOURCE.
+Codes are the source codes (ICD as recorded; the default) or the standard concepts (SNOMED).
+The version of a code is its vocabulary, where ICD9CM and ICD10CM become ICD9 and ICD10. A
+source value without a concept keeps its text, with the version SOURCE.
 """
 
 from __future__ import annotations
@@ -21,12 +21,7 @@ from relprev.codes.spelling import normalize_sql, version_name
 from relprev.errors import InvalidInputError
 from relprev.sources.addresses import is_address, postgres_address
 from relprev.sources.attrition import Attrition, Step
-from relprev.sources.database import (
-    Connection,
-    connect,
-    reading,
-    require_unique,
-)
+from relprev.sources.database import Connection, connect, reading, require_unique
 from relprev.sources.declared import InputPath, SourceTable
 from relprev.sources.fingerprint import described_table
 from relprev.sources.omop_tables import TABLES, load_duckdb, load_folder, load_postgres
@@ -49,15 +44,15 @@ def read_omop(
     Parameters
     ----------
     database : str or Path
-        Folder of CSV or Parquet files, DuckDB file (tables, no views), or address of a
-        PostgreSQL database, as ``postgresql://...`` or ``host=... dbname=...`` (package psycopg).
-        The address is used to connect, and is shown and kept nowhere.
+        Folder of CSV or Parquet files, DuckDB file (tables, not views), or address of a
+        PostgreSQL database, as ``postgresql://...`` or ``host=... dbname=...`` (requires the
+        package psycopg). The address is used to connect, and is never shown or stored.
     schema : str, optional
-        Schema of the tables. Default: ``main`` (DuckDB), ``public`` (PostgreSQL).
+        Database schema of the tables. Default: ``main`` (DuckDB), ``public`` (PostgreSQL).
     codes : "source" or "standard"
-        Source codes or standard concepts.
+        Use source codes or standard concepts.
     visit_concepts : sequence of int
-        Kinds of visit to keep; empty keeps all. Default: emergency room visits.
+        Concepts of the visits to keep; all if empty. Default: emergency room visits.
 
     Returns
     -------
@@ -91,8 +86,8 @@ def read_omop(
         address = postgres_address(str(database))
         if address is None:
             raise InvalidInputError(
-                "database: the address given is not one of PostgreSQL (postgresql://...); other "
-                "databases are read from files exported as CSV or Parquet"
+                "database: expected a PostgreSQL address (postgresql://...), got another kind; "
+                "export other databases as CSV or Parquet files"
             )
         load_postgres(connection, address, schema or "public")
     elif Path(database).is_dir():
@@ -126,7 +121,7 @@ class OmopTable(SourceTable):
         InputPath,
         Field(
             description="Folder of CSV or Parquet files, DuckDB file, or postgresql://... "
-            "address (package psycopg)."
+            "address (requires the package psycopg)."
         ),
     ]
     schema: Annotated[str | None, Field(description="Schema of the tables.")] = None
@@ -134,7 +129,8 @@ class OmopTable(SourceTable):
         str | None, Field(description="'source' for source codes, 'standard' for concepts.")
     ] = None
     visit_concepts: Annotated[
-        tuple[int, ...] | None, Field(description="Kinds of visit to keep; empty keeps all.")
+        tuple[int, ...] | None,
+        Field(description="Concepts of the visits to keep; all if empty."),
     ] = None
 
 
@@ -171,7 +167,7 @@ def _make_visits(connection: Connection, visit_concepts: Sequence[int]) -> Attri
 
 
 def _concept_name(attribute: str) -> str:
-    """SQL: name of the concept, or its number where the vocabulary lacks it; 0 is missing."""
+    """SQL for the name of a concept, or its number if the vocabulary lacks it; 0 is missing."""
     number = f"nullif({attribute}_concept_id::BIGINT, 0)"
     return f"""coalesce(
         (SELECT any_value(concept_name) FROM raw_concept WHERE concept_id::BIGINT = {number}),
@@ -203,7 +199,7 @@ def _make_codes(connection: Connection, codes: str) -> None:
 
 
 def _descriptions(connection: Connection) -> dict[str, str]:
-    """Names of the concepts recorded, by version and code."""
+    """Names of the recorded concepts, by version and code."""
     found = connection.execute("""
         SELECT version || ':' || code AS name, min(concept_name) FROM recorded
         JOIN versions USING (vocabulary) WHERE concept_name <> '' GROUP BY name ORDER BY name

@@ -1,4 +1,4 @@
-"""The four OMOP tables used, from files, a DuckDB database or PostgreSQL, as ``raw_<table>``."""
+"""Load the four OMOP tables as ``raw_<table>``, from files, a DuckDB database or PostgreSQL."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TABLES = {
 
 
 def load_folder(connection: Connection, folder: Path) -> None:
-    """Read the tables from files of their names."""
+    """Read the tables from the files named after them."""
     files = {file.name.lower(): file for file in sorted(folder.iterdir()) if file.is_file()}
     for table, columns in TABLES.items():
         endings = (".parquet", ".csv", ".csv.gz")
@@ -36,7 +36,7 @@ def load_folder(connection: Connection, folder: Path) -> None:
 
 
 def load_duckdb(connection: Connection, path: Path, schema: str) -> None:
-    """Copy the tables; views are refused, as they may read anything."""
+    """Copy the tables; views are refused, because they can read any file."""
     if not path.is_file():
         raise InvalidInputError(
             f"there is no folder or DuckDB file at {path}; for PostgreSQL give postgresql://..."
@@ -49,7 +49,7 @@ def load_duckdb(connection: Connection, path: Path, schema: str) -> None:
             ).fetchall()
             if kinds and kinds != [("BASE TABLE",)]:
                 raise InvalidInputError(
-                    f"{table} in {path.name} is a view, which may read other files; store it as a "
+                    f"{table} in {path.name} is a view, which can read other files; store it as a "
                     f"table (CREATE TABLE ... AS FROM {table})"
                 )
             present = database.execute(
@@ -66,7 +66,7 @@ def load_duckdb(connection: Connection, path: Path, schema: str) -> None:
 
 
 def load_postgres(connection: Connection, address: str, schema: str) -> None:
-    """Stream each table through a temporary CSV file; memory stays small."""
+    """Stream each table through a temporary CSV file, to use little memory."""
     try:
         import psycopg
         from psycopg import sql
@@ -99,16 +99,16 @@ def load_postgres(connection: Connection, address: str, schema: str) -> None:
             # Neither the address nor the server's message is repeated: both may hold passwords.
             raise InvalidInputError(
                 f"the PostgreSQL database cannot be read ({_problem(error)}); check the address, "
-                f"the user's rights and the schema {schema!r}"
+                f"the user's permissions and the schema {schema!r}"
             ) from None
         for table, columns in TABLES.items():
             load_table(connection, Path(folder, f"{table}.csv"), f"raw_{table}", columns)
 
 
 def _problem(error: Exception) -> str:
-    """What went wrong, in words that hold nothing of the address."""
+    """What went wrong, in words that reveal nothing of the address."""
     kinds = {
-        "OperationalError": "there is no connection",
+        "OperationalError": "the connection failed",
         "ProgrammingError": "the address or a name is not understood",
         "InsufficientPrivilege": "the user may not read a table",
     }

@@ -1,8 +1,8 @@
-"""Files in a .zip or .bz2, unpacked to a temporary folder, within limits.
+"""Decompress .zip and .bz2 files into a temporary folder, within limits.
 
-A few kilobytes may unpack to terabytes. What is unpacked is therefore counted as it comes:
-it may be 256 megabytes, or a hundred times as large as the packed file (tables shrink to a
-tenth or so), and must leave some of the disk free.
+A few kilobytes may decompress to terabytes, so the output is measured as it grows. It may
+reach 256 megabytes or a hundred times the size of the compressed file (tables usually shrink
+to about a tenth), and must leave some disk space free.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import IO
 from relprev.errors import InvalidInputError
 from relprev.store.files import TemporaryFolder
 
-ENCRYPTED = 0x1  # of a zip member's flags
+ENCRYPTED = 0x1  # flag of a zip member
 ALWAYS_ALLOWED = 2**28  # bytes
 LARGEST_RATIO = 100
 LEFT_FREE = 2**29  # bytes of the disk
@@ -30,7 +30,7 @@ BLOCK = 2**20
 
 @contextmanager
 def unpacked(path: Path) -> Iterator[Path]:
-    """A path to the file's content without .zip or .bz2; temporary where it had to be unpacked."""
+    """A path to the file without .zip or .bz2 compression; temporary if it was compressed."""
     if path.suffix.lower() not in (".zip", ".bz2"):
         yield path
         return
@@ -46,15 +46,15 @@ def _unpack(path: Path, folder: Path) -> Path:
             return _copy(packed, path, folder / path.stem)
     except NotImplementedError:
         raise InvalidInputError(
-            f"{path.name} is packed in a way not supported here; unpack it and give the path of "
+            f"{path.name} uses an unsupported compression method; unpack it and give the path of "
             "the file to read"
         ) from None
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError) as error:
         if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
             raise  # the disk, not the file
         raise InvalidInputError(
-            f"{path.name} cannot be unpacked ({type(error).__name__}); it is damaged or cut "
-            "short: download or copy it again"
+            f"{path.name} cannot be unpacked ({type(error).__name__}); it is damaged or "
+            "truncated: download or copy it again"
         ) from None
 
 
@@ -67,7 +67,7 @@ def _unpack_zip(path: Path, folder: Path) -> Path:
         ]
         if len(members) != 1:
             raise InvalidInputError(
-                f"{path.name} holds {len(members)} files, expected one; unpack it and give the "
+                f"{path.name} contains {len(members)} files, expected one; unpack it and give the "
                 "path of the file to read"
             )
         if members[0].flag_bits & ENCRYPTED:
@@ -75,13 +75,13 @@ def _unpack_zip(path: Path, folder: Path) -> Path:
                 f"{path.name} is encrypted; unpack it with its password and give the path of the "
                 "file to read"
             )
-        _require_plausible(members[0].file_size, path)  # as it says itself
+        _require_plausible(members[0].file_size, path)  # the size it claims
         with archive.open(members[0]) as packed:
             return _copy(packed, path, folder / Path(members[0].filename).name)
 
 
 def _copy(packed: IO[bytes], path: Path, target: Path) -> Path:
-    """Write what is unpacked, as far as it is plausible and there is room."""
+    """Decompress to ``target``, as long as the size is plausible and the disk has room."""
     room = shutil.disk_usage(target.parent).free - LEFT_FREE
     size = 0
     with target.open("wb") as file:
@@ -100,6 +100,6 @@ def _copy(packed: IO[bytes], path: Path, target: Path) -> Path:
 def _require_plausible(size: int, path: Path) -> None:
     if size > max(ALWAYS_ALLOWED, LARGEST_RATIO * path.stat().st_size):
         raise InvalidInputError(
-            f"{path.name} unpacks to more than {LARGEST_RATIO} times its size, as no table does; "
-            "if it is what you expect, unpack it and give the path of the file to read"
+            f"{path.name} unpacks to more than {LARGEST_RATIO} times its size, as no table should; "
+            "if that is expected, unpack it and give the path of the file to read"
         )

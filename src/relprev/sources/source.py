@@ -1,26 +1,26 @@
-"""The canonical form: every source becomes two tables in DuckDB.
+"""The canonical form of data: every source becomes two DuckDB tables.
 
 ``visits``, one row per visit:
 
     visit     BIGINT    0, 1, ..., n - 1
     visit_id  any       the identifier in the raw files
-    patient   any       NULL throughout where patients are not identified
+    patient   any       all NULL if patients are not identified
     age       INTEGER   years
     sex       VARCHAR   'F' or 'M'
-    weight    DOUBLE    sampling weight; NULL throughout without a survey
+    weight    DOUBLE    sampling weight; all NULL without a survey
     stratum   any       survey design, or NULL
-    psu       any       survey design, or NULL; numbered across strata and years
+    psu       any       survey design, or NULL; distinct across strata and years
     year      INTEGER
     ...                 any further columns: attributes for groups and features
 
-``codes``, one row per recorded code (a code may be recorded twice):
+``codes``, one row per recorded code (a code may be recorded more than once):
 
     visit     BIGINT
     version   VARCHAR   'ICD9', 'ICD10' or another vocabulary
     code      VARCHAR   in the spelling of `relprev.codes.normalize`
     role      VARCHAR   'diagnosis', 'cause', 'ed', 'hospital', ...
 
-The tables may be views over files: they are scanned, never held whole in memory.
+The tables may be views of files: they are scanned, and never loaded whole into memory.
 """
 
 from __future__ import annotations
@@ -52,18 +52,18 @@ class Source:
     connection : DuckDB connection
         Holds the tables (or views) ``visits`` and ``codes``.
     attrition : Attrition, optional
-        Steps taken while reading. Default: one step, all visits.
+        Exclusions made while reading. Default: a single step with all visits.
     code_lengths : mapping of version to int
-        Versions whose codes are cut to that many characters in this source.
+        Versions whose codes this source truncates to that many characters.
     absent : mapping of column to text
-        Why a column that a study may want is not there.
+        Why a column that a study may want is missing.
     details : mapping
-        What a reader needs to know to find the same data again: options, and under ``"data"``
-        name and digest of all that was read. No paths, no credentials, and no numbers of rows
-        or bytes: from them hidden levels of the attrition table would follow.
+        What it takes to identify the same data again: options and, under ``"data"``, the name
+        and digest of everything read. No paths, credentials or numbers of rows or bytes, from
+        which hidden counts of the attrition table would follow.
     descriptions : mapping
-        Words for codes, such as ``{"SNOMED:65363002": "Otitis media"}``, where the data hold
-        them. `relprev.codes.describe` has those of ICD codes.
+        Descriptions of codes, such as ``{"SNOMED:65363002": "Otitis media"}``, if the data
+        contain them. `relprev.codes.describe` knows those of ICD codes.
 
     Examples
     --------
@@ -103,35 +103,11 @@ class Source:
             object.__setattr__(self, "attrition", Attrition((all_visits,)))
 
     def query(self, sql: str, parameters: list[Any] | None = None) -> list[tuple[Any, ...]]:
-        """Rows of a query on the tables ``visits`` and ``codes``.
-
-        Parameters
-        ----------
-        sql : str
-            In DuckDB's dialect.
-        parameters : list, optional
-            Values for the question marks in ``sql``.
-
-        Returns
-        -------
-        list of tuple
-            The rows.
-        """
+        """Rows of a DuckDB query; ``parameters`` are the values of its question marks."""
         return self.connection.execute(sql, parameters).fetchall()
 
     def columns(self, table: str) -> tuple[str, ...]:
-        """Names of the columns of ``visits`` or ``codes``.
-
-        Parameters
-        ----------
-        table : str
-            ``"visits"`` or ``"codes"``.
-
-        Returns
-        -------
-        tuple of str
-            The names.
-        """
+        """Column names of the table ``"visits"`` or ``"codes"``."""
         return column_names(self.connection, table)
 
     @property
@@ -141,7 +117,7 @@ class Source:
 
     @property
     def attributes(self) -> tuple[str, ...]:
-        """Columns of ``visits`` beyond those every source has."""
+        """Columns of ``visits`` other than those that every source has."""
         return tuple(name for name in self.columns("visits") if name not in VISIT_COLUMNS)
 
     def close(self) -> None:
@@ -161,9 +137,9 @@ class Source:
 
 @contextmanager
 def memory_limited(source: Source, limit: str) -> Iterator[None]:
-    """Inside, the source's database spills to disk above ``limit``, if it can."""
+    """Within the context, the source's database spills to disk above ``limit`` if it can."""
     before = source.query("SELECT current_setting('memory_limit')")[0][0]
-    with suppress(duckdb.Error):  # what it holds now may be more
+    with suppress(duckdb.Error):  # it may already hold more
         source.connection.execute(f"SET memory_limit = {quoted(limit)}")
     try:
         yield
@@ -172,7 +148,7 @@ def memory_limited(source: Source, limit: str) -> Iterator[None]:
 
 
 def labels(column: str, words: Mapping[str, str]) -> str:
-    """SQL that puts words for a column's numbers; a number without a word becomes NULL."""
+    """SQL that replaces a column's codes by labels; a code without a label becomes NULL."""
     pairs = " ".join(f"WHEN {quoted(code)} THEN {quoted(word)}" for code, word in words.items())
     return f"CASE {column}::VARCHAR {pairs} END"
 
@@ -180,15 +156,10 @@ def labels(column: str, words: Mapping[str, str]) -> str:
 def expose_wide(
     connection: duckdb.DuckDBPyConnection, wide: str, roles: Mapping[str, str], version: str
 ) -> None:
-    """Make the views ``visits`` and ``codes`` of a table that has codes in list columns.
+    """Create the views ``visits`` and ``codes`` from a table with codes in list columns.
 
-    Parameters
-    ----------
-    wide : str
-        Table (or table function) with the columns of ``visits`` and the lists.
-    roles : mapping of list column to role
-    version : str
-        Column of ``wide`` with the version, or an SQL literal.
+    ``roles`` maps the list columns of ``wide`` to roles; ``version`` is another of its columns
+    or an SQL literal.
     """
     of_codes = ", ".join(set(roles) | {version} & set(column_names(connection, wide)))
     connection.execute(f"CREATE VIEW visits AS SELECT * EXCLUDE ({of_codes}) FROM {wide}")
@@ -201,6 +172,6 @@ def expose_wide(
 
 
 def code_list(columns: Sequence[str]) -> str:
-    """SQL list of the normalised codes in the given columns, blanks left out."""
+    """SQL list of the normalised codes in the given columns, without blanks."""
     together = normalize_sql(f"concat_ws(',', {', '.join(columns)})")  # faster than one by one
     return f"[code for code in string_split({together}, ',') if code <> '']"

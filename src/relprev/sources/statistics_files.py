@@ -1,7 +1,7 @@
-"""Stata and SAS files as DuckDB tables, read in pieces so that memory stays small.
+"""Load Stata and SAS files into DuckDB tables, in chunks to use little memory.
 
-SAS files need the package pyreadstat: the reader in pandas drops column names of some of
-them without a word.
+SAS files need the package pyreadstat, because pandas silently drops the column names of some
+of them.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ Choose = Callable[[Sequence[str]], list[str]]
 def load_statistics_file(
     connection: duckdb.DuckDBPyConnection, file: Path, name: str, columns: Sequence[str] | None
 ) -> None:
-    """Read a file into the table ``name``: those of ``columns`` that it has, or all.
+    """Read a file into the table ``name``, with all columns or those of ``columns`` it has.
 
-    A column of whole numbers becomes BIGINT, as SAS has no whole numbers of its own.
+    Columns of whole numbers become BIGINT, since SAS has no integer type.
     """
 
     def choose(available: Sequence[str]) -> list[str]:
@@ -54,7 +54,7 @@ def _kind(piece: pd.DataFrame, column: str) -> str:
 
 
 def make_whole(connection: duckdb.DuckDBPyConnection, name: str) -> None:
-    """Turn the table's columns of whole numbers stored as DOUBLE into BIGINT."""
+    """Convert DOUBLE columns that hold only whole numbers to BIGINT."""
     described = connection.execute(f"DESCRIBE {name}").fetchall()
     numbers = [identifier(row[0]) for row in described if row[1] == "DOUBLE"]
     if not numbers:
@@ -79,7 +79,7 @@ def _stata(file: Path, choose: Choose) -> Iterator[pd.DataFrame]:
                     return
     except OSError:
         raise  # the disk, not the file
-    except Exception:  # a damaged file makes the reader fail in any way
+    except Exception:  # on a damaged file the reader may raise anything
         raise InvalidInputError(_unreadable(file, "Stata")) from None
 
 
@@ -94,7 +94,7 @@ def _sas(file: Path, choose: Choose) -> Iterator[pd.DataFrame]:
     options: dict[str, Any] = {"disable_datetime_conversion": True}
     if file.suffix.lower() == ".xpt":
         read = pyreadstat.read_xport
-        options["encoding"] = "LATIN1"  # a transport file does not say
+        options["encoding"] = "LATIN1"  # a transport file does not state its encoding
     try:
         columns = choose(read(file, metadataonly=True, **options)[1].column_names)
         for piece, _ in pyreadstat.read_file_in_chunks(
@@ -108,4 +108,4 @@ def _sas(file: Path, choose: Choose) -> Iterator[pd.DataFrame]:
 
 
 def _unreadable(file: Path, kind: str) -> str:
-    return f"{file.name} is not a readable {kind} file, or is cut short; download or copy it again"
+    return f"{file.name} is not a readable {kind} file, or is truncated; download or copy it again"

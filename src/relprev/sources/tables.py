@@ -1,7 +1,7 @@
-"""Any table of visits with a long or wide table of codes.
+"""Read any table of visits, with codes in a table of their own or in its columns.
 
-Files (CSV, Parquet, Stata, SAS; packed or not) or data frames, with columns under
-whatever names.
+Tables are files (CSV, Parquet, Stata or SAS, compressed or not) or data frames, with any
+column names.
 """
 
 from __future__ import annotations
@@ -69,24 +69,24 @@ def read_tables(
     visits : path or data frame
         One row per visit.
     codes : path or data frame, optional
-        One row per code, with the column ``visit_id`` too. None: codes are in columns of
+        One row per code, with a ``visit_id`` column as well. None: codes are in columns of
         ``visits``.
     visit_id : str
         Column that identifies a visit, in both tables.
     code : str or list of str
-        Column of codes; for wide codes the list of columns.
+        Column with the codes, or list of such columns if they are in ``visits``.
     version : str
-        Column with the code version (``9``, ``ICD10``, ...), or the version itself, such as
-        ``"ICD10"`` (ICD9, ICD10, SNOMED), if all codes have the same.
+        Column with the code version (``9``, ``ICD10``, ...), or the version itself (``"ICD9"``,
+        ``"ICD10"`` or ``"SNOMED"``) if all codes share it.
     patient, age, sex, weight, stratum, psu, year : str, optional
-        Columns of ``visits``. Values of sex may be F/M or female/male in any case.
+        Columns of ``visits``. Sex may be written F/M or female/male, in upper or lower case.
     role : str, optional
         Column of ``codes``.
     attributes : list of str
         Further columns of ``visits`` for groups and features.
     missing : list of str
-        Texts that stand for a missing value in CSV and TSV files, as blank text does everywhere.
-        Default: NA, N/A, n/a, #N/A, NaN, nan, NULL, null and a point.
+        Texts that mean a missing value in CSV and TSV files; blanks do in every file.
+        Default: NA, N/A, n/a, #N/A, NaN, nan, NULL, null and a period.
 
     Returns
     -------
@@ -125,7 +125,7 @@ def read_tables(
         code_columns = ["code"]
     else:
         if len(code_columns) != 1:
-            raise InvalidInputError("code: with a codes table give one column, not several")
+            raise InvalidInputError("code: with a codes table, give one column, not several")
         wanted = [visit_id, *code_columns, *own_columns, *([role] if role else [])]
         data.append(_load(connection, codes, "raw_codes", wanted, missing))
         refuse_decimals(connection, "raw_codes", code_columns)
@@ -148,18 +148,18 @@ class TablesTable(SourceTable):
     visits: Annotated[InputPath, Field(description="File with one row per visit.")]
     codes: Annotated[
         InputPath | None,
-        Field(description="File with one row per code; without it codes are columns of visits."),
+        Field(description="File with one row per code; without it, codes are columns of visits."),
     ] = None
     visit_id: Annotated[str, Field(description="Column that identifies a visit, in both tables.")]
     code: Annotated[
         str | tuple[str, ...],
-        Field(description="Column of codes; for codes in several columns the list of them."),
+        Field(description="Column with the codes, or list of columns if they are in visits."),
     ]
     version: Annotated[
         str,
         Field(
             description="Column with the code version (9, ICD10, ...), or the version itself "
-            "(ICD9, ICD10, SNOMED) if all codes have the same."
+            "(ICD9, ICD10 or SNOMED) if all codes share it."
         ),
     ]
     patient: Annotated[str | None, Field(description="Column that identifies a patient.")] = None
@@ -176,16 +176,12 @@ class TablesTable(SourceTable):
     ] = None
     missing: Annotated[
         tuple[str, ...] | None,
-        Field(description="Texts that stand for a missing value in CSV and TSV files."),
+        Field(description="Texts that mean a missing value in CSV and TSV files."),
     ] = None
 
 
 def _load(
-    connection: Connection,
-    table: Any,
-    name: str,
-    columns: list[str],
-    missing: Sequence[str],
+    connection: Connection, table: Any, name: str, columns: list[str], missing: Sequence[str]
 ) -> Fingerprint:
     columns = list(dict.fromkeys(columns))
     key = name.removeprefix("raw_")
@@ -194,9 +190,7 @@ def _load(
         make_whole(connection, name)
         return file
     if not hasattr(table, "columns"):
-        raise InvalidInputError(
-            f"{key} must be the path of a file or a data frame, got {type(table).__name__}"
-        )
+        raise InvalidInputError(f"{key} must be a path or a data frame, got {type(table).__name__}")
     lacking = [column for column in columns if column not in table.columns]
     if lacking:
         raise InvalidInputError(f"{key} lacks the columns {', '.join(lacking)}")
@@ -212,15 +206,12 @@ def _load(
 
 
 def _words(key: str, table: Any) -> str:
-    """How a message names a table: by its key and, if it is a file, by the file."""
+    """How messages name a table: by its parameter and, if it is a file, the file name."""
     return f"{key} ({Path(table).name})" if isinstance(table, str | Path) else key
 
 
 def _make_visits(
-    connection: Connection,
-    visit_id: str,
-    named: dict[str, str | None],
-    attributes: Sequence[str],
+    connection: Connection, visit_id: str, named: dict[str, str | None], attributes: Sequence[str]
 ) -> None:
     kinds = {"age": "INTEGER", "year": "INTEGER", "weight": "DOUBLE"}
     columns = ["row_number() OVER () - 1 AS visit", f"{identifier(visit_id)} AS visit_id"]
@@ -254,7 +245,7 @@ def _sex(column: str) -> str:
 
 
 def _lengthen(connection: Connection, visit_id: str, columns: list[str], others: list[str]) -> None:
-    """Wide codes as the table ``raw_codes``, one row per code."""
+    """Turn columns of codes into the table ``raw_codes``, with one row per code."""
     kept = ", ".join(identifier(column) for column in (visit_id, *others))
     listed = ", ".join(f"{identifier(column)}::VARCHAR" for column in columns)
     connection.execute(
@@ -263,11 +254,7 @@ def _lengthen(connection: Connection, visit_id: str, columns: list[str], others:
 
 
 def _make_codes(
-    connection: Connection,
-    visit_id: str,
-    code: str,
-    version_sql: str,
-    role: str | None,
+    connection: Connection, visit_id: str, code: str, version_sql: str, role: str | None
 ) -> None:
     connection.execute(f"""
         CREATE TABLE codes AS SELECT v.visit, n.name AS version, r.code, r.role
@@ -283,7 +270,7 @@ def _make_codes(
 
 
 def _name_versions(connection: Connection, version_sql: str, code: str) -> None:
-    """Table ``versions``: how every raw version is called here; no code may lack one."""
+    """Create the table ``versions`` of raw and canonical names; no code may lack a version."""
     found = connection.execute(
         f"SELECT DISTINCT {version_sql} FROM raw_codes "
         f"WHERE trim({identifier(code)}::VARCHAR) <> '' ORDER BY 1 LIMIT {MOST_VERSIONS + 1}"
@@ -291,13 +278,13 @@ def _name_versions(connection: Connection, version_sql: str, code: str) -> None:
     raw = [value for (value,) in found]
     if len(raw) > MOST_VERSIONS:
         raise InvalidInputError(
-            f"version: the column holds more than {MOST_VERSIONS} different values; is it the "
-            "column with the version of the codes?"
+            f"version: the column holds more than {MOST_VERSIONS} different values; is it really "
+            "the column with the code version?"
         )
     if None in raw or "" in raw:
         raise InvalidInputError(
-            "version is missing for some codes; ICD-9 and ICD-10 share strings, so every code "
-            "needs its version"
+            "version is missing for some codes; some strings are both ICD-9 and ICD-10 codes, so "
+            "every code needs a version"
         )
     connection.execute("CREATE TEMP TABLE versions (raw VARCHAR, name VARCHAR)")
     for value in raw:
