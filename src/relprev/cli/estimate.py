@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from relprev.cli.app import Out, Quiet, app, say_written
+from relprev.cli.app import Out, Quiet, app, say_warning, say_written
 from relprev.cohort import read_table
 from relprev.disclosure import Rule, shown
 from relprev.errors import RelprevError, RelprevWarning
