@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from relprev.cli.app import Out, Quiet, app, say_written
+from relprev.cli.app import Out, Quiet, app, say_warning, say_written
 from relprev.cohort import read_table
 from relprev.disclosure import Rule, shown
 from relprev.errors import RelprevError, RelprevWarning
@@ -132,4 +132,4 @@ def _said_by(rule: Rule) -> Iterator[None]:
             raise type(error)(str(error) if message is None else shown(message, rule)) from None
     said = [item.message for item in caught if isinstance(item.message, RelprevWarning)]
     for text in dict.fromkeys(shown(message_of(one) or str(one), rule) for one in said):
-        warnings.warn(text, RelprevWarning, stacklevel=3)
+        say_warning(text)
