@@ -76,12 +76,15 @@ def test_a_run_killed_five_times_ends_with_the_same_results(whole_run, tmp_path)
 
 @pytest.mark.slow
 def test_sixty_kills_each_followed_by_a_rerun(whole_run, tmp_path):
+    """A run that is done before its moment comes does not count; on a busy machine some are."""
     file, reference, seconds = whole_run
     moments = random.Random(1)
     killed = 0
-    for number in range(60):
+    for number in range(120):
         out = tmp_path / f"results-{number}"
-        killed += _killed(file, out, moments.uniform(0.0, 1.0) * seconds, reference)
+        killed += _killed(file, out, moments.uniform(0.0, 0.7) * seconds, reference)
         _require_same_results(file, out, reference)
         shutil.rmtree(out)
-    assert killed >= 45
+        if killed == 60:
+            return
+    pytest.fail(f"only {killed} runs were still running when they were to be killed")
