@@ -118,7 +118,11 @@ def test_impossible_parts_are_refused(make, message):
         ("minimum = 18", "least = 18", r"line 7: include\[1\].least: there is no such key"),
         ("without_codes", "with_codes", "line 3: with_codes.*did you mean 'without_codes'"),
         ("[features]", "[features", "not valid TOML"),
-        ("condition = {", "condition = 3 #{", "line 2: condition: it must be the name of a code set"),
+        (
+            "condition = {",
+            "condition = 3 #{",
+            "line 2: condition: it must be the name of a code set",
+        ),
         ('column = "race"\n', "", r"line 19: groups\[1\].column: this key is missing"),
         ("min_count = 10", 'min_count = "10"', "line 12: features.min_count: .*got '10'"),
         ("[35, 50]", "[50, 35]", "edges must be increasing"),
