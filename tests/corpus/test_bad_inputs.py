@@ -21,9 +21,9 @@ SECRET = "sEcret9"
 SENTINEL = "Xq7sentinel"  # a value in a table of patients
 RUN = ["run", "pain.toml", "--out", "results", "--quiet"]
 REMEDY = re.compile(
-    r"did you mean|available: |there (is|are|was) |it should be|it holds|must |expected|give |choose "
-    r"|write |check |remove |this key is missing|nested too deeply|not valid TOML|Usage|Try |compare "
-    r"|merge |drop |run the study|unpack|rename|missing|needed|lacks|has no |is not |exists"
+    r"did you mean|available: |there (is|are|was) |it should be|it holds|must |expected|give "
+    r"|choose |write |check |remove |this key is missing|nested too deeply|not valid TOML|Usage|Try "
+    r"|compare |merge |drop |run the study|unpack|rename|missing|needed|lacks|has no |is not |exists"
     r"|other columns|needs |is empty|leave (it|them) out|is it |is left|it should have"
     r"|requires |groups are"
 )
