@@ -52,5 +52,7 @@ def test_classifier_that_takes_no_weights_is_refused_with_weights(gauss) -> None
     weighted = as_cohort(
         data.X, data.diagnosed, groups=data.group_labels, sample_weight=np.ones(data.n)
     )
-    with pytest.raises(InvalidInputError, match="KNeighborsClassifier does not take sample_weight"):
+    with pytest.raises(
+        InvalidInputError, match="KNeighborsClassifier does not accept sample_weight"
+    ):
         Negative(KNeighborsClassifier()).fit(weighted)

@@ -33,7 +33,9 @@ def test_a_concern_says_its_reason_and_declares_its_counts():
     cohort, _ = make_cohort(extra=marker)
     found = check_overlap(DebiasedPURPLE(**FAST).fit(cohort), cohort)
     assert found.verdict is Verdict.CONCERN
-    assert "Least overlap in a (many diagnosed with codes no other group has)" in str(found.effect)
+    assert "Least overlap in a (many diagnosed with codes that no other group has)" in str(
+        found.effect
+    )
     own = found.table.set_index("group").loc["a"]
     counts = {item.noun: item for item in found.effect.counts() if hasattr(item, "noun")}
     informative = counts["effective informative case"]

@@ -156,7 +156,7 @@ def test_credentials_stay_out_of_errors():
     pytest.importorskip("psycopg")
     url = "postgresql://analyst:hunter2@127.0.0.1:1/cdm?connect_timeout=2"
     with pytest.raises(
-        InvalidInputError, match=r"PostgreSQL database cannot be read \(there is no connection\)"
+        InvalidInputError, match=r"PostgreSQL database cannot be read \(the connection failed\)"
     ) as caught:
         read_omop(url)
     error = caught.value

@@ -27,7 +27,7 @@ def test_a_zip_of_one_file_is_unpacked_and_removed_again(tmp_path):
 
 def test_a_zip_of_several_files_is_refused(tmp_path):
     file = pack(tmp_path / "a.zip", {"a.csv": "x", "b.csv": "y"})
-    with pytest.raises(InvalidInputError, match="holds 2 files, expected one"), unpacked(file):
+    with pytest.raises(InvalidInputError, match="contains 2 files, expected one"), unpacked(file):
         pass
 
 

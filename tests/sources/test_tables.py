@@ -278,11 +278,11 @@ def test_weights_beyond_reason_are_refused(weight):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"attributes": ["age"]}, "'age' is a name with a has a fixed meaning.*give age = 'age'"),
-        ({"attributes": ["visit"]}, "'visit' is a name with .*; rename the column"),
+        ({"attributes": ["age"]}, "'age' has a fixed meaning.*give age = 'age'"),
+        ({"attributes": ["visit"]}, "'visit' has a fixed meaning.*; rename the column"),
         ({"code": []}, "code: at least one column"),
-        ({"code": 3}, "code must be a column's name or a list of names"),
-        ({"visits": None}, "visits must be the path of a file or a data frame, got NoneType"),
+        ({"code": 3}, "code must be a column name or a list of column names"),
+        ({"visits": None}, "visits must be a path or a data frame, got NoneType"),
         ({"version": "id"}, "version: the column holds more than 100 different values"),
     ],
 )
