@@ -128,7 +128,7 @@ def test_small_groups_are_never_dropped_silently():
     visits = pd.DataFrame({"id": range(7), "ward": list("aaabbbc")})
     codes = pd.DataFrame({"id": range(7), "code": ["T7411XA"] + ["R51"] * 6, "version": "10"})
     source = make(visits, codes, attributes=["ward"])
-    with pytest.warns(DataWarning, match="ward: excluded for having fewer than 2 visits: c"):
+    with pytest.warns(DataWarning, match="ward: excluded for having too few visits: c"):
         built = build(CohortSpec(ABUSE, (GroupVariable("ward", minimum_size=2),)), source)
     assert built.cohort.group_names == ("a", "b")
     assert built.attrition.steps[-1].visits == 6

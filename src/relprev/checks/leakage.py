@@ -26,7 +26,7 @@ NAMED = 5  # features in a sentence
 
 
 def check_leakage(
-    cohort: Cohort, *, threshold: float = 0.5, min_rows: int = 10, level: float = 0.95
+    cohort: Cohort, *, threshold: float = 0.5, min_rows: int = 11, level: float = 0.95
 ) -> CheckResult:
     """Features that nearly determine the diagnosis.
 
@@ -37,7 +37,8 @@ def check_leakage(
     threshold : float
         Predictive value that no symptom should reach.
     min_rows : int
-        Features with fewer rows are ignored.
+        Features with fewer rows are ignored: one of 10, listed without its number, would be known
+        to have 10.
     level : float
         Confidence level of the intervals.
 

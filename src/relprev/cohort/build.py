@@ -254,7 +254,7 @@ class _Maker:
         """Exclude small groups, and fail if nothing is left to compare."""
         variable, names = self._variable, self._names
         is_small = self._size < self._smallest
-        few = Message("fewer than {least} visits", least=Number(self._smallest, ","))
+        few = Message("too few visits")
         none = Message("no visits")
         self._small = {names[k]: few if self._size[k] else none for k in np.flatnonzero(is_small)}
         for reason in dict.fromkeys(self._small.values()):
