@@ -21,7 +21,7 @@ def test_calibration_fails_when_diagnosis_depends_on_risk_in_one_group():
     assert found.verdict is Verdict.CONCERN
     slopes = found.table.drop_duplicates("group").set_index("group")["slope"]
     assert slopes["a"] > 1
-    assert f"between {slopes.min():.2f} and {slopes.max():.2f}" in str(found.effect)
+    assert f"from {slopes.min():.2f} to {slopes.max():.2f}" in str(found.effect)
     assert slopes["a"] - slopes["b"] > 0.2
 
 

@@ -367,10 +367,8 @@ def test_small_groups_are_left_out_with_a_reason():
     )
     result = simulated(cohort=cohort).run(verbose=False)
     left_out = result.report.variables[0].left_out
-    assert {group: str(why) for group, why in left_out.items()} == {
-        "Group D": "too few visits"
-    }
-    assert any("left out" in text for text in result.report.warnings)
+    assert {group: str(why) for group, why in left_out.items()} == {"Group D": "too few visits"}
+    assert any("excluded" in text for text in result.report.warnings)
 
 
 def test_groups_withheld_by_the_estimator_are_named():

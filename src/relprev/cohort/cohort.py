@@ -39,7 +39,7 @@ class Cohort(Rows[CohortPart]):
     n_cols : int
         Number of features.
     group_names : tuple of str
-        Names of the groups.
+        What the numbers in ``groups`` stand for, in their order.
     feature_names : tuple of str, optional
         Names of X's columns.
     fields : tuple of str

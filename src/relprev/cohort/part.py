@@ -32,7 +32,7 @@ class CohortPart:
     groups : unsigned integer array of shape (n,)
         Positions in ``group_names``.
     group_names : tuple of str
-        Names of the groups.
+        What the numbers in ``groups`` stand for, in their order.
     weights, clusters, strata, psus, ids : arrays of shape (n,), optional
         As in `Cohort`.
 

@@ -172,7 +172,6 @@ class SamplingDesign:
         Returns
         -------
         array of shape (n_psus, q)
-            Totals.
         """
         return _totals(self.psu, len(self.stratum), columns)
 

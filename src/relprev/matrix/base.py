@@ -267,7 +267,6 @@ class Matrix(ABC):
         Returns
         -------
         float64 array of shape (n_cols,)
-            Sizes.
         """
         return root_mean_square(*self.size_sums())
 

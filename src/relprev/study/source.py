@@ -71,13 +71,7 @@ class SourceOptions:
         return SOURCES[self.kind](kind=self.kind, **self._resolved()).open()
 
     def files(self) -> list[Path]:
-        """The files the arguments name, folders opened; they need not exist.
-
-        Returns
-        -------
-        list of Path
-            Paths.
-        """
+        """The files the arguments name, folders opened; they need not exist."""
         inputs = SOURCES[self.kind].path_keys(Role.INPUT)
         named = [value for name, value in self._resolved().items() if name in inputs]
         paths = [
