@@ -122,7 +122,7 @@ class _Block:
         free = self.free & ((high > 0) | (slope > 0)) & ((low < 0) | (slope < 0))
         free[-1] = bool(r.any())
         worst = float(np.max(np.abs(slope[:-1][free[:-1]]), initial=0.0))
-        move = _bounded_newton(self.hessian, slope, low, high, free)
+        move = bounded_newton(self.hessian, slope, low, high, free)
         self.step[p:] += move[:-1]
         self.step[:p] += move[-1] * r
         self.seen += move[:-1] @ model.u[p:] + move[-1] * on_r
@@ -150,7 +150,7 @@ class _Block:
         self.hessian[-1, -1] = self.totals[3] + ridge @ r**2 + model.signs @ on_r**2
 
 
-def _bounded_newton(
+def bounded_newton(
     hessian: FloatArray, slope: FloatArray, low: FloatArray, high: FloatArray,
     free: NDArray[np.bool_],
 ) -> FloatArray:  # fmt: skip

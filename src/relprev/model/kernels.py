@@ -197,3 +197,37 @@ def sweep(indptr, rows, values, aq, grad, w, d, diagonal, extra, u, signs, seen,
             for e in range(indptr[j], indptr[j + 1]):
                 aq[rows[e], 1] += values[e] * aq[rows[e], 0] * delta
     return worst
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def gram_sweeps(H, slope, w, d, l2, l1, cap, tolerance, most):
+    """Sweeps over all w with curvature H; keeps slope = gradient + H d (see `model.gram`).
+
+    Ends after ``most`` sweeps, or one that meets no KKT violation above the tolerance; returns
+    the largest violation that the first one met.
+    """
+    first = 0.0
+    for number in range(most):
+        worst = 0.0
+        for j in range(len(w)):
+            curvature = H[j, j] + l2[j]
+            if curvature <= 0.0:
+                continue
+            now = w[j] + d[j]
+            target = now - (slope[j] + l2[j] * now) / curvature
+            size = max(abs(target) - l1 / curvature, 0.0)
+            new = size if target > 0.0 else -size
+            moved = min(max(new, w[j] - cap[j]), w[j] + cap[j])
+            delta = moved - now
+            if delta == 0.0:
+                continue
+            worst = max(worst, abs(delta) * curvature)
+            d[j] = moved - w[j]  # not d[j] + delta: where moved is zero, w + d must be zero exactly
+            row = H[j]
+            for i in range(len(slope)):
+                slope[i] += delta * row[i]
+        if number == 0:
+            first = worst
+        if worst <= tolerance:
+            break
+    return first

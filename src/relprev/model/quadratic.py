@@ -116,13 +116,10 @@ class Quadratic:
         for (step, change), product in zip(history, products, strict=True):
             for vector, sign in zip(u, signs, strict=True):
                 product += sign * (vector @ step) * vector
-            expected, seen = float(step @ product), float(step @ change)
+            expected = float(step @ product)
             if not 0 < expected <= LOCAL * total:
                 continue
-            y = change
-            if seen < 0.2 * expected:  # Powell's damping
-                share = 0.8 * expected / (expected - seen)
-                y = share * change + (1 - share) * product
+            y = damped(step, change, product)
             u += [product / np.sqrt(expected), y / np.sqrt(float(step @ y))]
             signs += [-1.0, 1.0]
         if u:
@@ -130,45 +127,66 @@ class Quadratic:
             self.diagonal = self.diagonal + (self.u[: self.n_cols] ** 2) @ self.signs
 
 
-def build(problem: Problem, at: Parameters, evaluation: Evaluation, budget: int) -> Quadratic:
-    """Curvature rows, columns and diagonal at the current point."""
-    of_rows = linear_predictors(problem, at) if evaluation.z is None else evaluation.z
-    if problem.n <= budget:
-        part, z = problem.together(), of_rows.gathered(np.asarray)
-        k, v, a = np.empty((3, problem.n))
-        g, columns, exact = part.g, part.columns, None
-        kernels.curvatures(z, part.s, g, part.omega, at.c, k, v, a)
-    else:
-        tau = budget / max(evaluation.curvature, np.finfo(float).tiny)
-        samples = problem.map(_sample, at, tau, each=of_rows.handles)
-        columns = stacked([sample.X for sample in samples]).columns()
-        k, v, a = np.concatenate([sample.kva for sample in samples], axis=1)
-        z = np.concatenate([sample.z for sample in samples])
-        g = np.concatenate([sample.g for sample in samples])
-        exact = np.sum([sample.diagonal for sample in samples], axis=0)
-    aq = np.zeros((len(k), 2))
-    aq[:, 0] = a
-    diagonal = kernels.columns_diagonal(columns.indptr, columns.rows, column_values(columns), aq)
-    extra = np.zeros_like(diagonal) if exact is None else np.maximum(exact - diagonal, 0.0)
-    none = np.empty((len(diagonal) + 1 + problem.n_groups, 0))
-    return Quadratic(
-        columns, aq, k, v, z, g, diagonal + extra, extra, problem.feature_size, problem.n_groups,
-        none, none[0],
-    )  # fmt: skip
-
-
 @dataclass(frozen=True)
-class _Sample:
-    """Rows drawn from a part: X, (k, v, a), z and g; and the part's exact diagonal."""
+class CurvatureRows:
+    """The rows that curvature is taken from: all of them or a sample.
+
+    Parameters
+    ----------
+    X : Matrix of shape (m, p)
+    kva : array of shape (3, m)
+        k, v and a, divided by the chance of being drawn.
+    z : array of shape (m,)
+    g : integer array of shape (m,)
+    exact : array of shape (p,), optional
+        Diagonal of w's curvature over all rows, where these are a sample.
+    """
 
     X: Matrix
     kva: FloatArray
     z: FloatArray
     g: NDArray[Any]
-    diagonal: FloatArray
+    exact: FloatArray | None = None
 
 
-def _sample(part: ProblemPart, z: FloatArray, at: Parameters, tau: float) -> _Sample:
+def curvature_rows(
+    problem: Problem, at: Parameters, evaluation: Evaluation, budget: int
+) -> CurvatureRows:
+    """All rows if they are within the budget, otherwise a sample."""
+    of_rows = linear_predictors(problem, at) if evaluation.z is None else evaluation.z
+    if problem.n <= budget:
+        part, z = problem.together(), of_rows.gathered(np.asarray)
+        kva = np.empty((3, problem.n))
+        kernels.curvatures(z, part.s, part.g, part.omega, at.c, *kva)
+        return CurvatureRows(part.X, kva, z, part.g)
+    tau = budget / max(evaluation.curvature, np.finfo(float).tiny)
+    samples = problem.map(_sample, at, tau, each=of_rows.handles)
+    return CurvatureRows(
+        stacked([sample.X for sample in samples]),
+        np.concatenate([sample.kva for sample in samples], axis=1),
+        np.concatenate([sample.z for sample in samples]),
+        np.concatenate([sample.g for sample in samples]),
+        np.sum([sample.exact for sample in samples if sample.exact is not None], axis=0),
+    )
+
+
+def build(problem: Problem, rows: CurvatureRows) -> Quadratic:
+    """Curvature rows, columns and diagonal at the current point."""
+    columns = rows.X.columns() if rows.exact is not None else problem.together().columns
+    k, v, a = rows.kva
+    aq = np.zeros((len(k), 2))
+    aq[:, 0] = a
+    diagonal = kernels.columns_diagonal(columns.indptr, columns.rows, column_values(columns), aq)
+    short = np.zeros_like(diagonal) if rows.exact is None else rows.exact - diagonal
+    extra = np.maximum(short, 0.0)
+    none = np.empty((len(diagonal) + 1 + problem.n_groups, 0))
+    return Quadratic(
+        columns, aq, k, v, rows.z, rows.g, diagonal + extra, extra, problem.feature_size,
+        problem.n_groups, none, none[0],
+    )  # fmt: skip
+
+
+def _sample(part: ProblemPart, z: FloatArray, at: Parameters, tau: float) -> CurvatureRows:
     """Rows drawn in proportion to their curvature."""
     X, c = part.X, at.c
 
@@ -189,9 +207,18 @@ def _sample(part: ProblemPart, z: FloatArray, at: Parameters, tau: float) -> _Sa
 
     picked, kva, diagonals = zip(*map_chunks(one_chunk, X.n_rows), strict=True)
     rows = np.concatenate(picked)
-    return _Sample(
+    return CurvatureRows(
         X.take(rows), np.concatenate(kva, axis=1), z[rows], part.g[rows], np.sum(diagonals, axis=0)
     )
+
+
+def damped(step: FloatArray, change: FloatArray, product: FloatArray) -> FloatArray:
+    """The change of gradient, made to grow along the step after Powell."""
+    expected, seen = float(step @ product), float(step @ change)
+    if seen >= 0.2 * expected:
+        return change
+    share = 0.8 * expected / (expected - seen)
+    return share * change + (1 - share) * product
 
 
 _NO_VALUES = np.empty(0)

@@ -35,13 +35,16 @@ from relprev.arrays import FloatArray
 from relprev.errors import ConvergenceWarning
 from relprev.messages import Message, Number
 from relprev.model.descent import minimise
-from relprev.model.likelihood import Evaluation, Parameters, Problem, evaluate
-from relprev.model.quadratic import Penalty, build
+from relprev.model.gram import GramModel, is_suited
+from relprev.model.likelihood import Evaluation, Parameters, Problem, ProblemPart, evaluate
+from relprev.model.quadratic import Penalty, build, curvature_rows
 from relprev.parallel.threads import one_blas_thread
 
 INNER = 0.3  # accuracy of the quadratic step, as a share of the residual it starts from
 ROUNDOFF = 1e-14  # relative change of the objective that cannot be told from none
 NOISE = 1e-10  # gradient, as a share of the largest possible one, that may be rounding
+MOST_ROWS = 100_000  # of dense features, for curvature
+GRAM_WORK = 2 * 10**9  # multiplications that a matrix of curvature may take
 MAX_STUCK = 3  # such steps in a row, without the residual halving, before giving up
 
 
@@ -58,7 +61,7 @@ class SolverOptions:
     max_iterations : int
     curvature_rows : int, optional
         Rows used for curvature when there are more (the gradient uses all).
-        Default: 2,000 and six for every feature.
+        Default: 2,000 and six for every feature; more of them where features are dense.
     memory : int
         Past steps used to correct the curvature.
     """
@@ -138,6 +141,17 @@ def kkt_residual(
     return float(max(on_w.max(initial=0.0), abs(evaluation.grad_b), on_theta.max(initial=0.0)))
 
 
+def row_budget(problem: Problem) -> int:
+    """How many rows tell the curvature well enough."""
+    few = 2_000 + 6 * problem.n_cols
+    dense = all(problem.map(_is_dense))
+    return max(few, min(MOST_ROWS, GRAM_WORK // problem.n_cols**2)) if dense else few
+
+
+def _is_dense(part: ProblemPart) -> bool:
+    return is_suited(part.X)
+
+
 @one_blas_thread()
 def solve(
     problem: Problem,
@@ -169,7 +183,7 @@ def solve(
     options = options or SolverOptions()
     free_theta = np.full(problem.n_groups, fit_rates) & (problem.diagnosed_weight > 0)
     scale = gradient_scale(problem) if scale is None else scale
-    rows = options.curvature_rows or 2_000 + 6 * problem.n_cols
+    rows = options.curvature_rows or row_budget(problem)
     if problem.n <= rows:
         problem = problem.collected()
     at = start or null_parameters(problem)
@@ -184,9 +198,15 @@ def solve(
             break
         iteration += 1
         gradient = _stacked(now, free_theta)
-        model = build(problem, at, now, rows)
-        model.learn(history)
-        step = minimise(model, at, gradient, penalty, free_theta, INNER * kkt * scale)
+        curved, inner = curvature_rows(problem, at, now, rows), INNER * kkt * scale
+        if is_suited(curved.X):
+            gram = GramModel(curved, problem.feature_size, problem.n_groups)
+            gram.learn(history)
+            step = gram.minimise(at, gradient, penalty, free_theta, inner)
+        else:
+            model = build(problem, curved)
+            model.learn(history)
+            step = minimise(model, at, gradient, penalty, free_theta, inner)
         found = _line_search(problem, penalty, at, gradient, value, step)
         passes += found.passes
         if found.evaluation is None:
