@@ -96,5 +96,19 @@ def test_sampled_rows_lead_to_the_same_optimum():
 
 def test_only_dense_features_of_a_moderate_number_are_suited():
     assert is_suited(Dense(np.zeros((2, 1000))))
+    assert not is_suited(Dense(np.zeros((2, 11))))
     assert not is_suited(Dense(np.zeros((2, 1001))))
     assert not is_suited(BinaryCSR(np.array([0, 1]), np.array([0]), 3))
+
+
+def test_ratios_are_those_of_descent_over_rows(monkeypatch):
+    """At a tight tolerance both ways lead to the same relative prevalence."""
+    X, s, g = correlated(n=3000, p=20)
+    problem = Problem.from_cohort(as_cohort(X, s, groups=np.where(g == 1, "a", "b")))
+    penalty = Penalty(1e-3, ridge(problem, 0.0, RIDGE_FLOOR))
+    options = SolverOptions(tolerance=1e-9, ratio_tolerance=1e-10)
+    by_matrix = solve(problem, penalty, options=options)
+    monkeypatch.setattr("relprev.model.solver.is_suited", lambda X: False)
+    by_rows = solve(problem, penalty, options=options)
+    one, two = (found.evaluation.condition for found in (by_matrix, by_rows))
+    assert one[0] / one[1] == pytest.approx(two[0] / two[1], rel=1e-7)

@@ -30,7 +30,7 @@ from relprev.model.descent import MAX_STEP, bounded_newton
 from relprev.model.likelihood import Parameters
 from relprev.model.quadratic import LOCAL, CurvatureRows, Penalty, damped
 
-MAX_FEATURES = 1000  # H then has 8 MB
+MIN_FEATURES, MAX_FEATURES = 12, 1000  # fewer settle in a few sweeps; H of more has over 8 MB
 MAX_ROUNDS = 50
 SWEEPS = 20  # over w, before b, theta and the scale of w move together
 ACCURACY = 0.3  # of a step, as a share of what descent over rows would be content with
@@ -38,7 +38,7 @@ ACCURACY = 0.3  # of a step, as a share of what descent over rows would be conte
 
 def is_suited(X: Matrix) -> bool:
     """Whether the curvature of these features is best held as one matrix."""
-    return isinstance(X, Dense) and X.n_cols <= MAX_FEATURES
+    return isinstance(X, Dense) and MIN_FEATURES <= X.n_cols <= MAX_FEATURES
 
 
 class GramModel:

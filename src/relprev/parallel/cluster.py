@@ -7,6 +7,7 @@ give the right answer, or any, is an error before the work begins or as soon as 
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
@@ -114,18 +115,22 @@ def connect(address: str, *, timeout: float | None = None) -> Iterator[Any]:
         Connected to it.
     """
     distributed = _distributed()
+    client, why = None, ""
     try:
         client = distributed.Client(address, timeout=timeout or SECONDS)
     except TypeError:
-        raise ClusterError(
+        why = (
             f"the scheduler at {address} speaks TLS, and no certificates for it are in Dask's "
             "configuration (distributed.comm.tls)"
-        ) from None
+        )
     except (OSError, TimeoutError, ValueError):
-        raise ClusterError(
+        why = (
             f"no scheduler answers at {address}; check the address (as 'dask scheduler' prints "
             "it), that it runs, and that no firewall is between"
-        ) from None
+        )
+    if client is None:
+        gc.collect()  # a client that could not connect may stop the next if it is collected later
+        raise ClusterError(why)
     with client:
         yield client
 
