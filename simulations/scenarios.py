@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from scipy.special import expit
 
 from relprev import Cohort, as_cohort
 
@@ -121,7 +122,7 @@ def _world(scenario: Scenario) -> _World:
     if scenario.drift:
         x, _ = _symptoms(replace(scenario, n=100_000), world, np.random.default_rng(1))
         z = _log_odds(scenario, world, x)
-        low, high = np.quantile(np.log(_sigmoid(z)), [0.05, 0.95])
+        low, high = np.quantile(np.log(expit(z)), [0.05, 0.95])
         world = replace(world, risk_range=(float(low), float(high)))
     return world
 
@@ -135,7 +136,7 @@ def draw(scenario: Scenario, seed: int | np.random.SeedSequence) -> Draw:
     if scenario.visits_per_patient > 1:
         return _repeated(scenario, world, rng)
     x, g = _symptoms(scenario, world, rng)
-    p = _sigmoid(_log_odds(scenario, world, x))
+    p = expit(_log_odds(scenario, world, x))
     return Draw(_cohort(scenario, world, x, g, p, rng.random(scenario.n), rng), p)
 
 
@@ -143,7 +144,7 @@ def truth(scenario: Scenario) -> FloatArray:
     """Mean p(y=1|x) of each group in the population, shape (K,), over very many visits."""
     if scenario.strata:
         return _survey_truth(scenario)
-    world, chance = _world(scenario), _sigmoid(_world(scenario).frequency)
+    world, chance = _world(scenario), expit(_world(scenario).frequency)
     more = 1 + scenario.codes // N_SYMPTOMS  # factor in memory and time per visit
     draws = TRUTH_DRAWS * min(more, 4)
     mean = np.zeros(len(scenario.rates))
@@ -151,7 +152,7 @@ def truth(scenario: Scenario) -> FloatArray:
         rng = np.random.default_rng([WORLD_SEED, number])
         luck = rng.random((TRUTH_ROWS // more, len(world.w)))  # the same for all groups
         for group, row in enumerate(chance):
-            mean[group] += _sigmoid(_log_odds(scenario, world, luck < row)).mean() / draws
+            mean[group] += expit(_log_odds(scenario, world, luck < row)).mean() / draws
     return mean
 
 
@@ -170,7 +171,7 @@ def _symptoms(
     scenario: Scenario, world: _World, rng: np.random.Generator
 ) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
     g = rng.choice(len(scenario.rates), scenario.n, p=scenario.shares)
-    return rng.random((scenario.n, len(world.w))) < _sigmoid(world.frequency)[g], g
+    return rng.random((scenario.n, len(world.w))) < expit(world.frequency)[g], g
 
 
 def _repeated(scenario: Scenario, world: _World, rng: np.random.Generator) -> Draw:
@@ -179,9 +180,9 @@ def _repeated(scenario: Scenario, world: _World, rng: np.random.Generator) -> Dr
     count = int(np.searchsorted(np.cumsum(visits), scenario.n)) + 1
     patient = np.repeat(np.arange(count), visits[:count])[: scenario.n]
     base, group = _symptoms(replace(scenario, n=count), world, rng)
-    fresh = rng.random((scenario.n, len(world.w))) < _sigmoid(world.frequency)[group[patient]]
+    fresh = rng.random((scenario.n, len(world.w))) < expit(world.frequency)[group[patient]]
     x = np.where(rng.random(fresh.shape) < 0.7, base[patient], fresh)
-    p = _sigmoid(_log_odds(scenario, world, x))
+    p = expit(_log_odds(scenario, world, x))
     own = rng.random(count)[patient]  # with probability 1/2 the patient's own number determines y
     luck = np.where(rng.random(scenario.n) < 0.5, own, rng.random(scenario.n))
     return Draw(_cohort(scenario, world, x, group[patient], p, luck, rng, clusters=patient), p)
@@ -197,8 +198,8 @@ def _survey(scenario: Scenario, world: _World, rng: np.random.Generator) -> Draw
     odds = scenario.shares[0] / scenario.shares[1] * np.exp(tilt[psu])
     g = (rng.random(len(psu)) > odds / (1 + odds)).astype(np.int64)
     more = 0.2 * level + 0.3 * rng.normal(size=n_psus)
-    x = rng.random((len(psu), len(world.w))) < _sigmoid(world.frequency[g] + more[psu, None])
-    p = _sigmoid(_log_odds(scenario, world, x))
+    x = rng.random((len(psu), len(world.w))) < expit(world.frequency[g] + more[psu, None])
+    p = expit(_log_odds(scenario, world, x))
     weight = np.exp(level)[psu]
     cohort = _cohort(
         scenario, world, x, g, p, rng.random(len(psu)), rng,
@@ -224,7 +225,3 @@ def _log_odds(scenario: Scenario, world: _World, x: NDArray[np.bool_]) -> FloatA
     if scenario.interactions:
         z = z + (x[:, 0::2] & x[:, 1::2]) @ world.pairs
     return z
-
-
-def _sigmoid(z: FloatArray) -> FloatArray:
-    return 0.5 * (1.0 + np.tanh(0.5 * z))
