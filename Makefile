@@ -4,6 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check
 NUMERIC := tests/matrix tests/rows tests/model tests/inference tests/checks
+KERNELS := tests/matrix tests/rows tests/model src/relprev/errors.py src/relprev/model src/relprev/inference \
+           $(addprefix tests/inference/test_,missed.py moments.py nuisance.py propensity.py sampling.py score.py)
 
 # An older processor: no instructions of the last fifteen years in our kernels, BLAS and NumPy.
 OLDER = NUMBA_CPU_NAME=generic NUMBA_CACHE_DIR=.numba-older OPENBLAS_CORETYPE=Nehalem \
@@ -31,7 +33,7 @@ unit: $(VENV)/.dev  ## Tests
 	$(BIN)/pytest -n auto --dist loadgroup
 
 older: $(VENV)/.dev  ## Numeric tests and examples as an older processor, with one thread
-	$(OLDER) RELPREV_NUM_THREADS=1 $(BIN)/pytest -q -n auto --dist loadgroup $(NUMERIC) src
+	$(OLDER) RELPREV_NUM_THREADS=1 $(BIN)/pytest -q -n auto --dist loadgroup $(KERNELS)
 
 oldest: $(VENV)/.dev  ## Numeric tests on the lowest versions of the dependencies
 	$(BIN)/uv venv -q --allow-existing --python $(BIN)/python .venv-oldest
