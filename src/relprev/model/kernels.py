@@ -160,6 +160,19 @@ def columns_tdot(indptr, rows, values, r):
     return out
 
 
+@njit(inline="always", error_model="numpy")
+def soft_threshold(target, shrink):
+    """The target moved towards zero by ``shrink``, at most to zero."""
+    size = max(abs(target) - shrink, 0.0)
+    return size if target > 0.0 else -size
+
+
+@njit(inline="always", error_model="numpy")
+def within(centre, cap, value):
+    """The value, no further than ``cap`` from the centre."""
+    return min(max(value, centre - cap), centre + cap)
+
+
 @njit(nogil=True, cache=True, error_model="numpy")
 def sweep(indptr, rows, values, aq, grad, w, d, diagonal, extra, u, signs, seen, l1, cap, working):
     """One sweep of soft-threshold updates; returns the largest KKT violation met."""
@@ -179,10 +192,7 @@ def sweep(indptr, rows, values, aq, grad, w, d, diagonal, extra, u, signs, seen,
             for e in range(indptr[j], indptr[j + 1]):
                 slope += values[e] * aq[rows[e], 1]
         now = w[j] + d[j]
-        target = now - slope / curvature
-        size = max(abs(target) - l1 / curvature, 0.0)
-        new = size if target > 0.0 else -size
-        moved = min(max(new, w[j] - cap[j]), w[j] + cap[j])
+        moved = within(w[j], cap[j], soft_threshold(now - slope / curvature, l1 / curvature))
         delta = moved - now
         if delta == 0.0:
             continue
@@ -215,9 +225,7 @@ def gram_sweeps(H, slope, w, d, l2, l1, cap, tolerance, most):
                 continue
             now = w[j] + d[j]
             target = now - (slope[j] + l2[j] * now) / curvature
-            size = max(abs(target) - l1 / curvature, 0.0)
-            new = size if target > 0.0 else -size
-            moved = min(max(new, w[j] - cap[j]), w[j] + cap[j])
+            moved = within(w[j], cap[j], soft_threshold(target, l1 / curvature))
             delta = moved - now
             if delta == 0.0:
                 continue
