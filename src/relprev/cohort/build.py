@@ -214,8 +214,7 @@ def _made(
         for part in parts:
             for maker, writer in zip(makers, writers, strict=True):
                 if maker.has_rows(part):
-                    cohort = maker.make(part)
-                    writer.add(cohort.in_memory(), cohort.feature_names)
+                    writer.add(maker.make(part))
     return [Cohort.open(place) for place in places]
 
 
@@ -228,6 +227,7 @@ class _Maker:
         self.name = variable.name
         self._spec, self._variable = spec, variable
         self._attrition, self._feature_names = selected.attrition, coded.feature_names
+        self._control_names = coded.control_names
         self._names = selected.group_names[variable.name]
         n_patients = None if selected.patients is None else int(selected.patients.max()) + 1
         self._coded, self._known, self._grouped, self._large = (
@@ -328,6 +328,8 @@ class _Maker:
             psus=labels("psu"),
             feature_names=self._feature_names,
             ids=None if ids is None else np.asarray(ids),
+            controls=part.coded.controls[rows] if self._control_names else None,
+            control_names=self._control_names,
         )
 
     def built(self, cohort: Cohort) -> BuiltCohort:

@@ -14,7 +14,7 @@ from relprev.estimates import COMPLEMENT, PAIRWISE
 from relprev.matrix import Matrix
 from relprev.matrix.csr import stacked
 
-ROW_FIELDS = ("diagnosed", "groups", "weights", "clusters", "strata", "psus", "ids")
+ROW_FIELDS = ("diagnosed", "groups", "weights", "clusters", "strata", "psus", "ids", "controls")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -33,7 +33,7 @@ class CohortPart:
         Positions in ``group_names``.
     group_names : tuple of str
         What the numbers in ``groups`` stand for, in their order.
-    weights, clusters, strata, psus, ids : arrays of shape (n,), optional
+    weights, clusters, strata, psus, ids, controls : arrays of shape (n,), optional
         As in `Cohort`.
 
     Examples
@@ -57,6 +57,7 @@ class CohortPart:
     strata: NDArray[np.integer[Any]] | None = None
     psus: NDArray[np.integer[Any]] | None = None
     ids: NDArray[Any] | None = None
+    controls: NDArray[np.unsignedinteger[Any]] | None = None
 
     def __post_init__(self) -> None:
         self._check_shapes()
@@ -137,7 +138,7 @@ class CohortPart:
             Of those visits.
         """
         own = {name: getattr(self, name)[rows] for name in self.fields}
-        return CohortPart(X=self.X.take(rows), group_names=self.group_names, **own)
+        return replace(self, X=self.X.take(rows), **own)
 
     def with_groups(self, kept: NDArray[np.int64]) -> CohortPart:
         """The same visits with only these groups, renumbered; all visits must be in one.
@@ -204,4 +205,4 @@ class CohortPart:
             for name in parts[0].fields
         }
         X = stacked([part.X for part in parts])
-        return CohortPart(X=X, group_names=parts[0].group_names, **own)
+        return replace(parts[0], X=X, **own)
