@@ -10,6 +10,7 @@ import numpy as np
 
 from relprev.arrays import numbered
 from relprev.cohort import Cohort
+from relprev.controls import Calibration, calibrate
 from relprev.estimates import COMPLEMENT
 from relprev.inference import DebiasedPURPLE
 from relprev.model import PURPLE
@@ -61,6 +62,11 @@ class CheckInputs:
     def purple(self) -> PURPLE:
         """The published estimator, fitted."""
         return self.fit_purple()
+
+    @cached_property
+    def calibration(self) -> Calibration:
+        """The estimates judged by the cohort's control conditions."""
+        return calibrate(self.debiased, self.cohort, versus=self.versus, level=self.level)
 
     @cached_property
     def debiased(self) -> DebiasedPURPLE:

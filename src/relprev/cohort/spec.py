@@ -317,7 +317,7 @@ class CohortSpec:
     include: tuple[Include, ...] = ()
     features: Features = Features()
     without_codes: Literal["drop", "keep"] = "drop"
-    controls: Controls = Controls()
+    controls: Controls = field(default_factory=Controls)
     name: str = ""
 
     def __post_init__(self) -> None:

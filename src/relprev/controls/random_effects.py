@@ -4,12 +4,17 @@ The errors e_k of K controls, with sampling variances v_k, are draws around a me
 
     e_k ~ N(mu, tau^2 + v_k),
 
-where tau is how much the conditions themselves differ. tau^2 solves Paule and Mandel's equation
+where tau is how much the conditions themselves differ. tau^2 solves
 
-    sum_k w_k (e_k - mu)^2 = K - 1,    w_k = 1 / (tau^2 + v_k),    mu = sum w_k e_k / sum w_k
+    sum_k w_k (e_k - mu)^2 = median of chi^2 with K - 1 degrees of freedom,
+    w_k = 1 / (tau^2 + v_k),    mu = sum w_k e_k / sum w_k
 
 (zero if the left side is smaller already at tau = 0), and the variance of mu is that of Hartung
 and Knapp, sum_k w_k (e_k - mu)^2 / ((K - 1) sum w_k), or 1 / sum w_k if that is larger.
+
+Paule and Mandel have the mean, K - 1, on the right: their tau^2 is right on average and too
+small more often than not, which leaves intervals of ten controls a percentage point or two short.
+The median is as often too large as too small.
 
 A further error with sampling variance v then lies in
 
@@ -50,9 +55,9 @@ class RandomEffects:
     --------
     >>> found = RandomEffects.of([0.3, -0.1, 0.2, 0.6, 0.0], [0.01] * 5)
     >>> round(found.mean, 2), round(found.spread, 2)
-    (0.2, 0.26)
+    (0.2, 0.28)
     >>> [round(end, 2) for end in found.predicted(0.01, np.inf, 0.95)]
-    [-0.6, 1.0]
+    [-0.57, 0.97]
     """
 
     mean: float
@@ -83,10 +88,12 @@ class RandomEffects:
             mean = float(weight @ e / weight.sum())
             return float(weight @ (e - mean) ** 2), mean, float(weight.sum())
 
-        def excess(tau2: float) -> float:
-            return squares(tau2)[0] - (len(e) - 1)
+        middle = float(stats.chi2.median(len(e) - 1))
 
-        most = float(np.ptp(e)) ** 2 * len(e)  # where every term is at most 1 / K
+        def excess(tau2: float) -> float:
+            return squares(tau2)[0] - middle
+
+        most = float(np.ptp(e)) ** 2 * len(e) / middle  # where no term exceeds middle / K
         tau2 = 0.0 if excess(0.0) <= 0 else float(optimize.brentq(excess, 0.0, most))
         found, mean, weight = squares(tau2)
         variance = max(found / (len(e) - 1), 1.0) / weight

@@ -37,7 +37,7 @@ def visits_with_controls(
     n_controls: int = 20,
     n_codes: int = 200,
     diagnosis_rates: Mapping[str, float] | None = None,
-    prevalence: float = 0.03,
+    prevalence: float = 0.01,
     mean: float = 0.0,
     spread: float = 0.0,
     seed: int = 0,
@@ -51,7 +51,7 @@ def visits_with_controls(
     diagnosis_rates : mapping of group name to c_g, optional
         Of the condition of interest. Default: two groups, 0.25 and 0.5.
     prevalence : float
-        Of the condition of interest; those of the controls are one to four times as large.
+        Of the condition of interest; those of the controls are two to eight times as large.
     mean, spread : float
         Of log alpha, by which conditions break the assumption of equal risk at equal codes.
     seed : int
@@ -86,9 +86,9 @@ def with_controls(
     mean: float, spread: float, seed: int,
 ) -> Simulation:  # fmt: skip
     """The visits of a cohort with new conditions; see `visits_with_controls`."""
-    if n_controls < 1 or not 0 < prevalence < HIGHEST / 4:
+    if n_controls < 1 or not 0 < prevalence < HIGHEST / 10:
         raise InvalidInputError(
-            f"n_controls must be 1 or more and prevalence between 0 and {HIGHEST / 4}, got "
+            f"n_controls must be 1 or more and prevalence between 0 and {HIGHEST / 10}, got "
             f"{n_controls} and {prevalence}"
         )
     part, rng = cohort.in_memory("with_controls"), np.random.default_rng([seed, 5])
@@ -110,7 +110,7 @@ def with_controls(
     recorded = condition & happened(np.asarray(diagnosis_rates)[part.groups])
     bits = np.zeros(part.n, dtype=control_dtype(n_controls))
     for number in range(n_controls):
-        common = prevalence * 2 ** rng.uniform(0, 2)
+        common = prevalence * 2 ** rng.uniform(1, 3)
         bits |= happened(CONTROL_RATE * risk(common)).astype(bits.dtype) << number
     controlled = Cohort.of(
         X=part.X, diagnosed=recorded, groups=part.groups, group_names=part.group_names,
