@@ -43,7 +43,7 @@ def test_callers_arrays_stay_writable():
         ({"group_names": ("a", "a")}, "a name twice"),
         ({"group_names": ("a", "complement")}, "'complement'.*rename"),
         ({"group_names": ("pairwise", "a")}, "'pairwise'.*rename"),
-        ({"group_names": ("a",)}, "does not name"),
+        ({"group_names": ("a",)}, r"positions in group_names \(0 to 0\), got 1"),
         ({"diagnosed": np.full(4, 2, np.uint8)}, "must be 0 or 1"),
         ({"X": Dense(np.empty((0, 2)))}, "0 rows"),
     ],

@@ -240,7 +240,7 @@ def test_every_kind_of_bad_input_gets_a_clear_error(small):
 
 def test_identifiers_as_groups_are_refused(small):
     rng = np.random.default_rng(0)
-    with pytest.raises(InvalidInputError, match="is it an identifier"):
+    with pytest.raises(InvalidInputError, match="if it is an identifier"):
         PURPLE().fit(rng.normal(size=(1500, 2)), np.arange(1500) % 2, groups=np.arange(1500))
 
 

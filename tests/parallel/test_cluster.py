@@ -166,7 +166,9 @@ def test_a_folder_that_workers_cannot_read(folder, tmp_path):
     ):
         client.wait_for_workers(1, timeout=30)
         client.run(_forget, str(here))
-        with pytest.raises(ClusterError, match=r"part-00000.arrow cannot be read by .*all workers"):
+        with pytest.raises(
+            ClusterError, match=r"part-00000.arrow cannot be read on .*every worker"
+        ):
             Cohort.open(here, client)
 
 

@@ -1,4 +1,4 @@
-"""From plain arrays and frames to a `Cohort`: the one place where input is checked."""
+"""Turn plain arrays and frames into a `Cohort`: the one place where input is checked."""
 
 from __future__ import annotations
 
@@ -28,29 +28,30 @@ def as_cohort(
     feature_names: Any = None,
     ids: Any = None,
 ) -> Cohort:
-    """Check the input and make a `Cohort` of it.
+    """Check the input and turn it into a `Cohort`.
 
     Parameters
     ----------
     X : array, sparse matrix, pandas or polars frame, `Matrix` or `Cohort`, shape (n, p)
-        A `Cohort`, in memory or in parts, is returned as it is; nothing else may be given then.
+        Symptoms. A `Cohort`, in memory or in parts, is returned unchanged and excludes all other
+        arguments.
     s : array of shape (n,)
         Recorded diagnosis, 0/1 or boolean.
     groups : array of shape (n,)
-        Group of every row: text, numbers or a categorical. At least two groups.
+        Group of each row, two or more in all: text, numbers or a categorical.
     sample_weight : array of shape (n,), optional
         Positive weights.
     clusters, strata, psus : arrays of shape (n,), optional
-        Patient, stratum and primary sampling unit of every row.
+        Patient, stratum and primary sampling unit of each row.
     feature_names : sequence of str, optional
-        Names of X's columns. Default: those of a frame.
+        One for each column of X. Default: column names of a frame.
     ids : array of shape (n,), optional
         Visit identifiers. Kept, never printed.
 
     Returns
     -------
     Cohort
-        Validated; its arrays are those given where no conversion was needed.
+        Validated. Arrays that needed no conversion are not copied.
 
     Examples
     --------
@@ -63,7 +64,9 @@ def as_cohort(
     if isinstance(X, Cohort):
         extra = [name for name, value in given.items() if value is not None]
         if extra:
-            raise InvalidInputError(f"a Cohort was given: {', '.join(extra)} must not be given too")
+            raise InvalidInputError(
+                f"X is a Cohort, which already holds everything; leave out {', '.join(extra)}"
+            )
         return X
     design, names = as_matrix(X)
     if feature_names is not None:
@@ -74,7 +77,9 @@ def as_cohort(
         raise InvalidInputError(f"X has {what} (shape {design.shape}); nothing can be estimated")
     if s is None or groups is None:
         missing = "s (recorded diagnosis)" if s is None else "groups"
-        raise InvalidInputError(f"{missing} is required, one value per row: X, s, groups=...")
+        raise InvalidInputError(
+            f"{missing} is required, with one value per row: as in (X, s, groups=groups)"
+        )
     for name, value in given.items():
         if value is not None and len(value) != n:
             raise InvalidInputError(f"{name} has {len(value):,} values, X has {n:,} rows")
@@ -94,7 +99,7 @@ def as_cohort(
 
 
 def _vector(values: Any, name: str) -> pd.Series:
-    """Any one-dimensional input as a pandas series (which knows missing values)."""
+    """Any one-dimensional input as a pandas series; an error if values are missing."""
     if hasattr(values, "to_pandas"):
         values = values.to_pandas()
     array = values if isinstance(values, pd.Series | pd.Categorical) else np.asarray(values)
@@ -128,9 +133,9 @@ def _diagnosed(s: Any) -> NDArray[np.uint8]:
             )
         )  # fmt: skip
     if not values.any():
-        raise InvalidInputError("s has no 1: nobody is diagnosed, so nothing can be estimated")
+        raise InvalidInputError("s holds no 1: nobody is diagnosed, so nothing can be estimated")
     if values.all():
-        raise InvalidInputError("s has no 0: everybody is diagnosed; is s really the diagnosis?")
+        raise InvalidInputError("s holds no 0: everybody is diagnosed; is s really the diagnosis?")
     return values.astype(np.uint8)
 
 
@@ -145,16 +150,19 @@ def _group_numbers(groups: Any) -> tuple[NDArray[Any], tuple[str, ...]]:
     names = tuple(str(label) for label in labels)
     if len(names) < 2:
         raise InvalidInputError(
-            f"groups holds only one group ({names[0]!r}); a relative prevalence needs two or more"
+            f"groups holds a single group ({names[0]!r}), but a relative prevalence compares two "
+            "or more"
         )
     if len(names) > MAX_GROUPS:
         raise InvalidInputError(
-            f"groups holds {len(names):,} different values, more than {MAX_GROUPS}; is it an "
-            "identifier or a measurement? Cut it into a few groups first"
+            f"groups holds {len(names):,} different values, more than {MAX_GROUPS:,}; if it is an "
+            "identifier or a measurement, cut it into a few groups first"
         )
     if len(set(names)) < len(names):
         twice = sorted({name for name in names if names.count(name) > 1})
-        raise InvalidInputError(f"groups holds values that print alike: {listed(twice)}")
+        raise InvalidInputError(
+            f"groups holds different values that print alike: {listed(twice)}; recode them"
+        )
     return numbers.astype(group_dtype(len(names))), names
 
 
@@ -171,7 +179,7 @@ def _weights(sample_weight: Any) -> NDArray[np.float64] | None:
         raise InvalidInputError(
             Message(
                 "sample_weight must be positive and finite (at most {most}), but {rows} are not, "
-                "first in row {first}; drop rows of weight zero, they carry no information",
+                "first in row {first}; drop rows of weight zero, which carry no information",
                 most=Number(LARGEST), rows=Count(int(bad.sum()), "row"),
                 first=Count(int(bad.argmax())),
             )
@@ -180,7 +188,7 @@ def _weights(sample_weight: Any) -> NDArray[np.float64] | None:
 
 
 def _codes(values: Any, name: str) -> NDArray[Any] | None:
-    """Whole numbers standing for the given labels (the labels themselves are not kept)."""
+    """The labels as whole numbers; the labels themselves are not kept."""
     if values is None:
         return None
     numbers = pd.factorize(_vector(values, name))[0]
