@@ -137,7 +137,10 @@ def test_what_needs_memory_says_so(parts):
             DebiasedPURPLE(strengths=[10.0], lambdas=1e-3).set_params(
                 **{name: LogisticRegression()}
             ).fit(parts)
-    with pytest.raises(InvalidInputError, match=r"Cohort\.X works on a cohort in memory only"):
+    with pytest.raises(
+        InvalidInputError,
+        match=r"Cohort\.X needs a cohort in memory, but this one is kept in parts",
+    ):
         as_cohort(parts).X  # noqa: B018
     with pytest.raises(InvalidInputError, match="must not be given too"):
         PURPLE().fit(parts, [0, 1])

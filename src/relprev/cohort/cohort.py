@@ -280,7 +280,7 @@ def _taken(part: CohortPart, where: tuple[NDArray[np.int64], int]) -> CohortPart
 
 
 def _regrouped(part: CohortPart, number: NDArray[np.int64], names: tuple[str, ...]) -> CohortPart:
-    groups = number.astype(part.groups.dtype)[part.groups]
+    groups: Any = number.astype(part.groups.dtype)[part.groups]
     return replace(part, groups=groups, group_names=names)
 
 
