@@ -290,9 +290,9 @@ def test_feature_that_nearly_gives_the_label_away_is_named(small):
 
 def test_prediction_refuses_other_features_and_unknown_groups(visits):
     est = PURPLE(lambdas=1e-3).fit(visits.cohort)
-    with pytest.raises(InvalidInputError, match="has 3 features, the model was fitted with 300"):
+    with pytest.raises(InvalidInputError, match="has 3 features, expected 300 as in fit"):
         est.predict_condition(np.zeros((2, 3)))
-    with pytest.raises(InvalidInputError, match="not met in fit"):
+    with pytest.raises(InvalidInputError, match="groups must be among"):
         est.predict_diagnosis(visits.cohort.X.take(np.arange(2)), ["Group A", "Group Z"])
     with pytest.raises(InvalidInputError, match="versus='Group Z'"):
         est.relative_prevalence("Group Z")
