@@ -267,7 +267,7 @@ def contrasts(names: Sequence[str], versus: str) -> list[tuple[int, int | None]]
     if versus == PAIRWISE:
         return [(g, h) for g in range(count) for h in range(count) if g != h]
     raise InvalidInputError(
-        f"versus must be 'complement', 'pairwise' or one of the groups {names}, got {versus!r}"
+        f"versus={versus!r} is not 'complement', 'pairwise' or a group; groups: {names}"
     )
 
 
