@@ -30,3 +30,10 @@ def test_a_file_is_continued_not_run_again(tmp_path):
     assert table["value"].tolist() == [100.0, 100.0, 0.0]
     assert len(pd.read_csv(out)) == 3
     assert json.loads(out.with_suffix(".json").read_text())["command"] == "second"
+
+
+def test_the_number_of_processes_does_not_matter(tmp_path):
+    jobs = [("a", number) for number in range(5)]
+    tables = [run_all(fake_run, jobs, tmp_path / f"{count}.csv", count, "x") for count in (1, 2)]
+    assert (tmp_path / "1.csv").read_bytes() == (tmp_path / "2.csv").read_bytes()
+    assert len(tables[1]) == 5

@@ -147,17 +147,10 @@ class Replication:
 
 
 def bootstrap(
-    estimator: Any,
-    cohort: Cohort,
-    versus: str = COMPLEMENT,
-    *,
-    replicates: int = 200,
-    lonely_psu: str = "fail",
-    random_state: int = 0,
-    processes: int = 1,
-    out: str | Path | None = None,
-    verbose: bool = False,
-) -> Replication:
+    estimator: Any, cohort: Cohort, versus: str = COMPLEMENT, *, replicates: int = 200,
+    lonely_psu: str = "fail", random_state: int = 0, processes: int = 1,
+    out: str | Path | None = None, verbose: bool = False,
+) -> Replication:  # fmt: skip
     """Cluster or survey bootstrap of any estimator with ``relative_prevalence``.
 
     Parameters
