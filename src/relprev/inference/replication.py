@@ -223,10 +223,11 @@ def replicate_weights(
 
     Parameters
     ----------
-    estimator, cohort, versus : as in `bootstrap`
+    estimator, cohort : as in `bootstrap`
         The cohort has the full-sample weights.
     weights : array of shape (n, R)
         Replicate weights; zero where a replicate leaves a row out.
+    versus : as in `bootstrap`
     kind : "brr", "fay", "jk1" or "given"
         How the weights were made, which determines k_r.
     fay : float in [0, 1)
