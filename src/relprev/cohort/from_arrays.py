@@ -150,8 +150,7 @@ def _group_numbers(groups: Any) -> tuple[NDArray[Any], tuple[str, ...]]:
     names = tuple(str(label) for label in labels)
     if len(names) < 2:
         raise InvalidInputError(
-            f"groups holds a single group ({names[0]!r}), but a relative prevalence compares two "
-            "or more"
+            f"groups holds only one group ({names[0]!r}); a relative prevalence needs two or more"
         )
     if len(names) > MAX_GROUPS:
         raise InvalidInputError(
