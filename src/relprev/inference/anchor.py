@@ -71,7 +71,7 @@ def anchor(
     moments = fitted.moments_
     if group not in moments.estimated:
         raise InvalidInputError(
-            f"group must be one that has an estimate ({moments.estimated}), got {group!r}"
+            f"group={group!r} has no estimate; groups with one: {moments.estimated}"
         )
     assert interval is not None
     quantile = float(stats.norm.ppf(0.5 + level / 2))
