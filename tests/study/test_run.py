@@ -25,7 +25,7 @@ from relprev.store import modules
 from relprev.store.modules import source_digest
 from relprev.study import CheckOptions, EstimateOptions, InferenceOptions, SourceOptions, Study
 from relprev.study import run as run_module
-from relprev.study.folder import working_folder
+from relprev.study.results_folder import working_folder
 from relprev.study.variable import Variable
 from tests.study.conftest import csv_files, write_tables
 
@@ -336,7 +336,7 @@ def test_a_check_the_data_are_too_thin_for_is_named_and_the_study_goes_on(monkey
     monkeypatch.setitem(CHECKS, "calibration", replace(CHECKS["calibration"], run=thin))
     result = simulated(checks=CheckOptions(run=("calibration", "leakage"))).run(verbose=False)
     assert [check.kind for check in result.report.variables[0].checks] == ["leakage"]
-    words = "group: the check calibration could not be made: every split needs"
+    words = "group: the check calibration could not be run: every split needs"
     assert any(text.startswith(words) for text in result.report.warnings)
 
 

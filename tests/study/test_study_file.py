@@ -11,8 +11,8 @@ from relprev.checks.registry import CHECKS
 from relprev.errors import InvalidInputError
 from relprev.settings import line_of
 from relprev.study import Study, study_schema
+from relprev.study.file import study_template
 from relprev.study.source import SOURCES
-from relprev.study.template import study_template
 from tests.study.conftest import TABLES
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"

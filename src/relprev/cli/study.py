@@ -28,10 +28,10 @@ from relprev.store.files import written_whole
 from relprev.study import Study, StudyResult, study_schema
 from relprev.study.compare import compare_runs, differences
 from relprev.study.demo import VISITS, demo_study
+from relprev.study.file import study_template
 from relprev.study.inspect import inspect_study
 from relprev.study.simulated import MOST_VISITS
 from relprev.study.source import SOURCES
-from relprev.study.template import study_template
 
 StudyFile = Annotated[Path, typer.Argument(help="The study file, for example study.toml.")]
 DEFAULT_SOURCE, DEFAULT_CONDITION = "tables", "ipv"
