@@ -13,7 +13,7 @@ from typing import Any
 from benchmarks.measure import peak_gib, seconds
 from relprev.simulate.neds import write_neds
 from relprev.study import Study
-from relprev.study.template import study_template
+from relprev.study.file import study_template
 
 VISITS = 3_300_000
 

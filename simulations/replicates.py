@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ import numpy as np
 import pandas as pd
 from benchmarks.measure import machine
 
-from relprev.parallel.threads import use_threads
+from relprev.parallel.processes import in_processes
 from relprev.progress import progress
 from relprev.store.files import written_whole
 
@@ -32,35 +31,26 @@ def seed_of(job: Job) -> np.random.SeedSequence:
     return np.random.SeedSequence([replicate, *scenario.encode()])
 
 
-def _on_one_core(run: Run, job: Job) -> list[dict[str, Any]]:
-    with use_threads(1):
-        return run(job)
+def _rows(run: Run, job: Job) -> list[dict[str, Any]]:
+    return run(job)
 
 
 def run_all(run: Run, jobs: list[Job], out: Path, processes: int, command: str) -> pd.DataFrame:
-    """Rows of all jobs, taken from the file if they are in it and run otherwise.
+    """Rows of all jobs, read from the file if it holds them and run otherwise.
 
-    Jobs are started in the order given. If all scenarios of one replicate are next to each
-    other, a run that is stopped early has the same number of replicates of each.
+    Jobs are started in the order given. If all scenarios of a replicate are next to each other,
+    a run that is stopped early has the same number of replicates of each.
     """
     done = pd.read_csv(out) if out.is_file() else pd.DataFrame()
     known = set(zip(done.scenario, done.replicate, strict=True)) if len(done) else set()
     todo = [job for job in jobs if job not in known]
     rows = done.to_dict("records")
-    with (
-        progress("Replicates", len(todo), True) as advance,
-        ProcessPoolExecutor(processes) as pool,
-    ):
-        futures = [pool.submit(_on_one_core, run, job) for job in todo]
-        try:
-            for number, future in enumerate(as_completed(futures), 1):
-                rows += future.result()
-                advance("")
-                if number % BATCH == 0 or number == len(todo):
-                    _write(pd.DataFrame(rows), out, command)
-        except BaseException:
-            pool.shutdown(cancel_futures=True)  # otherwise it would run all jobs that are left
-            raise
+    with progress("Replicates", len(todo), True) as advance:
+        for number, (_, found) in enumerate(in_processes(_rows, run, todo, processes), 1):
+            rows += found
+            advance("")
+            if number % BATCH == 0 or number == len(todo):
+                _write(pd.DataFrame(rows), out, command)
     return pd.DataFrame(rows)
 
 

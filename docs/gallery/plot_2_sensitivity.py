@@ -12,7 +12,7 @@ import matplotlib.pyplot as plt
 
 from relprev import DebiasedPURPLE
 from relprev.checks import check_sensitivity
-from relprev.report import plot_sensitivity
+from relprev.report import plot_check
 from relprev.simulate import ed_visits
 
 visits = ed_visits(60_000, n_codes=100, seed=4)
@@ -23,5 +23,5 @@ print(textwrap.fill(str(result.effect), 80))
 # %%
 # The bands, drawn as in the report. The grey line marks 1, where the condition is equally common:
 _, ax = plt.subplots(figsize=(8, 7), layout="constrained")
-plot_sensitivity(result, ax)
+plot_check(result, ax)
 plt.show()

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 FloatArray = NDArray[np.float64]
 
 BLOCK = 2**20
-LARGEST = 1e100  # of a feature or weight: sums of squares of larger ones may be infinite
+LARGEST = 1e100  # feature or weight: sums of squares of larger ones may overflow
 
 
 def group_sums(
@@ -28,20 +28,10 @@ def group_counts(groups: NDArray[np.integer[Any]], n_groups: int) -> NDArray[np.
 def numbered(
     values: NDArray[np.integer[Any]],
 ) -> tuple[NDArray[np.integer[Any]], NDArray[np.integer[Any]]]:
-    """Distinct values, ascending, and every value's number among them: `np.unique`'s inverse.
+    """Distinct values, ascending, shape (m,), and each value's number among them, shape (n,).
 
-    Values that lie close together are counted instead of sorted, a block at a time, so that
-    hardly more memory is used than for the result (four bytes a value).
-
-    Parameters
-    ----------
-    values : integer array of shape (n,)
-
-    Returns
-    -------
-    distinct : integer array of shape (m,)
-    number : integer array of shape (n,)
-        0 to m - 1.
+    Like `np.unique` with its inverse, but values that lie close together are counted instead of
+    sorted, block by block, which needs little more memory than the result (four bytes per value).
 
     Examples
     --------

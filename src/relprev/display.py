@@ -1,4 +1,4 @@
-"""Numbers and column names as people read them."""
+"""Format numbers and column names for readers."""
 
 from __future__ import annotations
 
@@ -49,12 +49,11 @@ PERCENT = {
     "predicted", "predicted_sd", "recorded", "recorded_sd", "sure_share",
     "diagnosed_with_exclusive_codes", "predictive_value", "reach",
 }  # fmt: skip
-
 ROUNDED = {"effective_cases"}
 
 
 def heading(column: str) -> str:
-    """Words for a column.
+    """Heading of a column.
 
     Examples
     --------
@@ -92,7 +91,7 @@ def cell(value: Any, column: str = "") -> str:
 
 
 def with_interval(value: Any, low: Any, high: Any, column: str = "") -> str:
-    """An estimate and its interval.
+    """An estimate with its interval.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """The few exceptions and warnings relprev raises.
 
-Messages name the parameter, what was expected, what came and the remedy. They
-never contain a patient's row or identifier: positions and counts only.
+Messages name the parameter, what was expected, what was given and the remedy. They never contain
+a patient's row or identifier, only positions and counts.
 """
 
 __all__ = [

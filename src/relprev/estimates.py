@@ -1,15 +1,15 @@
-"""The result every estimator returns: relative prevalences of groups.
+"""The result that every estimator returns: relative prevalences of groups.
 
 A contrast compares one group with another, or with its complement (everybody
-else). From the mean p(y=1|x) of every group, m_g, with the groups' weights W_g,
+else). With m_g the mean p(y=1|x) of group g and W_g its weight,
 
     versus a group h:     rho = m_g / m_h
     versus complement:    rho = m_g / (sum_{h != g} W_h m_h / sum_{h != g} W_h)
 
-Only ratios of the m_g enter, so p(y=1|x) need only be known up to a constant.
+Only ratios of the m_g matter, so p(y=1|x) need only be known up to a constant factor.
 The recorded ratio is the same contrast of the diagnosed shares mu_g, and the
-diagnosis-rate ratio the same contrast of c_g, where a complement's rate is the
-share of its (estimated) cases that are diagnosed.
+diagnosis-rate ratio that of the c_g, where a complement's rate is the share of its
+(estimated) cases that are diagnosed.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ COLUMNS = (
 )  # fmt: skip
 REPR = (
     "group", "versus", "observed_ratio", "diagnosis_ratio", "estimate", "ci_low", "ci_high",
-)  # fmt: skip  # what a prompt shows of it
+)  # fmt: skip  # columns that a prompt shows
 READ = (
     "group", "versus", "observed_ratio", "diagnosis_ratio", "estimate", "truth", "n", "n_diagnosed",
-)  # fmt: skip  # what people read of it
+)  # fmt: skip  # columns for people to read
 
 
 @dataclass(frozen=True)
 class GroupSummary:
-    """What the data and a model say of every group; all arrays of shape (n_groups,).
+    """What the data and a model say about each group; all arrays have shape (n_groups,).
 
     Parameters
     ----------
@@ -71,11 +71,11 @@ class RelativePrevalence:
     Parameters
     ----------
     rows : tuple of dict
-        One for each contrast, with the columns of `to_frame`.
+        One per contrast, with the columns of `to_frame`.
     method : str
         Name of the estimator.
     settings : dict
-        What is needed to get the same numbers again.
+        What is needed to reproduce the numbers.
 
     Notes
     -----
@@ -103,13 +103,10 @@ class RelativePrevalence:
         return f"<{type(self).__name__} by {self.method}>\n{table}"
 
     def to_frame(self) -> pd.DataFrame:
-        """Table with one row per contrast; NaN where a value is not available.
+        """Table with one row per contrast, NaN where a value is not available.
 
-        Returns
-        -------
-        pandas.DataFrame
-            Columns group, versus, estimate, observed_ratio, diagnosis_ratio, n, n_diagnosed and
-            others that the estimator adds.
+        Columns: group, versus, estimate, ci_low, ci_high, observed_ratio, diagnosis_ratio, n,
+        n_diagnosed, and any others that the estimator adds.
         """
         return pd.DataFrame(list(self.rows), columns=list(COLUMNS))
 
@@ -121,7 +118,7 @@ class RelativePrevalence:
 
 
 def readable(frame: pd.DataFrame) -> pd.DataFrame:
-    """The columns of ``to_frame`` a reader needs, as text; hidden or missing values as a dash.
+    """The columns of ``to_frame`` that a reader needs, as text; a dash for what is not shown.
 
     Examples
     --------
@@ -139,16 +136,16 @@ def readable(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def versus_words(versus: str) -> str:
-    """What a group is compared with, in words."""
+    """The other side of a contrast, in words."""
     return "everyone else" if versus == COMPLEMENT else versus
 
 
 FEW_WORDS = "Few cases inform this"
-WITHHELD = {  # why a row has no estimate or no interval, with the groups that are to blame
+WITHHELD = {  # why a row has no estimate or no interval, with the groups responsible
     "few diagnosed": "too few patients are diagnosed in {}",
     "told apart": "symptoms tell {} almost completely apart",
     "no logarithm": "it has no finite logarithm",
-    "few replicates": "{} replicates gave an estimate, and a standard error needs 2",
+    "few replicates": "too few replicates gave an estimate to have a standard error",
 }
 
 
@@ -158,12 +155,12 @@ def withheld(reasons: Mapping[str, Sequence[str]]) -> str:
     Parameters
     ----------
     reasons : mapping of reason to names
-        Reasons are the keys of `WITHHELD`; names are those of groups.
+        Reasons are keys of `WITHHELD`; names are those of groups.
 
     Returns
     -------
     str
-        JSON, empty without reasons.
+        JSON; empty if there are no reasons.
 
     Examples
     --------
@@ -174,21 +171,16 @@ def withheld(reasons: Mapping[str, Sequence[str]]) -> str:
 
 
 def sentence(row: Mapping[Any, Any], level: float = 0.95, condition: str = "the condition") -> str:
-    """What a row says, in words.
+    """What a row of ``to_frame`` says, in one to four sentences.
 
     Parameters
     ----------
     row : mapping
-        Of the columns of ``to_frame``; what is missing or hidden is not spoken of.
+        Values by column; those that are missing or hidden are not mentioned.
     level : float
-        Of the interval.
+        Level of the interval.
     condition : str
-        In words.
-
-    Returns
-    -------
-    str
-        One to four sentences.
+        Name of the condition.
 
     Examples
     --------
@@ -231,7 +223,7 @@ def sentence(row: Mapping[Any, Any], level: float = 0.95, condition: str = "the 
 
 
 def has_few_cases(row: Mapping[Any, Any]) -> bool:
-    """Whether the estimator says that few cases inform a row."""
+    """Whether the estimator marked a row as resting on few cases."""
     few = row.get("few_cases")
     return few is not None and not pd.isna(few) and bool(few)
 
@@ -258,7 +250,7 @@ def _recorded(row: Mapping[Any, Any]) -> str:
 
 
 def contrasts(names: Sequence[str], versus: str) -> list[tuple[int, int | None]]:
-    """Pairs (group, other group), the other being None for the complement.
+    """Pairs (group, other group) of positions; the other is None for the complement.
 
     Examples
     --------
@@ -275,7 +267,7 @@ def contrasts(names: Sequence[str], versus: str) -> list[tuple[int, int | None]]
     if versus == PAIRWISE:
         return [(g, h) for g in range(count) for h in range(count) if g != h]
     raise InvalidInputError(
-        f"versus={versus!r} is neither 'complement', 'pairwise' nor a group; groups: {names}"
+        f"versus={versus!r} is not 'complement', 'pairwise' or a group; groups: {names}"
     )
 
 
@@ -296,17 +288,9 @@ def _divide(top: float, bottom: float) -> float:
 def relative_prevalence(
     groups: GroupSummary, versus: str = COMPLEMENT, method: str = "", **settings: Any
 ) -> RelativePrevalence:
-    """Build the result for the contrasts named by ``versus``.
+    """The result for ``versus``: ``"complement"``, ``"pairwise"`` or the name of a group.
 
-    Parameters
-    ----------
-    groups : GroupSummary
-    versus : str
-        ``"complement"``, ``"pairwise"`` or the name of a group.
-    method : str
-        Name of the estimator.
-    **settings
-        Whatever a reader needs to reproduce the result.
+    ``settings`` are what a reader needs to reproduce the result.
     """
     cases = groups.weight * groups.condition
     rows = tuple(

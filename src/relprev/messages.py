@@ -1,15 +1,15 @@
 """What relprev says about data: templates whose numbers are declared.
 
-A warning, a reason or a finding may hold numbers of people, and a report must be able to
-leave them out. So nothing that speaks of data is written as plain text. It is a `Message`:
-a template with named places, and for every place a value that says what kind of thing it is.
+A warning, a reason or a finding may hold numbers of people, and a report must be able to leave them
+out. So nothing about data is written as plain text. It is a `Message`: a template with named
+places, and for every place a value that says what kind of thing it is.
 
 - `Count`: a number of people, visits or cases. It may have to be hidden.
 - `Number`: a statistic or a setting. It is shown, unless it would give hidden counts away.
 - text: the name of a group, a feature, a parameter. Always shown.
-- another message, or a sequence of values: joined by commas.
+- another message, or a sequence of values, which are joined by commas.
 
-A bare number is refused: whoever writes a message has to say what the number is. ``str()``
+A bare number is refused: the code that writes a message must say what the number is. ``str()``
 shows everything; `relprev.disclosure` renders what may leave a study.
 
 >>> few = Message("no estimate for {group}: {n} or fewer", group="Group C",
@@ -40,8 +40,7 @@ class Count:
     noun : str
         What is counted, in the singular, such as ``"diagnosed patient"``. Empty: the number alone.
     cells : tuple of Cell
-        Published counts that this number is, or from which it would follow: it is hidden
-        wherever one of them is.
+        Published counts that it equals or would reveal: it is hidden wherever one of them is.
 
     Examples
     --------
@@ -54,17 +53,7 @@ class Count:
     cells: tuple[Cell, ...] = ()
 
     def of(self, number: str) -> str:
-        """The noun after a number given in words.
-
-        Parameters
-        ----------
-        number : str
-            Such as ``"fewer than 11"``.
-
-        Returns
-        -------
-        str
-            Number and noun.
+        """The noun after a number in words.
 
         Examples
         --------
@@ -81,16 +70,15 @@ class Count:
 
 @dataclass(frozen=True)
 class Number:
-    """A statistic or a setting: no number of people.
+    """A statistic or a setting, not a number of people.
 
     Parameters
     ----------
     value : float
-        The number.
     format : str
         As in ``format(value, ...)``.
     cells : tuple of Cell
-        Published counts that would follow from it: it is hidden wherever one of them is.
+        Published counts that it would reveal: it is hidden wherever one of them is.
 
     Examples
     --------
@@ -115,8 +103,7 @@ class Message:
     Parameters
     ----------
     template : str
-        Text with ``{name}`` where a value stands. It is written by a programmer and holds no
-        number that depends on data.
+        Text with ``{name}`` in place of each value, without any number that depends on data.
     **values : Count, Number, str, Message or sequence of these
         One for every place.
 
@@ -144,57 +131,23 @@ class Message:
         self.values: Mapping[str, Value] = values
 
     def render(self, show: Callable[[Count | Number], str]) -> str:
-        """The text, every count and number as ``show`` gives it.
-
-        Parameters
-        ----------
-        show : function of Count or Number
-            Returns what stands in its place.
-
-        Returns
-        -------
-        str
-            The message in words.
-        """
+        """The text, with every count and number as ``show`` renders it."""
         return self.template.format(
             **{name: _rendered(value, show) for name, value in self.values.items()}
         )
 
     def counts(self) -> list[Count | Number]:
-        """All counts and numbers, also those of messages within.
-
-        Returns
-        -------
-        list of Count and Number
-            In the order of the values.
-        """
+        """All counts and numbers, including those of messages within."""
         return [item for value in self.values.values() for item in _numbers(value)]
 
     def plain(self) -> dict[str, Any]:
-        """As JSON can hold it; see `from_plain`.
-
-        Returns
-        -------
-        dict
-            Plain values.
-        """
+        """Plain values that JSON can hold; see `from_plain`."""
         values = {name: _plain(value) for name, value in self.values.items()}
         return {"message": self.template, "values": values}
 
     @staticmethod
     def from_plain(plain: Mapping[str, Any]) -> Message:
-        """The message that `plain` described.
-
-        Parameters
-        ----------
-        plain : mapping
-            From `plain`.
-
-        Returns
-        -------
-        Message
-            An equal one.
-        """
+        """The message that `plain` described."""
         values = {name: _from_plain(value) for name, value in plain["values"].items()}
         return Message(plain["message"], **values)
 
@@ -215,19 +168,7 @@ class Message:
 
 
 def joined(messages: Sequence[Message], between: str = " ") -> Message:
-    """One message of several.
-
-    Parameters
-    ----------
-    messages : sequence of Message
-        In order.
-    between : str
-        What stands between them.
-
-    Returns
-    -------
-    Message
-        All of them.
+    """One message made of several, with ``between`` between them.
 
     Examples
     --------
@@ -240,16 +181,6 @@ def joined(messages: Sequence[Message], between: str = " ") -> Message:
 
 def message_of(said: BaseException) -> Message | None:
     """The message that an error or a warning carries; None if it is plain text.
-
-    Parameters
-    ----------
-    said : exception or warning
-        Raised or issued by relprev, or by anybody else.
-
-    Returns
-    -------
-    Message or None
-        What may be rendered by `relprev.disclosure`.
 
     Examples
     --------
@@ -291,18 +222,14 @@ def _numbers(value: Value) -> list[Count | Number]:
 def _plain(value: Value) -> Any:
     if isinstance(value, Message):
         return value.plain()
-    if isinstance(value, Count):
+    if isinstance(value, Count | Number):
         cells = [list(cell) for cell in value.cells]
-        return {"count": _number(value.value), "noun": value.noun, "cells": cells}
-    if isinstance(value, Number):
-        cells = [list(cell) for cell in value.cells]
-        return {"number": _number(value.value), "format": value.format, "cells": cells}
+        exact: Any = value.value  # of whatever numpy type
+        number = int(exact) if isinstance(exact, Integral) else float(exact)
+        if isinstance(value, Count):
+            return {"count": number, "noun": value.noun, "cells": cells}
+        return {"number": number, "format": value.format, "cells": cells}
     return value if isinstance(value, str) else [_plain(one) for one in value]
-
-
-def _number(value: Any) -> int | float:
-    """As JSON holds it, whatever numpy type it has."""
-    return int(value) if isinstance(value, Integral) else float(value)
 
 
 def _from_plain(plain: Any) -> Value:

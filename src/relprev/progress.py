@@ -1,7 +1,7 @@
-"""A progress bar on standard error, shown only when asked for.
+"""Progress bars on standard error, shown only on request.
 
-A bar inside another is a second line below it. Where rows are kept in parts, the innermost
-line counts the passes over them.
+A bar inside another is a second line below it. Where rows are kept in parts, the innermost line
+counts the passes over them.
 """
 
 from __future__ import annotations
@@ -40,17 +40,9 @@ class _Line:
 def progress(
     title: str, total: int, show: bool, weights: Sequence[float] | None = None
 ) -> Iterator[Advance]:
-    """Yield a function to call with the name of the step just begun.
+    """Yield a function to call with the name of each step as it begins.
 
-    Parameters
-    ----------
-    title : str
-    total : int
-        Number of steps.
-    show : bool
-        False yields a function that does nothing.
-    weights : sequence of float, optional
-        How long each step takes, in any unit, for the time left. Default: all the same.
+    ``weights`` say how long each of the ``total`` steps takes, in any unit (default: all the same).
     """
     if not show:
         yield lambda step: None

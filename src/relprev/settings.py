@@ -34,7 +34,7 @@ WORDS = {  # pydantic's terms, and TOML's
     "a valid array": "a list",
 }  # fmt: skip
 NO_XML = "\ufffe\uffff"  # characters that no page can contain
-_KEY = re.compile(r"""\s*(?:"([^"]*)"|'([^']*)'|([A-Za-z0-9_-]+))\s*""")
+_CLOSING = re.compile(r"""(?:[\]}]|"{3}|'{3})\s*(?:#.*)?$""")  # ends a value of several lines
 
 
 def read_settings(path: str | Path, kind: type[T], **context: Any) -> T:
@@ -200,73 +200,46 @@ def _line(lines: Mapping[KeyPath, int], path: KeyPath) -> int | None:
 
 
 def _lines(text: str) -> Iterator[tuple[KeyPath, int]]:
-    """Path and line of every table header and of every key that starts a line."""
+    """Path and line of every table header and every key."""
     table: KeyPath = ()
     counts: dict[KeyPath, int] = {}
-    open_until = ""  # the closing quote of a value that spans several lines
-    depth = 0
-    for number, line in enumerate(text.splitlines(), start=1):
-        if open_until or depth > 0:
-            rest = line
-        elif header := re.match(r"\s*(\[\[?)([^\[\]]+)\]", line):
-            table = _table(_keys(header[2]), header[1] == "[[", counts)
-            yield table, number
-            continue
+    statement, first = "", 1
+    for number, line in enumerate(text.split("\n"), start=1):
+        statement += f"{line}\n"
+        if number > first and not _CLOSING.search(line):
+            continue  # a value of many lines goes on, and parsing it again would take long
+        try:
+            content = tomllib.loads(statement)
+        except tomllib.TOMLDecodeError:
+            continue  # the value goes on
+        if statement.lstrip().startswith("["):
+            table = _table(content, counts)
+            yield table, first
         else:
-            key, equals, rest = _split_key(line)
-            if not equals:
-                continue
-            yield (*table, *key), number
-        open_until, depth = _still_open(rest, open_until, depth)
+            yield from (((*table, *path), first) for path in _paths(content))
+        statement, first = "", number + 1
 
 
-def _table(keys: list[str], is_array: bool, counts: dict[KeyPath, int]) -> KeyPath:
+def _table(content: Any, counts: dict[KeyPath, int]) -> KeyPath:
     """Path of a table header, which refers to the last table of an array of tables."""
     path: KeyPath = ()
-    for position, key in enumerate(keys):
+    while content:
+        key, content = next(iter(content.items()))
         path = (*path, key)
-        if is_array and position == len(keys) - 1:
+        if isinstance(content, list):  # [[key]] begins the next table
             counts[path] = counts.get(path, -1) + 1
+            content = None
         if path in counts:
             path = (*path, counts[path])
     return path
 
 
-def _split_key(line: str) -> tuple[list[str], bool, str]:
-    keys, position = [], 0
-    while found := _KEY.match(line, position):
-        keys.append(next(part for part in found.groups() if part is not None))
-        position = found.end()
-        if line[position : position + 1] == "=":
-            return keys, True, line[position + 1 :]
-        if line[position : position + 1] != ".":
-            break
-        position += 1
-    return [], False, ""
-
-
-def _keys(header: str) -> list[str]:
-    return [next(p for p in found if p) for found in _KEY.findall(header) if any(found)]
-
-
-def _still_open(rest: str, quote: str, depth: int) -> tuple[str, int]:
-    """Whether a value continues after this line: the open triple quote, and open brackets."""
-    tokens = re.compile(r'"""|\'\'\'|"(?:[^"\\]|\\.)*"|\'[^\']*\'|[\[\]{}#]')
-    position = 0
-    while True:
-        if quote:
-            end = rest.find(quote, position)
-            if end < 0:
-                return quote, depth
-            position, quote = end + 3, ""
-        found = tokens.search(rest, position)
-        if found is None or found[0] == "#":
-            return quote, depth
-        position = found.end()
-        if found[0] in ('"""', "'''"):
-            quote = found[0]
-        elif len(found[0]) == 1:
-            depth = max(depth + (1 if found[0] in "[{" else -1), 0)
+def _paths(content: Mapping[str, Any]) -> Iterator[KeyPath]:
+    """All keys, and those of tables within."""
+    for key, value in content.items():
+        yield (key,)
+        if isinstance(value, dict):
+            yield from ((key, *path) for path in _paths(value))
 
 
 def _json(content: Mapping[str, Any]) -> str:

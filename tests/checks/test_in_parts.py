@@ -107,7 +107,9 @@ def test_bootstrap(both):
     one, other = (bootstrap(estimator, c, replicates=3) for c in (cohort, parts))
     pd.testing.assert_frame_equal(other.replicates, one.replicates, rtol=SAME)
     np.testing.assert_allclose(other.std_errors(), one.std_errors(), rtol=1e-6)
-    with pytest.raises(InvalidInputError, match=r"processes=2 \(1 uses all cores.* in memory only"):
+    with pytest.raises(
+        InvalidInputError, match=r"processes=2 \(1 uses all cores.* needs a cohort in memory"
+    ):
         bootstrap(estimator, parts, replicates=3, processes=2)
 
 

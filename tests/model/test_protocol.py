@@ -40,7 +40,7 @@ def test_plain_arrays_and_weights_are_accepted(gauss):
 
 
 def test_one_split_has_no_deviation_and_is_refused(gauss):
-    with pytest.raises(InvalidInputError, match="n_splits must be at least 2"):
+    with pytest.raises(InvalidInputError, match="n_splits must be 2 or more"):
         repeated_splits(gauss.cohort, n_splits=1)
     with pytest.raises(InvalidInputError, match="shares"):
         repeated_splits(gauss.cohort, shares=(0.5, 0.5))

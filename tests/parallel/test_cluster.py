@@ -109,7 +109,9 @@ def test_workers_with_another_version(tmp_path, folder):
         scheduler(tmp_path) as (_, address),
         worker(address, PYTHONPATH=str(tmp_path)),
         cluster.connect(address) as client,
-        pytest.raises(ClusterError, match=rf"other versions: relprev 99\.0 there, {ours} here; "),
+        pytest.raises(
+            ClusterError, match=rf"other versions \(relprev 99\.0 there, {ours} here[;)]"
+        ),
     ):
         Cohort.open(folder, client)
 
@@ -166,7 +168,9 @@ def test_a_folder_that_workers_cannot_read(folder, tmp_path):
     ):
         client.wait_for_workers(1, timeout=30)
         client.run(_forget, str(here))
-        with pytest.raises(ClusterError, match=r"part-00000.arrow cannot be read by .*all workers"):
+        with pytest.raises(
+            ClusterError, match=r"part-00000.arrow cannot be read on .*every worker"
+        ):
             Cohort.open(here, client)
 
 
@@ -283,7 +287,7 @@ def test_workers_that_nannies_start_again_and_again_in_vain(folder):
         killer = threading.Thread(target=kill_again)
         killer.start()
         try:
-            with pytest.raises(ClusterError, match=r"has no workers|lost again and again"):
+            with pytest.raises(ClusterError, match=r"has no workers|keep dying"):
                 PURPLE("log", selection="cv").fit(parts)
         finally:
             ended.set()
@@ -299,7 +303,7 @@ def test_workers_without_anything_to_do_are_not_waited_for(folder):
     with cluster.local_cluster(1) as client:
         client.wait_for_workers(1, timeout=30)
         never = client.submit(len, "abc", workers=["tls://127.0.0.1:1"], pure=False)
-        with pytest.raises(ClusterError, match="have nothing to do"):
+        with pytest.raises(ClusterError, match="are idle although results are missing"):
             cluster.gathered(client, [never])
 
 
@@ -319,7 +323,10 @@ def test_a_local_cluster_admits_nobody_else():
             assert found.returncode == 1, found.stdout
             assert b"Error" in found.stderr
         with (
-            pytest.raises(ClusterError, match=r"speaks TLS, and no certificates .*comm\.tls"),
+            pytest.raises(
+                ClusterError,
+                match=r"requires TLS, but .* no certificates; set distributed\.comm\.tls",
+            ),
             cluster.connect(address),
         ):
             pass

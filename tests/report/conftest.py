@@ -1,10 +1,15 @@
 """Reports from real fits, each made and written once a session."""
 
+from dataclasses import replace
+
 import numpy as np
+import pandas as pd
 import pytest
+from matplotlib import pyplot as plt
 
 from relprev.messages import Count, Message
 from relprev.report import disclosed, write_report
+from tests.report.pages import Page
 from tests.report.studies import findings, found, simulated, study
 
 SCRIPT = "<script>alert(1)</script>"
@@ -83,3 +88,43 @@ def single(race, tmp_path_factory):
     out = tmp_path_factory.mktemp("single")
     write_report(study(race), out)
     return out
+
+
+@pytest.fixture(scope="session")
+def bare(race):
+    """Without checks: quickly drawn."""
+    return replace(race, checks=())
+
+
+@pytest.fixture(scope="session")
+def html(folder):
+    return (folder / "report.html").read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="session")
+def page(html):
+    return Page(html)
+
+
+@pytest.fixture(autouse=True)
+def closed_figures():
+    yield
+    plt.close("all")
+
+
+@pytest.fixture
+def frame():
+    """Estimates of four groups, one with few diagnosed."""
+    return pd.DataFrame(
+        {
+            "group": ["a", "b", "c", "d"],
+            "versus": "complement",
+            "estimate": [1.5, 0.8, 1.0, 2.0],
+            "ci_low": np.nan,
+            "ci_high": np.nan,
+            "observed_ratio": [0.5, 1.2, 1.0, 3.0],
+            "diagnosis_ratio": [0.33, 1.5, 1.0, 1.5],
+            "n": [500, 400, 300, 200],
+            "n_diagnosed": [40, 30, 20, 5],
+        }
+    )

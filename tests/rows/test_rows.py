@@ -127,7 +127,7 @@ def test_rows_in_parts_are_taken_in_their_order(rows):
         picked = rows.pick(at, np.array([7, 0, 0]))
         np.testing.assert_array_equal(picked.gathered(values), VALUES[[7, 0, 0]])
     else:
-        with pytest.raises(InvalidInputError, match="in their order"):
+        with pytest.raises(InvalidInputError, match="in ascending order; sort"):
             rows.pick(at, np.array([7, 0]))
 
 
@@ -135,7 +135,10 @@ def test_only_a_single_part_here_is_in_memory(rows):
     if len(rows.sizes) == 1:
         assert rows.in_memory("this") is rows.together()
     else:
-        with pytest.raises(InvalidInputError, match=r"^this works on a cohort in memory only"):
+        with pytest.raises(
+            InvalidInputError,
+            match=r"^this needs a cohort in memory, but this one is kept in parts",
+        ):
             rows.in_memory("this")
 
 

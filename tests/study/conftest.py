@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+
+from relprev.codes import CodeSet
+from relprev.cohort import CohortSpec
+from relprev.cohort.spec import GroupVariable
+from relprev.study import CheckOptions, EstimateOptions, SourceOptions, Study
 
 TABLES = """\
 condition = {name = "pain", codes = ["ICD10:R52*"]}
@@ -76,3 +82,35 @@ def csv_files(folder: Path) -> dict[str, bytes]:
         file.relative_to(folder).as_posix(): file.read_bytes()
         for file in sorted(folder.rglob("*.csv"))
     }
+
+
+def with_a_small_ward(folder, diagnosed_visits=3):
+    """The study with a ward "Tiny" that has one diagnosed patient, with several visits."""
+    file = write_tables(folder)
+    visits, codes = (pd.read_csv(folder / f"{name}.csv") for name in ("visits", "codes"))
+    tiny = np.arange(10_000, 10_030)
+    person = np.where(tiny < 10_000 + diagnosed_visits, 5000, tiny)
+    more = pd.DataFrame({"visit": tiny, "person": person, "ward": "T", "sex": "F", "age": 40})
+    pd.concat([visits, more]).to_csv(folder / "visits.csv", index=False)
+    sick = pd.DataFrame({"visit": tiny[:diagnosed_visits], "code": "R52.1"})
+    other = pd.DataFrame({"visit": tiny, "code": "A01"})
+    pd.concat([codes, sick, other]).to_csv(folder / "codes.csv", index=False)
+    file.write_text(TABLES.replace('South = ["S"]', 'South = ["S"]\nTiny = ["T"]'))
+    return file
+
+
+def simulated(**changes):
+    """A study of simulated visits with PURPLE only and no checks: seconds."""
+    study = Study(
+        SourceOptions("simulated", {"visits": 8_000, "codes": 60, "prevalence": 0.25, "seed": 1}),
+        CohortSpec(CodeSet.of("it", ["SIMULATED:CONDITION"]), (GroupVariable("group"),)),
+        EstimateOptions(methods=("purple",)),
+        checks=CheckOptions(run=()),
+    )
+    return replace(study, **changes)
+
+
+@pytest.fixture(scope="session")
+def whole():
+    """Both estimators and all checks, in memory."""
+    return simulated(estimate=EstimateOptions(), checks=CheckOptions()).run(verbose=False)

@@ -27,8 +27,8 @@ from relprev.simulate.neds import write_neds
 from relprev.sources import read_nhds
 from relprev.study import Study
 from relprev.study import run as run_module
+from relprev.study.file import study_template
 from relprev.study.inspect import inspect_study
-from relprev.study.template import study_template
 from relprev.study.variable import Variable
 from tests.study.conftest import write_tables
 

@@ -8,7 +8,6 @@ import warnings
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -17,17 +16,15 @@ from relprev.checks.registry import CHECKS
 from relprev.codes import CodeSet
 from relprev.cohort import CohortSpec
 from relprev.cohort.spec import GroupVariable, Include
-from relprev.disclosure import NOT_SHOWN, Rule
+from relprev.disclosure import NOT_SHOWN
 from relprev.errors import DataWarning, InvalidInputError, TooFewCasesError
 from relprev.messages import Message
-from relprev.simulate import ed_visits
 from relprev.store import modules
 from relprev.store.modules import source_digest
-from relprev.study import CheckOptions, EstimateOptions, InferenceOptions, SourceOptions, Study
+from relprev.study import CheckOptions, EstimateOptions, SourceOptions, Study
 from relprev.study import run as run_module
-from relprev.study.folder import working_folder
 from relprev.study.variable import Variable
-from tests.study.conftest import csv_files, write_tables
+from tests.study.conftest import csv_files, simulated, with_a_small_ward, write_tables
 
 FILES = {
     "report.html", "estimates.csv", "estimates.parquet", "checks.csv", "attrition.csv",
@@ -39,29 +36,12 @@ def stop(*args, **options):
     raise KeyboardInterrupt
 
 
-def simulated(**changes):
-    """A study of simulated visits with PURPLE only and no checks: seconds."""
-    study = Study(
-        SourceOptions("simulated", {"visits": 8_000, "codes": 60, "prevalence": 0.25, "seed": 1}),
-        CohortSpec(CodeSet.of("it", ["SIMULATED:CONDITION"]), (GroupVariable("group"),)),
-        EstimateOptions(methods=("purple",)),
-        checks=CheckOptions(run=()),
-    )
-    return replace(study, **changes)
-
-
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
     """The small study of plain tables, run once: its file and its results."""
     file = write_tables(tmp_path_factory.mktemp("finished"))
     Study.from_toml(file).run(file.parent / "results", verbose=False)
     return file, file.parent / "results"
-
-
-@pytest.fixture(scope="module")
-def whole():
-    """Both estimators and all checks, in memory."""
-    return simulated(estimate=EstimateOptions(), checks=CheckOptions()).run(verbose=False)
 
 
 def test_a_run_writes_everything_and_leaves_nothing_behind(finished):
@@ -207,17 +187,6 @@ def test_a_stage_is_made_again_only_if_code_upstream_of_it_changed(
     assert changed == [cohort_again, estimates_again, checks_again]
 
 
-def test_working_folders_of_others_eyes_are_closed(tmp_path):
-    """A folder left open to all, by hand or by an unpacked archive."""
-    work = tmp_path / "results.work"
-    work.mkdir(mode=0o755)
-    (work / ".partial-old.npz").write_text("half a file of a killed run")
-    with working_folder(tmp_path / "results") as folder:
-        assert folder == work
-        assert work.stat().st_mode & 0o777 == 0o700
-        assert not (work / ".partial-old.npz").exists()
-
-
 def test_only_the_log_of_the_run_itself_is_published(stopped, monkeypatch):
     """An earlier run's lines, of another state of the data, are gone."""
     file, _ = stopped
@@ -245,84 +214,6 @@ def test_a_plain_warning_is_not_shown(monkeypatch):
     assert "3 of 40" not in " ".join(said)
 
 
-def test_control_characters_in_the_data_s_names_fail_before_anything_is_fitted(tables_study):
-    visits = tables_study.parent / "visits.csv"
-    visits.write_text(visits.read_text().replace(",N,", ",N\x07,"))
-    text = tables_study.read_text()
-    tables_study.write_text(text.partition("[groups.recode]")[0] + "[checks]\nrun = []\n")
-    with pytest.raises(
-        InvalidInputError, match=r"line 21: groups\[1\].column: .*control"
-    ) as caught:
-        Study.from_toml(tables_study).run(verbose=False)
-    assert "recode" in str(caught.value)
-
-
-def test_foreign_files_are_never_touched(tmp_path):
-    out = tmp_path / "results"
-    out.mkdir()
-    (out / "thesis.docx").write_text("years of work")
-    for force in (False, True):
-        with pytest.raises(InvalidInputError, match="relprev did not write"):
-            simulated().run(out, force=force, verbose=False)
-    assert (out / "thesis.docx").read_text() == "years of work"
-    out = tmp_path / "file"
-    out.write_text("x")
-    with pytest.raises(InvalidInputError, match="is a file"):
-        simulated().run(out, verbose=False)
-
-
-def test_results_are_replaced_for_the_same_study_only(tmp_path):
-    out = tmp_path / "results"
-    out.mkdir()  # an empty folder will do
-    simulated().run(out, verbose=False)
-    first = (out / "run.log").read_text()
-    simulated().run(out, verbose=False)
-    assert (out / "run.log").read_text() != first
-    other = simulated(name="other")
-    with pytest.raises(InvalidInputError, match="results of the study 'study', not of 'other'"):
-        other.run(out, verbose=False)
-    other.run(out, force=True, verbose=False)
-    (out / "notes.txt").write_text("mine")
-    with pytest.raises(InvalidInputError, match=r"1 files .* such as notes.txt"):
-        other.run(out, force=True, verbose=False)
-
-
-def test_two_runs_cannot_write_to_one_folder(tmp_path):
-    with (
-        working_folder(tmp_path / "results"),
-        pytest.raises(InvalidInputError, match="another run is writing"),
-    ):
-        simulated().run(tmp_path / "results", verbose=False)
-
-
-def test_truth_of_simulated_visits_is_that_of_the_simulation(whole):
-    visits = ed_visits(8_000, n_codes=60, prevalence=0.25, seed=1)
-    truth = visits.relative_prevalence().to_frame()
-    found = whole.table("group")
-    np.testing.assert_allclose(found["truth"], truth["estimate"], rtol=1e-12)
-    np.testing.assert_allclose(found["observed_ratio"], truth["observed_ratio"], rtol=1e-12)
-    assert abs(np.log(found["estimate"] / found["truth"])).max() < 0.3
-
-
-def test_all_checks_are_made_and_read_back_with_their_drawings(whole):
-    checks = whole.report.variables[0].checks
-    kinds = [check.kind for check in checks]
-    assert set(kinds) == set(CHECKS)
-    assert kinds.count("sensitivity") == 3  # each group versus the largest
-    assert all("versus Group B" in c.name for c in checks if c.kind == "sensitivity")
-    for check in checks:
-        check.plot()
-
-
-def test_results_show_in_notebooks_and_as_text(whole):
-    assert "Group A" in whole._repr_html_()
-    assert repr(whole) == "<StudyResult 'Relative prevalence of it': group>"
-    with pytest.raises(InvalidInputError, match="the study has"):
-        whole.table("groups")
-    with pytest.raises(InvalidInputError, match="the study has"):
-        whole.table("group", "purpel")
-
-
 def test_checks_without_their_methods_are_named_not_dropped():
     result = simulated(checks=CheckOptions(run=("overlap", "leakage"))).run(verbose=False)
     assert [check.kind for check in result.report.variables[0].checks] == ["leakage"]
@@ -336,61 +227,8 @@ def test_a_check_the_data_are_too_thin_for_is_named_and_the_study_goes_on(monkey
     monkeypatch.setitem(CHECKS, "calibration", replace(CHECKS["calibration"], run=thin))
     result = simulated(checks=CheckOptions(run=("calibration", "leakage"))).run(verbose=False)
     assert [check.kind for check in result.report.variables[0].checks] == ["leakage"]
-    words = "group: the check calibration could not be made: every split needs"
+    words = "group: the check calibration could not be run: every split needs"
     assert any(text.startswith(words) for text in result.report.warnings)
-
-
-def test_contrasts_follow_versus_and_reference():
-    estimate = EstimateOptions(("purple",), "reference", {"group": "Group D"})
-    table = simulated(estimate=estimate).run(verbose=False).table("group")
-    assert table["versus"].tolist() == ["Group D"] * 3
-    wrong = EstimateOptions(("purple",), "reference", {"group": "Group E"})
-    with pytest.raises(InvalidInputError, match="'Group E' has no visits"):
-        simulated(estimate=wrong).run(verbose=False)
-
-
-def test_a_group_variable_may_have_any_name():
-    """Also one that the stages use themselves, or that could not name a file."""
-    variables = tuple(
-        GroupVariable("group", name=name) for name in ("source", "variables", "../a b/ü")
-    )
-    cohort = CohortSpec(CodeSet.of("it", ["SIMULATED:CONDITION"]), variables)
-    result = simulated(cohort=cohort).run(verbose=False)
-    tables = [result.table(variable.name) for variable in variables]
-    assert tables[0].equals(tables[1])
-    assert tables[0].equals(tables[2])
-
-
-def test_small_groups_are_left_out_with_a_reason():
-    cohort = CohortSpec(
-        CodeSet.of("it", ["SIMULATED:CONDITION"]), (GroupVariable("group", minimum_size=1500),)
-    )
-    result = simulated(cohort=cohort).run(verbose=False)
-    left_out = result.report.variables[0].left_out
-    assert {group: str(why) for group, why in left_out.items()} == {"Group D": "too few visits"}
-    assert any("excluded" in text for text in result.report.warnings)
-
-
-def test_groups_withheld_by_the_estimator_are_named():
-    """Only one diagnosed patient in a group: it gets no estimate, and the report says why."""
-    cohort = CohortSpec(
-        CodeSet.of("it", ["SIMULATED:CONDITION"]),
-        (GroupVariable("group"),),
-        (Include("age", maximum=12),),
-    )
-    source = {"visits": 8_000, "codes": 60, "prevalence": 0.2, "seed": 3}
-    study = simulated(
-        cohort=cohort,
-        source=SourceOptions("simulated", source),
-        estimate=EstimateOptions(methods=("debiased",)),
-        disclosure=Rule(hide=False),
-    )
-    found = study.run(verbose=False).report.variables[0]
-    thin = found.groups.loc[found.groups["n_diagnosed"] < 2, "group"].tolist()
-    assert thin
-    assert set(thin) <= set(found.left_out)
-    table = found.estimates["debiased"].set_index("group")
-    assert table.loc[thin, "estimate"].isna().all()
 
 
 def test_a_method_the_data_are_too_thin_for_is_named_and_the_other_one_stays():
@@ -409,37 +247,20 @@ def test_a_method_the_data_are_too_thin_for_is_named_and_the_other_one_stays():
     assert any(text.startswith("group: no purple estimate") for text in report.warnings)
 
 
-def test_survey_designs_and_patients_are_used_unless_turned_off():
-    """Standard errors differ with the design, with patients only, and with neither."""
-    source = {"visits": 8_000, "codes": 60, "prevalence": 0.25, "seed": 1, "survey": True}
-    errors = []
-    for inference in (
-        InferenceOptions(),
-        InferenceOptions(design=False),
-        InferenceOptions(design=False, clusters=False),
-    ):
-        study = simulated(
-            source=SourceOptions("simulated", source),
-            estimate=EstimateOptions(methods=("debiased",)),
-            inference=inference,
-        )
-        table = study.run(verbose=False).table("group")
-        errors.append(tuple(table["std_error"]))
-    assert len(set(errors)) == 3
-
-
-def test_checks_that_fit_again_are_made_on_a_sample():
-    study = simulated(checks=CheckOptions(run=("calibration",), max_visits=4_000))
-    check = study.run(verbose=False).report.variables[0].checks[0]
-    assert re.search(r"a random sample of [34],\d{3} visits out of 8,000 visits", str(check.effect))
-
-
-def test_patients_with_a_symptom_are_counted_once(visits):
-    study = simulated()
-    variable = Variable("group", lambda: visits.cohort, study.estimate, study.inference)
-    table = variable.estimate("purple").tables["symptoms"]
-    feature = table["feature"][0]
-    j = list(visits.cohort.feature_names).index(feature)
-    has = visits.cohort.X.matvec(np.eye(visits.cohort.n_cols)[j]) != 0
-    assert table["visits"][0] == has.sum()
-    assert table["patients"][0] == len(np.unique(visits.cohort.clusters[has]))
+def test_nothing_is_said_about_an_estimate_that_failed(tmp_path):
+    """'rests on their symptoms alone' was followed by 'no purple estimate'."""
+    file = with_a_small_ward(tmp_path)
+    visits = pd.read_csv(tmp_path / "visits.csv")
+    codes = pd.read_csv(tmp_path / "codes.csv")
+    west = visits.loc[visits["ward"] == "S", "visit"].head(200)
+    visits.loc[visits["visit"].isin(west), "ward"] = "W"
+    visits.to_csv(tmp_path / "visits.csv", index=False)
+    codes[~(codes["visit"].isin(west) & (codes["code"] == "R52.1"))].to_csv(
+        tmp_path / "codes.csv", index=False
+    )
+    text = file.read_text().replace('Tiny = ["T"]', 'Tiny = ["T"]\nWest = ["W"]')
+    file.write_text(text.replace('"leakage"]', '"leakage", "agreement"]'))
+    said = " ".join(Study.from_toml(file).run(verbose=False).report.warnings)
+    assert "no purple estimate" in said
+    assert re.search("no estimate for Tiny .*, West .*: too few diagnosed patients", said)
+    assert "symptoms alone" not in said

@@ -1,7 +1,7 @@
-"""The application: options that commands share, and what happens to errors.
+"""The application: options that commands share, and how errors end.
 
-Whatever goes wrong, a command ends with a line that says what to do. It never shows a value
-of the data: an error that relprev did not raise on purpose is told by its type and place only.
+Whatever goes wrong, a command ends with one line that says what to do. It never shows a value from
+the data: of an error that relprev did not raise on purpose, only type and place are told.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from relprev.sources.addresses import shown as shown_path
 
 FAILED = 1
 MISUSE = 2
-SIGNALLED = 128  # and the signal's number, as shells report it
+SIGNALLED = 128  # plus the signal's number, as shells report it
 INTERRUPTED = SIGNALLED + signal.SIGINT
 TRACEBACK = "RELPREV_TRACEBACK"
 MEMORY = (
@@ -39,7 +39,7 @@ app = typer.Typer(
     name="relprev",
     no_args_is_help=True,
     add_completion=False,
-    pretty_exceptions_enable=False,  # they would show values of the data
+    pretty_exceptions_enable=False,  # they would show values from the data
     help=(
         "How much more common is an underreported condition in one group than in another? "
         "relprev corrects the ratio of recorded rates for groups being diagnosed at different "
@@ -71,7 +71,7 @@ def _root(
 
 
 def say_written(paths: list[Path]) -> None:
-    """Say which files were written where."""
+    """Say which files were written, and where."""
     typer.echo(f"Written to {paths[0].parent}/: {', '.join(path.name for path in paths)}")
 
 
@@ -86,9 +86,9 @@ def say_error(text: object) -> None:
 
 
 def main() -> None:
-    """Run the command line; every error ends with a clear line and an exit code of its own.
+    """Run the command line; every error ends with one clear line and an exit code.
 
-    0: done; 1: a defect in relprev; 2: something the user can mend; 128 and the signal's number:
+    0: done; 1: a defect in relprev; 2: something the user can fix; 128 plus the signal's number:
     stopped by Ctrl-C (130) or SIGTERM (143).
     """
     warnings.showwarning = _show_warning
@@ -116,7 +116,7 @@ def _terminate(number: int, frame: object) -> None:
 def _ended(error: BaseException) -> int:
     """Say why the command ended; return the exit code."""
     if isinstance(error, typer.Abort) and error.__cause__ is not None:
-        error = error.__cause__  # Ctrl-C, or the end of the input where an answer was asked for
+        error = error.__cause__  # Ctrl-C, or input that ended at a prompt
     if isinstance(error, SystemExit):
         return error.code if isinstance(error.code, int) else FAILED
     if os.environ.get(TRACEBACK):
@@ -128,7 +128,7 @@ def _ended(error: BaseException) -> int:
 
 
 def _failed(error: BaseException) -> int:
-    if hasattr(error, "show") and hasattr(error, "exit_code"):  # a mistake in the command itself
+    if hasattr(error, "show") and hasattr(error, "exit_code"):  # typer's, about the command
         error.show()
         return int(error.exit_code)
     if isinstance(error, RelprevError):
@@ -139,7 +139,7 @@ def _failed(error: BaseException) -> int:
     if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryException":
         say_error(MEMORY)
         return MISUSE
-    if isinstance(error, BrokenPipeError):  # whoever read our output has seen enough
+    if isinstance(error, BrokenPipeError):  # the reader of our output has closed it
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115  else Python complains at its end
         return FAILED
     if isinstance(error, OSError):  # full disk, no permission
@@ -159,7 +159,7 @@ def _failed(error: BaseException) -> int:
 
 
 def _place(error: BaseException) -> str:
-    """The innermost line of relprev's own source that an error came through."""
+    """The innermost line of relprev's own source in an error's traceback."""
     root = Path(relprev.__file__).parent
     places = [
         f" at {Path(frame.filename).relative_to(root).as_posix()}:{frame.lineno}"
@@ -170,7 +170,7 @@ def _place(error: BaseException) -> str:
 
 
 def with_flags(text: str, flags: Mapping[str, str]) -> str:
-    """An error of the library with the command's flags in place of parameters' names.
+    """An error message of the library with flags of the command in place of parameters.
 
     Examples
     --------
@@ -184,7 +184,7 @@ def with_flags(text: str, flags: Mapping[str, str]) -> str:
 
 
 def _flags(arguments: list[str]) -> dict[str, str]:
-    """Flags of the command that the arguments begin with, by their parameters' names."""
+    """Flags of the command that the arguments name, by parameter."""
     command: Any = typer.main.get_command(app)
     for word in arguments:
         command = getattr(command, "commands", {}).get(word, command)

@@ -1,4 +1,4 @@
-"""``relprev estimate``: relative prevalences from one table."""
+"""``relprev estimate``: estimate relative prevalences from one table."""
 
 from __future__ import annotations
 
@@ -95,11 +95,8 @@ def estimate(
     )
     lambdas: Any = "paper" if lambda_ is None else lambda_
     shared = {"lambdas": lambdas, "random_state": seed, "verbose": not quiet}
-    estimator: Any = (
-        PURPLE(**shared, selection=selection)
-        if method is Method.purple
-        else DebiasedPURPLE(**shared)
-    )
+    purple = method is Method.purple
+    estimator: Any = PURPLE(**shared, selection=selection) if purple else DebiasedPURPLE(**shared)
     rule = Rule(hide=not show_small_cells)
     with _said_by(rule):
         frame = estimator.fit(cohort).relative_prevalence(versus).to_frame()
@@ -107,7 +104,7 @@ def estimate(
     typer.echo(render_text(frame, f"Relative prevalence by {group}"))
     if rule.words:
         typer.echo(rule.words)
-    typer.echo(NO_INTERVAL if method is Method.purple else INTERVAL)
+    typer.echo(NO_INTERVAL if purple else INTERVAL)
     typer.echo(ASSUMPTIONS)
     run = {
         "command": "estimate", "table": table.name, "diagnosed": diagnosed, "group": group,
@@ -115,14 +112,14 @@ def estimate(
         "method": method.value, "selection": selection.value, "seed": seed,
         "lambda": estimator.lambda_, "small_cells_hidden": not show_small_cells,
     }  # fmt: skip
-    if method is Method.purple:  # its objective is a sum over all visits, from which counts follow
+    if purple:  # not its objective, a sum over all visits from which counts would follow
         run["converged"] = estimator.certificate_.converged
     say_written(write_results(frame, out, run))
 
 
 @contextmanager
 def _said_by(rule: Rule) -> Iterator[None]:
-    """Warnings and errors are said as far as the rule allows."""
+    """Show warnings and errors as far as the rule allows."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:

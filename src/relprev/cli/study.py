@@ -1,4 +1,4 @@
-"""Studies: write the file, check it, run it, compare the results."""
+"""Commands for studies: init, check, schema, run, compare and demo."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from relprev.display import cell, heading, with_interval
 from relprev.errors import InvalidInputError
 from relprev.estimates import versus_words
 from relprev.parallel.cluster import connect, dashboard, local_cluster
-from relprev.report import StudyFindings, StudyReport, disclosed, render_text
+from relprev.report import StudyFindings, disclosed, render_text
 from relprev.report.sentences import trust
 from relprev.report.tables import print_table
 from relprev.store.files import written_whole
 from relprev.study import Study, StudyResult, study_schema
 from relprev.study.compare import compare_runs, differences
 from relprev.study.demo import VISITS, demo_study
+from relprev.study.file import study_template
 from relprev.study.inspect import inspect_study
 from relprev.study.simulated import MOST_VISITS
 from relprev.study.source import SOURCES
-from relprev.study.template import study_template
 
 StudyFile = Annotated[Path, typer.Argument(help="The study file, for example study.toml.")]
 DEFAULT_SOURCE, DEFAULT_CONDITION = "tables", "ipv"
@@ -121,13 +121,13 @@ def run(
     ] = False,
     workers: Annotated[
         int | None,
-        typer.Option(min=1, help="Work in that many processes of this machine, cohorts on disk."),
+        typer.Option(min=1, help="Use this many processes on this machine, with cohorts on disk."),
     ] = None,
     cluster: Annotated[
         str | None,
         typer.Option(
             metavar="ADDRESS",
-            help="Work on the Dask cluster whose scheduler has this address, such as "
+            help="Use the Dask cluster whose scheduler has this address, such as "
             "tcp://10.0.0.5:8786. Its workers must be able to read the folder of --out.",
         ),
     ] = None,
@@ -135,18 +135,18 @@ def run(
         bool,
         typer.Option(
             "--dashboard",
-            help="With --workers, open Dask's page that shows what they do, for this machine's "
-            "users; needs relprev[dashboard].",
+            help="With --workers, open Dask's dashboard to the users of this machine; needs "
+            "relprev[dashboard].",
         ),
     ] = False,
     quiet: Quiet = False,
 ) -> None:
-    """Do a whole study: cohort, estimates, checks of the assumptions, report.
+    """Run a whole study: cohort, estimates, checks of the assumptions, report.
 
     The results folder appears when everything is done. A run that was stopped, at any moment,
-    goes on where it was when it is started again; until then its finished parts are beside the
-    results folder, in a folder that ends in .work. The results do not depend on --out-of-core,
-    --workers and --cluster. Example:
+    resumes where it was when it is started again; until then its finished parts are in a folder
+    beside the results folder whose name ends in .work. The results do not depend on --out-of-core,
+    --workers or --cluster. Example:
 
     relprev run study.toml --out results/
     """
@@ -167,7 +167,7 @@ def compare(
 ) -> None:
     """Put the estimates of two runs side by side.
 
-    Says so if their conditions, sources or rules differ, and warns that counts of few people
+    Says whether their conditions, sources or rules differ, and warns that counts of few people
     may follow from two reports that are published together.
 
     Example: relprev compare results-2018 results-2019 --out comparison.csv
@@ -218,7 +218,7 @@ def demo(
 
 @contextmanager
 def _cluster(workers: int | None, address: str | None, with_dashboard: bool) -> Iterator[Any]:
-    """A client of the cluster asked for, None if there is none; says where to watch it."""
+    """A client of the requested cluster, or None; prints the link to its dashboard."""
     if workers is not None and address is not None:
         raise InvalidInputError("--workers starts a cluster, --cluster uses one; give one of them")
     if workers is None and address is None:
@@ -244,24 +244,19 @@ def _text(frame: pd.DataFrame) -> str:
 
 
 def _say_result(result: StudyResult) -> None:
-    """The headline table of every group variable, doubts, and where the report is."""
+    """Print every variable's main table, warnings, the verdict and where the report is."""
     report = result.report
     for variable in report.variables:
         method, table = next(iter(variable.estimates.items()))
         typer.echo(render_text(table, f"Relative prevalence by {variable.name} ({method})"))
     for text in report.warnings:
         say_warning(str(text))
-    typer.echo(_verdict(report))
+    verdict = trust(report)
+    typer.echo("\n".join([f"{verdict.heading}.", *(f"- {point}" for point in verdict.points)]))
     if report.rule.words:
         typer.echo(report.rule.words)
     if result.folder is not None:
         typer.echo(f"Report: {result.folder / 'report.html'}")
-
-
-def _verdict(report: StudyReport) -> str:
-    """The report's verdict on trust, with its reasons."""
-    found = trust(report)
-    return "\n".join([f"{found.heading}.", *(f"- {point}" for point in found.points)])
 
 
 def _with_intervals(part: pd.DataFrame, which: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""The paper's experiments, code sets, and simulated raw files."""
+"""Commands beside studies: reproduce, codes and simulate."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def reproduce(
 ) -> None:
     """Rerun the paper's experiments on simulated truth, with every method beside PURPLE.
 
-    A run that was stopped goes on where it was. Writes results, a table of estimate / truth and
+    A run that was stopped resumes where it was. Writes results, a table of estimate / truth and
     a figure for each experiment.
     """
     for experiment in EXPERIMENTS if name == "all" else [name]:
@@ -113,7 +113,7 @@ def simulate(
         typer.Option(help=f"MIMIC-IV's version: {' or '.join(LAYOUTS)}. Default: {LAYOUTS[-1]}."),
     ] = None,
     condition: Annotated[
-        str, typer.Option(help="Code set of the condition; others than ipv in NEDS files only.")
+        str, typer.Option(help="Code set of the condition; for MIMIC-IV files only ipv.")
     ] = "ipv",
     seed: Annotated[
         int, typer.Option(min=0, max=2**32 - 1, help="The same seed writes the same files.")

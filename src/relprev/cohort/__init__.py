@@ -1,8 +1,9 @@
 """The cohort: symptoms, recorded diagnosis, groups, weights and design of the visits."""
 
-from relprev.cohort.build import BuiltCohort, build_cohorts
+from relprev.cohort.build import build_cohorts
 from relprev.cohort.cohort import Cohort
 from relprev.cohort.from_arrays import as_cohort
+from relprev.cohort.grouped import BuiltCohort
 from relprev.cohort.part import CohortPart
 from relprev.cohort.part_files import write_parts
 from relprev.cohort.spec import CohortSpec, Extra, Features, GroupVariable, Include, cohort_spec

@@ -7,69 +7,24 @@ one part and a few bytes per visit.
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, nullcontext
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-import numpy as np
-import pandas as pd
-import pyarrow as pa
-from numpy.typing import NDArray
-
-from relprev.cohort.cohort import Cohort, group_dtype
-from relprev.cohort.features import CodedPart, CodedVisits, coded_visits
-from relprev.cohort.inclusion import Selected, select_visits
+from relprev.cohort.cohort import Cohort
+from relprev.cohort.features import coded_visits
+from relprev.cohort.grouped import BuiltCohort, CohortMaker, VisitsPart, coded_parts
+from relprev.cohort.inclusion import select_visits
 from relprev.cohort.part_files import PartsWriter
-from relprev.cohort.recode import MISSING
 from relprev.cohort.spec import CohortSpec, GroupVariable
-from relprev.errors import DataWarning, InvalidInputError, TooFewCasesError
-from relprev.messages import Count, Message, Number
+from relprev.errors import InvalidInputError
 from relprev.progress import progress
 from relprev.rows.disk import Scratch
-from relprev.sources.attrition import Attrition, Step
 from relprev.sources.database import reading
 from relprev.sources.source import Source, memory_limited
 
 ROWS_PER_PART = 1_000_000
 DATABASE_MEMORY = "2GB"  # while parts are written
-Mask = NDArray[np.bool_]
-
-
-@dataclass(frozen=True, eq=False)
-class BuiltCohort:
-    """A cohort and how it was selected.
-
-    Parameters
-    ----------
-    name : str
-        Name of the group variable.
-    cohort : Cohort
-        The selected visits.
-    attrition : Attrition
-        How many visits remained after each step.
-    left_out : mapping of str to Message
-        Groups that are too small, and why.
-    visits : boolean array of shape (visits of the source,)
-        Which of the source's visits are in the cohort.
-
-    Examples
-    --------
-    >>> from relprev.cohort import as_cohort
-    >>> from relprev.sources import Attrition, Step
-    >>> cohort = as_cohort([[1.0], [0.0]], [1, 0], groups=["a", "b"])
-    >>> steps = Attrition((Step("visits in the files", 2, None),))
-    >>> BuiltCohort("ward", cohort, steps, {"c": Message("no visits")}).left_out["c"]
-    Message('no visits')
-    """
-
-    name: str
-    cohort: Cohort
-    attrition: Attrition
-    left_out: Mapping[str, Message] = field(default_factory=dict)
-    visits: Mask = field(default_factory=lambda: np.empty(0, dtype=bool))
 
 
 @reading("the source")
@@ -156,17 +111,17 @@ def build_cohorts(
                     "requested roles is common enough in the included visits (min_count is "
                     f"{spec.features.min_count}); check roles and min_count"
                 )
-            makers = [_Maker(spec, variable, selected, coded) for variable in variables]
+            makers = [CohortMaker(spec, variable, selected, coded) for variable in variables]
             advance("groups")
             columns = [f"group:{variable.name}" for variable in variables]
-            for part in _parts(selected, coded.parts, columns):
+            for part in coded_parts(selected, coded.parts, columns):
                 for maker in makers:
                     maker.count(part)
             for maker in makers:
                 maker.decide()
             advance("cohorts")
             columns += ["visit", *selected.design, *(["visit_id"] if keep_ids else [])]
-            cohorts = _made(makers, _parts(selected, coded, columns), folder)
+            cohorts = _made(makers, coded_parts(selected, coded, columns), folder)
     return {maker.name: maker.built(cohort) for maker, cohort in zip(makers, cohorts, strict=True)}
 
 
@@ -180,29 +135,8 @@ def _wanted(spec: CohortSpec, groups: Sequence[str] | None) -> tuple[GroupVariab
     return tuple(variable for variable in spec.groups if variable.name in groups)
 
 
-@dataclass(frozen=True, eq=False)
-class _Part:
-    """Included visits with their columns, codes and patients."""
-
-    table: pa.Table
-    coded: CodedPart
-    patients: NDArray[np.int32] | None
-
-    def column(self, name: str) -> Any:
-        """Values of a column, or None if the source does not have it."""
-        return self.table.column(name).to_pandas() if name in self.table.column_names else None
-
-
-def _parts(
-    selected: Selected, coded: Iterable[CodedPart], columns: Sequence[str]
-) -> Iterator[_Part]:
-    for k, part in enumerate(coded):
-        patients = None if selected.patients is None else selected.patients[selected.rows(k)]
-        yield _Part(selected.read(k, *columns), part, patients)
-
-
 def _made(
-    makers: Sequence[_Maker], parts: Iterator[_Part], folder: Path | None
+    makers: Sequence[CohortMaker], parts: Iterator[VisitsPart], folder: Path | None
 ) -> Sequence[Cohort]:
     """The cohorts: in memory if there is no folder, otherwise written part by part."""
     if folder is None:
@@ -216,195 +150,3 @@ def _made(
                 if maker.has_rows(part):
                     writer.add(maker.make(part))
     return [Cohort.open(place) for place in places]
-
-
-class _Maker:
-    """Builds the cohort of one group variable: first counts all parts, then builds them."""
-
-    def __init__(
-        self, spec: CohortSpec, variable: GroupVariable, selected: Selected, coded: CodedVisits
-    ) -> None:
-        self.name = variable.name
-        self._spec, self._variable = spec, variable
-        self._attrition, self._feature_names = selected.attrition, coded.feature_names
-        self._control_names = coded.control_names
-        self._names = selected.group_names[variable.name]
-        n_patients = None if selected.patients is None else int(selected.patients.max()) + 1
-        self._coded, self._known, self._grouped, self._large = (
-            _Tally(n_patients) for _ in range(4)
-        )
-        self._size, self._diagnosed = np.zeros((2, len(self._names)), dtype=np.int64)
-        self._visits = np.zeros(len(selected.row_of_visit), dtype=bool)
-        self._patients = _PatientNumbers(n_patients or 0)
-        self._labels = {name: _Labels() for name in ("stratum", "psu")}
-
-    def count(self, part: _Part) -> None:
-        """Count the visits of a part after each step."""
-        coded, known, grouped = self._steps(part)
-        for tally, rows in (
-            (self._coded, coded), (self._known, known), (self._grouped, grouped)
-        ):  # fmt: skip
-            tally.add(rows, part.patients)
-        position = self._position(part)
-        self._size += np.bincount(position[grouped], minlength=len(self._names))
-        hit = grouped & (part.coded.diagnosed == 1)
-        self._diagnosed += np.bincount(position[hit], minlength=len(self._names))
-
-    def decide(self) -> None:
-        """Exclude small groups, and fail if nothing is left to compare."""
-        variable, names = self._variable, self._names
-        is_small = self._size < self._smallest
-        few = Message("too few visits")
-        none = Message("no visits")
-        self._small = {names[k]: few if self._size[k] else none for k in np.flatnonzero(is_small)}
-        for reason in dict.fromkeys(self._small.values()):
-            said = Message(
-                "{variable}: excluded for having {reason}: {groups}",
-                variable=self.name, reason=reason,
-                groups=[name for name, why in self._small.items() if why == reason],
-            )  # fmt: skip
-            warnings.warn(DataWarning(said), stacklevel=4)
-        kept = np.flatnonzero(~is_small)
-        if len(kept) < 2:
-            raise InvalidInputError(
-                Message(
-                    "{variable}: {kept} of the groups ({groups}) have visits, but at least two are "
-                    "needed; compare the recode with the values in the source",
-                    variable=variable.name, kept=Number(len(kept)), groups=list(names),
-                )
-            )  # fmt: skip
-        visits, diagnosed = int(self._size[kept].sum()), int(self._diagnosed[kept].sum())
-        if not diagnosed:
-            raise TooFewCasesError(
-                Message(
-                    "no visit of the {variable} cohort ({visits}) has a code of {condition}; check "
-                    "the code set, the versions (ICD9, ICD10) and the spelling of the codes in the "
-                    "source",
-                    variable=variable.name, visits=Count(visits, "visit"),
-                    condition=repr(self._spec.condition.name),
-                )
-            )  # fmt: skip
-        if diagnosed == visits:
-            raise InvalidInputError(
-                Message(
-                    "all visits of the {variable} cohort have a code of {condition}; a comparison "
-                    "needs visits without one",
-                    variable=variable.name, condition=repr(self._spec.condition.name),
-                )
-            )  # fmt: skip
-        self._group_names = tuple(names[k] for k in kept)
-        self._number = np.full(len(names), -1)
-        self._number[kept] = np.arange(len(kept))
-
-    def has_rows(self, part: _Part) -> bool:
-        """Whether any visit of a part belongs to the cohort."""
-        return bool(self._rows(part).any())
-
-    def make(self, part: _Part) -> Cohort:
-        """The cohort's visits in a part."""
-        mask = self._rows(part)
-        self._large.add(mask, part.patients)
-        self._visits[part.table.column("visit").to_numpy()[mask]] = True
-        rows = np.flatnonzero(mask)
-        group = self._number[self._position(part)[rows]]
-
-        def column(name: str) -> Any:
-            values = part.column(name)
-            return None if values is None else values.take(rows)
-
-        def labels(name: str) -> NDArray[np.int32] | None:
-            values = column(name)
-            return None if values is None else self._labels[name](values)
-
-        weights, ids = column("weight"), column("visit_id")
-        return Cohort.of(
-            X=part.coded.X if mask.all() else part.coded.X.take(rows),
-            diagnosed=part.coded.diagnosed[rows],
-            groups=group.astype(group_dtype(len(self._group_names))),
-            group_names=self._group_names,
-            weights=None if weights is None else weights.to_numpy(np.float64),
-            clusters=None if part.patients is None else self._patients(part.patients[rows]),
-            strata=labels("stratum"),
-            psus=labels("psu"),
-            feature_names=self._feature_names,
-            ids=None if ids is None else np.asarray(ids),
-            controls=part.coded.controls[rows] if self._control_names else None,
-            control_names=self._control_names,
-        )
-
-    def built(self, cohort: Cohort) -> BuiltCohort:
-        """The cohort, with its attrition and excluded groups."""
-        name, variable = self.name, self._variable
-        steps = []
-        if self._spec.without_codes == "drop":
-            steps.append(self._coded.step("at least one code"))
-        if not variable.missing:
-            steps.append(self._known.step(f"{name} known"))
-        if variable.recode:
-            steps.append(self._grouped.step(f"{name} in one of the study's groups"))
-        if self._small:
-            steps.append(self._large.step(f"{name} group of {self._smallest:,} visits or more"))
-        left_out = dict(self._small)
-        return BuiltCohort(name, cohort, self._attrition.then(*steps), left_out, self._visits)
-
-    @property
-    def _smallest(self) -> int:
-        return max(self._variable.minimum_size, 1)
-
-    def _position(self, part: _Part) -> NDArray[np.int16]:
-        return part.table.column(f"group:{self.name}").to_numpy()
-
-    def _steps(self, part: _Part) -> tuple[Mask, Mask, Mask]:
-        """Visits with a code; those of them with a known group; those in a group of the study."""
-        position = self._position(part)
-        has_code = part.coded.has_code
-        coded = has_code if self._spec.without_codes == "drop" else np.ones_like(has_code)
-        known = coded & (position != MISSING)
-        return coded, known, known & (position >= 0)
-
-    def _rows(self, part: _Part) -> Mask:
-        """Visits of the cohort."""
-        grouped = self._steps(part)[-1]
-        return grouped & (self._number[self._position(part)] >= 0)
-
-
-class _Tally:
-    """Counts visits and, if they are identified, distinct patients."""
-
-    def __init__(self, n_patients: int | None) -> None:
-        self._visits = 0
-        self._seen = None if n_patients is None else np.zeros(n_patients, dtype=bool)
-
-    def add(self, rows: Mask, patients: NDArray[np.int32] | None) -> None:
-        self._visits += int(np.count_nonzero(rows))
-        if self._seen is not None and patients is not None:
-            self._seen[patients[rows]] = True
-
-    def step(self, words: str) -> Step:
-        return Step(words, self._visits, None if self._seen is None else int(self._seen.sum()))
-
-
-class _PatientNumbers:
-    """Renumbers patients by first appearance, across parts."""
-
-    def __init__(self, n_patients: int) -> None:
-        self._number = np.full(n_patients, -1, dtype=np.int32)
-        self._count = 0
-
-    def __call__(self, patients: NDArray[np.int32]) -> NDArray[np.int32]:
-        new = pd.unique(patients[self._number[patients] < 0])
-        self._number[new] = np.arange(self._count, self._count + len(new), dtype=np.int32)
-        self._count += len(new)
-        return self._number[patients]
-
-
-class _Labels:
-    """Numbers a few labels by first appearance, across parts."""
-
-    def __init__(self) -> None:
-        self._number: dict[Any, int] = {}
-
-    def __call__(self, values: pd.Series) -> NDArray[np.int32]:
-        code, different = pd.factorize(values)
-        numbers = [self._number.setdefault(label, len(self._number)) for label in different]
-        return np.array(numbers, dtype=np.int32)[code]

@@ -19,7 +19,7 @@ MAX_CONTROLS = 64
 
 
 def group_dtype(n_groups: int) -> Any:
-    """Smallest type that holds every group's number."""
+    """The smallest type that holds every group's number."""
     return np.uint8 if n_groups <= 256 else np.uint16
 
 
@@ -34,23 +34,24 @@ class Cohort(Rows[CohortPart]):
     """Visits with symptoms, group and recorded diagnosis, in memory or in parts.
 
     Use `as_cohort` to make one from plain arrays or frames, and `Cohort.open` for one that is
-    larger than memory: its parts stay on disk or on the workers of a Dask cluster. Everything but
-    ``X`` can be read from either; in parts, arrays of shape (n,) are put together when asked for.
+    larger than memory: its parts stay on disk or on the workers of a Dask cluster. All attributes
+    but ``X`` are available either way; arrays of shape (n,) are assembled from the parts when
+    they are read.
 
     Parameters
     ----------
     backend : Backend
-        Where the parts are, see :mod:`relprev.rows.rows`.
+        Where the parts are kept, see :mod:`relprev.rows.rows`.
     sizes : tuple of int
-        Visits of every part; one in memory.
+        Visits per part. A cohort in memory has one part.
     n_cols : int
         Number of features.
     group_names : tuple of str
-        What the numbers in ``groups`` stand for, in their order.
+        Names behind the numbers in ``groups``, in order.
     feature_names : tuple of str, optional
-        Names of X's columns.
+        One for each column of X.
     fields : tuple of str
-        What is known of every visit: diagnosed, groups and perhaps weights, clusters, ...
+        What is known about each visit: diagnosed, groups and perhaps weights, clusters, ...
     control_names : tuple of str
         Control conditions, in the order of the bits of ``controls``.
 
@@ -70,7 +71,7 @@ class Cohort(Rows[CohortPart]):
     ...     print(Cohort.load(f"{folder}/study.cohort"))
     <Cohort of 4 visits x 4 features, groups a, b>
 
-    In two parts on disk; functions work on a part at a time:
+    In two parts on disk, with functions that work on one part at a time:
 
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_parts([cohort, cohort], f"{folder}/visits")
@@ -103,22 +104,17 @@ class Cohort(Rows[CohortPart]):
         *, feature_names: tuple[str, ...] | None = None, control_names: tuple[str, ...] = (),
         **arrays: Any,
     ) -> Cohort:  # fmt: skip
-        """Make a cohort in memory of arrays that have been checked; see `as_cohort` for others.
+        """A cohort in memory from arrays that have been checked; `as_cohort` checks them first.
 
         Parameters
         ----------
         feature_names : tuple of str, optional
-            Names of X's columns.
+            One for each column of X.
         control_names : tuple of str
             What the bits of ``controls`` stand for, from the lowest.
-        **arrays : X, diagnosed, groups, group_names, and what else there is
+        **arrays : X, diagnosed, groups, group_names, and any others
             Symptoms (a `Matrix` of shape (n, p)) and arrays of shape (n,): diagnosis (0 or 1),
             positions in ``group_names``, weights, clusters (patients), strata, psus, ids, controls.
-
-        Returns
-        -------
-        Cohort
-            Of one part.
 
         Examples
         --------
@@ -143,18 +139,13 @@ class Cohort(Rows[CohortPart]):
         Parameters
         ----------
         folder : path
-            Where a cluster is used, one that all its workers can read.
+            With a cluster, one that all its workers can read.
         client : distributed.Client, optional
-            Keep the parts on this Dask cluster. Default: leave them on disk and read one
-            after another.
+            Keep the parts on this Dask cluster, whose workers read them at once. Default: leave
+            them on disk and read them one after another, when they are needed.
         scratch : path, optional
-            Folder for what is made of parts on disk while it is needed. Default: the system's
-            for temporary files (``$TMPDIR``).
-
-        Returns
-        -------
-        Cohort
-            On disk, its parts are read when they are needed; workers read theirs at once.
+            Folder for temporary files made from parts on disk. Default: the system's
+            (``$TMPDIR``).
         """
         from relprev.cohort.opening import open_parts
 
@@ -167,7 +158,7 @@ class Cohort(Rows[CohortPart]):
 
     @property
     def X(self) -> Matrix:
-        """Symptoms, shape (n, p), of a cohort in memory."""
+        """Symptoms, shape (n, p). Only for cohorts in memory."""
         return self.in_memory("Cohort.X").X
 
     @property
@@ -177,37 +168,37 @@ class Cohort(Rows[CohortPart]):
 
     @property
     def groups(self) -> NDArray[Any]:
-        """Position in ``group_names`` of every visit's group, shape (n,)."""
+        """Group of each visit, as a position in ``group_names``, shape (n,)."""
         return self.gathered(_field, "groups")
 
     @property
     def group_labels(self) -> NDArray[Any]:
-        """Group name of every visit, shape (n,)."""
+        """Group name of each visit, shape (n,)."""
         return np.asarray(self.group_names)[self.groups]
 
     @property
     def weights(self) -> NDArray[np.float64] | None:
-        """Positive sampling weights, shape (n,); None if there are none."""
+        """Sampling weights, positive, shape (n,); None if there are none."""
         return self._known("weights")
 
     @property
     def clusters(self) -> NDArray[np.integer[Any]] | None:
-        """Patient of every visit, shape (n,): a patient's visits stay together in every split."""
+        """Patient of each visit, shape (n,): a patient's visits stay together in every split."""
         return self._known("clusters")
 
     @property
     def strata(self) -> NDArray[np.integer[Any]] | None:
-        """Stratum of the survey of every visit, shape (n,)."""
+        """Survey stratum of each visit, shape (n,)."""
         return self._known("strata")
 
     @property
     def psus(self) -> NDArray[np.integer[Any]] | None:
-        """Primary sampling unit of every visit, shape (n,)."""
+        """Primary sampling unit of each visit, shape (n,)."""
         return self._known("psus")
 
     @property
     def ids(self) -> NDArray[Any] | None:
-        """Visit identifiers, shape (n,). Kept in memory, never printed, never written in parts."""
+        """Visit identifiers, shape (n,). Kept in memory, never printed or written in parts."""
         return self._known("ids")
 
     @property
@@ -219,36 +210,28 @@ class Cohort(Rows[CohortPart]):
         return self.gathered(_field, name) if name in self.fields else None
 
     def take(self, rows: NDArray[Any]) -> Cohort:
-        """Some of the visits, all groups kept.
+        """The cohort of some of the visits, kept where these are; all groups remain.
 
         Parameters
         ----------
         rows : integer or boolean array of shape (m,) or (n,)
-            Positions, ascending where there is more than one part; or a mask.
-
-        Returns
-        -------
-        Cohort
-            Of those visits, kept where these are.
+            Positions, in ascending order if there is more than one part; or a mask.
         """
         rows = np.flatnonzero(rows) if rows.dtype == bool else rows
         return self.holding(self.pick(_taken, rows))
 
     def with_groups(self, kept: NDArray[np.int64]) -> Cohort:
-        """The same visits with only these groups, renumbered; all visits must be in one.
+        """The same visits with only these groups, renumbered; every visit must be in one of them.
 
         Parameters
         ----------
         kept : integer array of shape (k,)
             Positions in ``group_names``, in the order wanted.
-
-        Returns
-        -------
-        Cohort
-            With ``k`` groups.
         """
         names = tuple(self.group_names[k] for k in kept)
-        return self.holding(self.derive(CohortPart.with_groups, kept), group_names=names)
+        number = np.zeros(self.n_groups, dtype=np.int64)
+        number[kept] = np.arange(len(kept))
+        return self.holding(self.derive(_regrouped, number, names), group_names=names)
 
     def with_values(self, **values: NDArray[Any] | None) -> Cohort:
         """The same visits with other values of some fields.
@@ -256,12 +239,7 @@ class Cohort(Rows[CohortPart]):
         Parameters
         ----------
         **values : array of shape (n,), or None
-            By the field's name; None takes it away.
-
-        Returns
-        -------
-        Cohort
-            With these values.
+            By name of the field; None removes it.
 
         Examples
         --------
@@ -282,17 +260,7 @@ class Cohort(Rows[CohortPart]):
         return self.holding(self.derive(_replaced, each=each), fields=fields)
 
     def without(self, *names: str) -> Cohort:
-        """The same visits without some of what is known of them.
-
-        Parameters
-        ----------
-        *names : str
-            Of "weights", "clusters", "strata", "psus", "ids".
-
-        Returns
-        -------
-        Cohort
-            These are None in it.
+        """The same visits without some fields: "weights", "clusters", "strata", "psus" or "ids".
 
         Examples
         --------
@@ -303,31 +271,14 @@ class Cohort(Rows[CohortPart]):
         return self.with_values(**dict.fromkeys(names))
 
     def save(self, path: str | Path) -> None:
-        """Write a cohort in memory to one file, whole or not at all. See `write_parts` for others.
-
-        Parameters
-        ----------
-        path : str or Path
-            The file.
-        """
+        """Write a cohort in memory to one file, whole or not at all; see also `write_parts`."""
         from relprev.cohort.storage import save
 
         save(self, path)
 
     @staticmethod
     def load(path: str | Path) -> Cohort:
-        """Read a file written by `save`.
-
-        Parameters
-        ----------
-        path : str or Path
-            The file.
-
-        Returns
-        -------
-        Cohort
-            As it was saved.
-        """
+        """Read a file written by `save`."""
         from relprev.cohort.storage import load
 
         return load(path)
@@ -349,6 +300,11 @@ def _field(part: CohortPart, name: str) -> NDArray[Any]:
 
 def _taken(part: CohortPart, where: tuple[NDArray[np.int64], int]) -> CohortPart:
     return part.take(where[0])
+
+
+def _regrouped(part: CohortPart, number: NDArray[np.int64], names: tuple[str, ...]) -> CohortPart:
+    groups: Any = number.astype(part.groups.dtype)[part.groups]
+    return replace(part, groups=groups, group_names=names)
 
 
 def _replaced(part: CohortPart, values: dict[str, Any]) -> CohortPart:

@@ -1,4 +1,4 @@
-"""From plain arrays and frames to a `Cohort`: the one place where input is checked."""
+"""Turn plain arrays and frames into a `Cohort`: the one place where input is checked."""
 
 from __future__ import annotations
 
@@ -30,22 +30,23 @@ def as_cohort(
     ids: Any = None,
     controls: Any = None,
 ) -> Cohort:
-    """Check the input and make a `Cohort` of it.
+    """Check the input and turn it into a `Cohort`.
 
     Parameters
     ----------
     X : array, sparse matrix, pandas or polars frame, `Matrix` or `Cohort`, shape (n, p)
-        A `Cohort`, in memory or in parts, is returned as it is; nothing else may be given then.
+        Symptoms. A `Cohort`, in memory or in parts, is returned unchanged and excludes all other
+        arguments.
     s : array of shape (n,)
         Recorded diagnosis, 0/1 or boolean.
     groups : array of shape (n,)
-        Group of every row: text, numbers or a categorical. At least two groups.
+        Group of each row, two or more in all: text, numbers or a categorical.
     sample_weight : array of shape (n,), optional
         Positive weights.
     clusters, strata, psus : arrays of shape (n,), optional
-        Patient, stratum and primary sampling unit of every row.
+        Patient, stratum and primary sampling unit of each row.
     feature_names : sequence of str, optional
-        Names of X's columns. Default: those of a frame.
+        One for each column of X. Default: column names of a frame.
     ids : array of shape (n,), optional
         Visit identifiers. Kept, never printed.
     controls : pandas or polars frame, or mapping of name to array, optional
@@ -55,7 +56,7 @@ def as_cohort(
     Returns
     -------
     Cohort
-        Validated; its arrays are those given where no conversion was needed.
+        Validated. Arrays that needed no conversion are not copied.
 
     Examples
     --------
@@ -68,7 +69,9 @@ def as_cohort(
     if isinstance(X, Cohort):
         extra = [name for name, value in given.items() if value is not None]
         if extra:
-            raise InvalidInputError(f"a Cohort was given: {', '.join(extra)} must not be given too")
+            raise InvalidInputError(
+                f"X is a Cohort, which already holds everything; leave out {', '.join(extra)}"
+            )
         return X
     design, names = as_matrix(X)
     if feature_names is not None:
@@ -79,7 +82,9 @@ def as_cohort(
         raise InvalidInputError(f"X has {what} (shape {design.shape}); nothing can be estimated")
     if s is None or groups is None:
         missing = "s (recorded diagnosis)" if s is None else "groups"
-        raise InvalidInputError(f"{missing} is required, one value per row: X, s, groups=...")
+        raise InvalidInputError(
+            f"{missing} is required, with one value per row: as in (X, s, groups=groups)"
+        )
     for name, value in given.items():
         if value is not None and name != "controls" and len(value) != n:
             raise InvalidInputError(f"{name} has {len(value):,} values, X has {n:,} rows")
@@ -102,7 +107,7 @@ def as_cohort(
 
 
 def _vector(values: Any, name: str) -> pd.Series:
-    """Any one-dimensional input as a pandas series (which knows missing values)."""
+    """Any one-dimensional input as a pandas series; an error if values are missing."""
     if hasattr(values, "to_pandas"):
         values = values.to_pandas()
     array = values if isinstance(values, pd.Series | pd.Categorical) else np.asarray(values)
@@ -137,11 +142,11 @@ def _diagnosed(s: Any, name: str = "s") -> NDArray[np.uint8]:
         )  # fmt: skip
     if not values.any():
         raise InvalidInputError(
-            f"{name} has no 1: nobody is diagnosed, so nothing can be estimated"
+            f"{name} holds no 1: nobody is diagnosed, so nothing can be estimated"
         )
     if values.all():
         raise InvalidInputError(
-            f"{name} has no 0: everybody is diagnosed; is it really the diagnosis?"
+            f"{name} holds no 0: everybody is diagnosed; is it really the diagnosis?"
         )
     return values.astype(np.uint8)
 
@@ -183,12 +188,14 @@ def _group_numbers(groups: Any) -> tuple[NDArray[Any], tuple[str, ...]]:
         )
     if len(names) > MAX_GROUPS:
         raise InvalidInputError(
-            f"groups holds {len(names):,} different values, more than {MAX_GROUPS}; is it an "
-            "identifier or a measurement? Cut it into a few groups first"
+            f"groups holds {len(names):,} different values, more than {MAX_GROUPS:,}; if it is an "
+            "identifier or a measurement, cut it into a few groups first"
         )
     if len(set(names)) < len(names):
         twice = sorted({name for name in names if names.count(name) > 1})
-        raise InvalidInputError(f"groups holds values that print alike: {listed(twice)}")
+        raise InvalidInputError(
+            f"groups holds different values that print alike: {listed(twice)}; recode them"
+        )
     return numbers.astype(group_dtype(len(names))), names
 
 
@@ -205,7 +212,7 @@ def _weights(sample_weight: Any) -> NDArray[np.float64] | None:
         raise InvalidInputError(
             Message(
                 "sample_weight must be positive and finite (at most {most}), but {rows} are not, "
-                "first in row {first}; drop rows of weight zero, they carry no information",
+                "first in row {first}; drop rows of weight zero, which carry no information",
                 most=Number(LARGEST), rows=Count(int(bad.sum()), "row"),
                 first=Count(int(bad.argmax())),
             )
@@ -214,7 +221,7 @@ def _weights(sample_weight: Any) -> NDArray[np.float64] | None:
 
 
 def _codes(values: Any, name: str) -> NDArray[Any] | None:
-    """Whole numbers standing for the given labels (the labels themselves are not kept)."""
+    """The labels as whole numbers; the labels themselves are not kept."""
     if values is None:
         return None
     numbers = pd.factorize(_vector(values, name))[0]

@@ -1,8 +1,8 @@
-"""Open a cohort that was written in parts: on disk, or dealt to a cluster's workers.
+"""Open a cohort written in parts, on disk or spread over the workers of a cluster.
 
-Files are compared with their checksums (`relprev.cohort.part_files`) by whoever reads them: this
-process or, on a cluster, its workers. A worker gets neighbouring rows, in proportion to its
-threads, and reads them at once.
+Whoever reads a file checks it against its checksum (`relprev.cohort.part_files`): this process
+or, on a cluster, a worker. Each worker is dealt consecutive rows in proportion to its threads, and
+reads them at once.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def _open_rows(
     pieces: Sequence[tuple[Path, dict[str, Any], int, int]], kind: str, n_cols: int,
     names: tuple[str, ...],
 ) -> CohortPart:  # fmt: skip
-    """Rows of several files as one part, in memory."""
+    """Rows of several files as one part in memory."""
     found = []
     verify_files([(path, about) for path, about, _, _ in pieces])
     for path, about, start, stop in pieces:
@@ -69,11 +69,9 @@ def _open_rows(
 def _batches(
     sizes: Sequence[int], threads: dict[str, int]
 ) -> list[tuple[str, list[tuple[int, int, int]]]]:
-    """One batch of neighbouring rows for every worker, as large as its number of threads.
+    """One batch of consecutive rows per worker, in proportion to its threads.
 
-    Returns
-    -------
-    list of (worker, [(part, first row, last row and one), ...])
+    A batch is (worker, [(part, first row, one past the last row), ...]).
     """
     first = np.cumsum([0, *sizes])
     share = np.cumsum([0, *threads.values()]) / sum(threads.values())

@@ -1,17 +1,17 @@
-"""Features far from zero (a temperature, a year), moved so that their mean is zero.
+"""Features far from zero (a temperature, a year), shifted so that their mean is zero.
 
-With an intercept b that is not penalised, the models of x and of x - o are the same:
+With an unpenalised intercept b, the models of x and of x - o are the same:
 
     b + w x = (b + w o) + w (x - o).
 
-They are not the same to a penalty that judges a feature by its size, which is what a
-ridge does that does not depend on units: it would take 2015 +- 3 for a large feature and hold
-its coefficient down. Nor to a solver, to which such a feature is nearly the intercept.
-So what is far from zero is fitted about its mean,
+They differ, however, under a ridge that does not depend on units and therefore scales with the
+size of a feature: it would treat 2015 +- 3 as a large feature and hold its coefficient down.
+They also differ for a solver, to which such a feature is nearly the intercept.
+Features far from zero are therefore fitted about their mean,
 
     o_j = mean of x_j   where its values differ and |mean| > standard deviation,  else 0,
 
-and results are given for x as it came. Codes (0 or 1) stay where they are.
+and results are reported for the original x. Codes (0 or 1) are not shifted.
 """
 
 from __future__ import annotations
@@ -26,15 +26,11 @@ from relprev.cohort.cohort import Cohort
 from relprev.cohort.part import CohortPart
 from relprev.matrix import Dense, FloatCSR
 
-SAME = 1e-12  # variance over mean square below which values are equal but for rounding
+SAME = 1e-12  # variance over mean square below which values differ by rounding only
 
 
 def origin_of(cohort: Cohort) -> FloatArray:
-    """What to take off every feature.
-
-    Returns
-    -------
-    float array of shape (p,)
+    """What to subtract from each feature, shape (p,).
 
     Examples
     --------
@@ -52,7 +48,7 @@ def origin_of(cohort: Cohort) -> FloatArray:
 
 
 def about(cohort: Cohort, origin: FloatArray) -> Cohort:
-    """The cohort with ``X - origin`` for X.
+    """The cohort with ``X - origin`` in place of X.
 
     Examples
     --------
@@ -65,7 +61,7 @@ def about(cohort: Cohort, origin: FloatArray) -> Cohort:
 
 
 def _sums(part: CohortPart) -> tuple[int, FloatArray, FloatArray, NDArray[np.int64], FloatArray]:
-    """Rows, sums, sums of squares, non-zero values, and 1 where a column cannot be moved."""
+    """Rows, sums, sums of squares, number of non-zeros, and 1 where a column cannot be shifted."""
     X, n, p = part.X, part.n, part.n_cols
     if not isinstance(X, Dense | FloatCSR):
         return n, np.zeros(p), np.zeros(p), np.zeros(p, dtype=np.int64), np.ones(p)

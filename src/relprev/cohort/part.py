@@ -1,4 +1,4 @@
-"""A part of a cohort: visits whose arrays are in memory."""
+"""Part of a cohort: some of its visits, as arrays in memory."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ ROW_FIELDS = ("diagnosed", "groups", "weights", "clusters", "strata", "psus", "i
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CohortPart:
-    """Visits with symptoms, group and recorded diagnosis. Frozen and validated.
+    """Visits with symptoms, group and recorded diagnosis, validated.
 
-    Functions given to `Cohort.map` receive these; a cohort in memory has one.
+    Functions passed to `Cohort.map` receive one part at a time; a cohort in memory has only one.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ class CohortPart:
     groups : unsigned integer array of shape (n,)
         Positions in ``group_names``.
     group_names : tuple of str
-        What the numbers in ``groups`` stand for, in their order.
+        Names behind the numbers in ``groups``, in order.
     weights, clusters, strata, psus, ids, controls : arrays of shape (n,), optional
         As in `Cohort`.
 
@@ -42,7 +42,7 @@ class CohortPart:
     >>> part = as_cohort(np.eye(4), [1, 0, 0, 1], groups=list("aabb")).in_memory()
     >>> part.n, part.n_cols, part.fields, part.row_weights
     (4, 4, ('diagnosed', 'groups'), array([1., 1., 1., 1.]))
-    >>> part.take(np.array([2, 3])).with_groups(np.array([1])).group_labels
+    >>> part.take(np.array([2, 3])).group_labels
     array(['b', 'b'], dtype='<U1')
     >>> CohortPart.joined([part, part.with_arrays(part.arrays())]).n
     8
@@ -62,15 +62,18 @@ class CohortPart:
     def __post_init__(self) -> None:
         self._check_shapes()
         if len(set(self.group_names)) != len(self.group_names):
-            raise InvalidInputError("group_names has a name twice")
+            raise InvalidInputError("group_names holds a name twice; give each group its own name")
         taken = [name for name in (COMPLEMENT, PAIRWISE) if name in self.group_names]
         if taken:
             raise InvalidInputError(
-                f"a group is named {taken[0]!r}, which means a comparison in versus=...; rename "
-                "the group"
+                f"a group is named {taken[0]!r}, which has a meaning of its own in versus=...; "
+                "rename the group"
             )
         if int(self.groups.max()) >= len(self.group_names):
-            raise InvalidInputError("groups has a number that group_names does not name")
+            raise InvalidInputError(
+                f"groups must hold positions in group_names (0 to {len(self.group_names) - 1}), "
+                f"got {int(self.groups.max())}"
+            )
         if int(self.diagnosed.max()) > 1:
             raise InvalidInputError("diagnosed must be 0 or 1")
         for field_ in fields(self):
@@ -88,7 +91,7 @@ class CohortPart:
             shape = np.shape(getattr(self, name))
             if shape != (n,):
                 raise InvalidInputError(
-                    f"{name} has shape {shape}, expected ({n},): one value for each of X's rows"
+                    f"{name} has shape {shape}, expected ({n},): one value for each row of X"
                 )
 
     @property
@@ -111,93 +114,36 @@ class CohortPart:
 
     @property
     def group_labels(self) -> NDArray[Any]:
-        """Group name of every visit, shape (n,)."""
+        """Group name of each visit, shape (n,)."""
         return np.asarray(self.group_names)[self.groups]
 
     @property
     def fields(self) -> tuple[str, ...]:
-        """What is known of every visit: diagnosed, groups and perhaps weights, clusters, ..."""
+        """What is known about each visit: diagnosed, groups and perhaps weights, clusters, ..."""
         return tuple(name for name in ROW_FIELDS if getattr(self, name) is not None)
 
     @property
     def row_weights(self) -> NDArray[np.float64]:
-        """Weight of every visit, ones where the cohort has none; shape (n,)."""
+        """Weight of each visit, shape (n,); ones if the cohort has no weights."""
         return np.ones(self.n) if self.weights is None else np.asarray(self.weights)
 
     def take(self, rows: NDArray[np.integer[Any]]) -> CohortPart:
-        """The visits at the given positions, all groups kept.
-
-        Parameters
-        ----------
-        rows : integer array of shape (m,)
-            Positions.
-
-        Returns
-        -------
-        CohortPart
-            Of those visits.
-        """
+        """The visits at these positions, shape (m,), with all group names."""
         own = {name: getattr(self, name)[rows] for name in self.fields}
         return replace(self, X=self.X.take(rows), **own)
 
-    def with_groups(self, kept: NDArray[np.int64]) -> CohortPart:
-        """The same visits with only these groups, renumbered; all visits must be in one.
-
-        Parameters
-        ----------
-        kept : integer array of shape (k,)
-            Positions in ``group_names``, in the order wanted.
-
-        Returns
-        -------
-        CohortPart
-            With ``k`` groups.
-        """
-        number = np.zeros(self.n_groups, dtype=self.groups.dtype)
-        number[kept] = np.arange(len(kept))
-        names = tuple(self.group_names[k] for k in kept)
-        return replace(self, groups=number[self.groups], group_names=names)
-
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """All arrays that grow with the visits.
-
-        Returns
-        -------
-        dict of str to array
-            Those of X, whose shapes depend on its kind, and those of shape (n,).
-        """
+        """All arrays that grow with the visits: those that make up X, and the fields."""
         return self.X.to_arrays() | {name: getattr(self, name) for name in self.fields}
 
     def with_arrays(self, arrays: dict[str, NDArray[Any]]) -> CohortPart:
-        """The same visits on other memory.
-
-        Parameters
-        ----------
-        arrays : dict of str to array
-            As from `arrays`, with the same shapes.
-
-        Returns
-        -------
-        CohortPart
-            Made of these arrays.
-        """
+        """The same visits in other memory, given as `arrays` returns them."""
         own: dict[str, Any] = {name: arrays[name] for name in self.fields}
         return replace(self, X=self.X.with_arrays(arrays), **own)
 
     @staticmethod
     def joined(parts: Sequence[CohortPart]) -> CohortPart:
-        """One part with the visits of several.
-
-        Parameters
-        ----------
-        parts : sequence of CohortPart
-            With the same groups, features and fields.
-
-        Returns
-        -------
-        CohortPart
-            In the order given.
-        """
+        """One part with the visits of several, which have the same groups, features and fields."""
         if len(parts) == 1:
             return parts[0]
         own: dict[str, Any] = {

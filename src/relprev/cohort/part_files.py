@@ -1,12 +1,12 @@
-"""A cohort's parts on disk: one folder, one Arrow file for every part.
+"""Parts of a cohort on disk: a folder with one Arrow file per part.
 
-    cohort.json          what all parts share, and rows, size and checksum of every part
-    part-00000.arrow     one record batch, not compressed, so that it can be memory-mapped:
-                         codes (a list for every visit) or values, diagnosed, groups, and
-                         where the cohort has them weights, clusters, strata, psus
+    cohort.json          what all parts share, and each part's rows, size and checksum
+    part-00000.arrow     one record batch, uncompressed so that it can be memory-mapped:
+                         codes (one list per visit) or values, diagnosed, groups and, if the
+                         cohort has them, weights, clusters, strata, psus
 
-Numbers of groups, clusters (patients), strata and PSUs mean the same in all parts; a
-patient's visits may lie in several.
+The numbers of groups, clusters (patients), strata and PSUs mean the same in all parts; a
+patient's visits may be spread over several.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ KEPT_FIELDS = tuple(name for name in ROW_FIELDS if name != "ids")
 
 
 def write_parts(cohorts: Iterable[Cohort], folder: str | Path) -> None:
-    """Write cohorts as the parts of one, in their order; the folder appears when complete.
+    """Write cohorts as the parts of one, in order; the folder appears when it is complete.
 
     Parameters
     ----------
     cohorts : iterable of Cohort
-        With the same groups, features and fields. One is held at a time.
+        With the same groups, features and fields. Only one is held in memory at a time.
     folder : path
         Must not exist. Only its owner can read it.
 
@@ -63,13 +63,7 @@ def write_parts(cohorts: Iterable[Cohort], folder: str | Path) -> None:
 
 
 class PartsWriter:
-    """Write the parts of a cohort one by one; the folder appears when complete.
-
-    Parameters
-    ----------
-    folder : path
-        Must not exist. Only its owner can read it.
-    """
+    """Writes the parts of a cohort one by one; see `write_parts`."""
 
     def __init__(self, folder: str | Path) -> None:
         self._folder = Path(folder)
@@ -78,7 +72,9 @@ class PartsWriter:
 
     def __enter__(self) -> PartsWriter:
         if self._folder.exists():
-            raise InvalidInputError(f"{self._folder} exists; choose another name or remove it")
+            raise InvalidInputError(
+                f"{self._folder} exists already; choose another name or remove it"
+            )
         parent = self._folder.parent
         parent.mkdir(parents=True, exist_ok=True)
         self._temporary = Path(tempfile.mkdtemp(prefix=f".{self._folder.name}-", dir=parent))
@@ -112,7 +108,7 @@ class PartsWriter:
         try:
             if error is None:
                 if not self._parts:
-                    raise InvalidInputError("there is no part to write")
+                    raise InvalidInputError("no parts were given, so there is no cohort to write")
                 header = {"relprev_partitioned_cohort": FORMAT, **self._common}
                 text = json.dumps(header | {"parts": self._parts}, indent=1)
                 (self._temporary / HEADER).write_text(text, encoding="utf-8")
@@ -122,15 +118,15 @@ class PartsWriter:
 
 
 def verify_parts(folder: str | Path) -> None:
-    """Read all parts and compare them with their checksums; names the first that differs."""
+    """Read all parts and check them against their checksums; an error names one that differs."""
     folder = Path(folder)
     verify_files([(folder / part["file"], part) for part in read_header(folder)["parts"]])
 
 
 def verify_files(files: Sequence[tuple[Path, dict[str, Any]]]) -> None:
-    """Compare files with what the header says of them, on all threads.
+    """Check files against their checksums in the header, on all threads.
 
-    A file is read once in a process, unless it has changed since.
+    A process reads each file once, unless it has changed since.
     """
     map_threads(_verify, files)
 
@@ -157,26 +153,32 @@ def _verify(file: tuple[Path, dict[str, Any]]) -> None:
 
 
 def unreadable(path: Path, error: OSError) -> ClusterError:
-    """What to say where a part cannot be opened."""
+    """The error for a part that cannot be opened."""
     return ClusterError(
-        f"{path} cannot be read by {socket.gethostname()} ({error.strerror}); on a cluster, "
-        "all workers must see the folder under this path"
+        f"{path} cannot be read on {socket.gethostname()} ({error.strerror}); on a cluster, "
+        "every worker must see the folder under this path"
     )
 
 
 def read_header(folder: Path) -> dict[str, Any]:
-    """What ``cohort.json`` says; the files it names are there and have their sizes."""
+    """What ``cohort.json`` says, once the files it names are known to exist in full size."""
     path = folder / HEADER
     if not path.is_file():
-        raise InvalidInputError(f"{folder} is not a cohort in parts: it has no {HEADER}")
+        raise InvalidInputError(
+            f"{folder} is not a cohort in parts: it has no {HEADER}; give a folder written by "
+            "write_parts or build_cohorts"
+        )
     try:
         header: dict[str, Any] = json.loads(path.read_text())
         version = header["relprev_partitioned_cohort"]
     except (ValueError, KeyError, TypeError) as error:
-        raise InvalidInputError(f"{path} is damaged ({type(error).__name__})") from error
+        raise InvalidInputError(
+            f"{path} is damaged ({type(error).__name__}); write the cohort again"
+        ) from error
     if version != FORMAT:
         raise InvalidInputError(
-            f"{folder} has format {version}, this version of relprev reads format {FORMAT}"
+            f"{folder} has format {version}, but this version of relprev reads format {FORMAT}; "
+            "write the cohort again"
         )
     for part in header["parts"]:
         file = folder / part["file"]
@@ -184,8 +186,8 @@ def read_header(folder: Path) -> dict[str, Any]:
             raise InvalidInputError(f"{file} is missing; write the cohort again")
         if file.stat().st_size != part["bytes"]:
             raise InvalidInputError(
-                f"{file} is damaged: {file.stat().st_size:,} bytes, expected {part['bytes']:,}; "
-                "write the cohort again"
+                f"{file} is damaged: it has {file.stat().st_size:,} bytes, expected "
+                f"{part['bytes']:,}; write the cohort again"
             )
     return header
 
@@ -215,7 +217,7 @@ def _design_columns(X: Matrix) -> dict[str, pa.Array]:
 def open_part(
     path: Path, part: dict[str, Any], kind: str, n_cols: int, group_names: tuple[str, ...]
 ) -> CohortPart:
-    """A part on its memory-mapped file."""
+    """A part whose arrays lie in its memory-mapped file."""
     try:
         memory = map_file(path)
     except OSError as error:
@@ -224,10 +226,12 @@ def open_part(
     try:
         batch = pa.ipc.open_file(pa.BufferReader(whole)).get_batch(0)
     except (pa.ArrowException, OSError) as error:
-        raise InvalidInputError(f"{path} is damaged ({type(error).__name__})") from None
+        raise InvalidInputError(
+            f"{path} is damaged ({type(error).__name__}); write the cohort again"
+        ) from None
 
     def flat(array: pa.Array, buffer: int, dtype: Any, count: int) -> NDArray[Any]:
-        """A column's memory as an array on the mapped file itself, so that it can be released."""
+        """A column's memory as an array in the mapped file itself, so that it can be released."""
         if not count:
             return np.empty(0, dtype)
         place = array.buffers()[buffer].address - whole.address

@@ -1,8 +1,8 @@
-"""Save and load a cohort: one uncompressed .npz archive of plain arrays.
+"""Save and load a cohort in memory: one uncompressed .npz archive of plain arrays.
 
-No pickle: arrays are numbers or fixed-width text, names are JSON. The file is
-written beside its target and renamed when complete, so an interrupted save
-leaves what was there before. A checksum of everything in it is compared on load.
+Nothing is pickled: arrays are numbers or fixed-width text, names are JSON. The file is
+written beside its target and renamed when complete, so an interrupted save leaves the
+previous file intact. Loading verifies a checksum of everything in the file.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from relprev.matrix import BinaryCSR, Dense, FloatCSR, Matrix
 from relprev.store.files import written_whole
 
 FORMAT = 3
-KINDS = {"BinaryCSR": BinaryCSR, "FloatCSR": FloatCSR, "Dense": Dense}
 
 
 def save(cohort: Cohort, path: str | Path) -> None:
@@ -49,7 +48,7 @@ def load(path: str | Path) -> Cohort:
     """Read a cohort written by `save`."""
     path = Path(path)
     if not path.is_file():
-        raise InvalidInputError(f"there is no cohort file at {path}")
+        raise InvalidInputError(f"there is no file at {path}; expected one written by Cohort.save")
     try:
         with np.load(path, allow_pickle=False) as archive:
             arrays = dict(archive)
@@ -62,7 +61,8 @@ def load(path: str | Path) -> Cohort:
         ) from error
     if version != FORMAT:
         raise InvalidInputError(
-            f"{path} has cohort format {version}, this version of relprev reads format {FORMAT}"
+            f"{path} has cohort format {version}, but this version of relprev reads format "
+            f"{FORMAT}; write it again with Cohort.save"
         )
     if bytes(arrays.pop("checksum", b"")) != _checksum(arrays):
         raise InvalidInputError(
@@ -80,7 +80,7 @@ def load(path: str | Path) -> Cohort:
 
 
 def _checksum(arrays: dict[str, np.ndarray]) -> bytes:
-    """Of names, types, shapes and contents, in the order of the names."""
+    """Checksum of the arrays' names, types, shapes and contents, in order of name."""
     digest = hashlib.blake2b(digest_size=16)
     for name in sorted(arrays):
         array = np.ascontiguousarray(arrays[name])

@@ -1,4 +1,4 @@
-"""What a cohort and a model of it say of every group."""
+"""Totals and means by group, of a cohort and of a model of it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from relprev.matrix import Matrix
 
 
 def group_means(values: FloatArray, cohort: Cohort) -> FloatArray:
-    """Weighted mean of ``values`` in every group, shape (n_groups,); NaN without rows."""
+    """Weighted mean of ``values`` in each group, shape (n_groups,); NaN where it has no rows."""
     sums, weights = cohort.total(_weighted_sums, each=cohort.cut(values))
     with np.errstate(invalid="ignore"):
         return sums / weights
@@ -32,15 +32,15 @@ def summarise(
     condition: FloatArray | Callable[[Matrix], FloatArray],
     diagnosis_rate: FloatArray | None = None,
 ) -> GroupSummary:
-    """Summary of every group.
+    """Summary of each group.
 
     Parameters
     ----------
     cohort : Cohort
     condition : array of shape (n_groups,), or function of X
-        Mean p(y=1|x) of every group, or p(y=1|x) of every row, up to a common factor.
+        Mean p(y=1|x) of each group, or p(y=1|x) of each row, up to a common factor.
     diagnosis_rate : array of shape (n_groups,), optional
-        c_g up to a common factor. Default: diagnosed share over ``condition``.
+        c_g up to a common factor. Default: diagnosed share divided by ``condition``.
     """
     predict = condition if callable(condition) else None
     n, n_diagnosed, weight, recorded, sick = cohort.total(_totals, predict)
@@ -55,13 +55,13 @@ def summarise(
 
 
 def group_totals(cohort: Cohort) -> tuple[NDArray[Any], ...]:
-    """By group: rows, diagnosed rows, weight, weight of the diagnosed."""
+    """Rows, diagnosed rows, weight, and weight of the diagnosed; shape (n_groups,) each."""
     found: tuple[NDArray[Any], ...] = cohort.total(_totals, None)
     return found[:4]
 
 
 def group_patients(cohort: Cohort) -> tuple[NDArray[Any], NDArray[Any]] | None:
-    """By group: patients, and patients diagnosed there; nothing where patients are not known."""
+    """Patients, and patients diagnosed in the group, shape (n_groups,); None if not identified."""
     clusters, groups, k = cohort.clusters, cohort.groups, cohort.n_groups
     if clusters is None:
         return None
@@ -76,7 +76,7 @@ def group_patients(cohort: Cohort) -> tuple[NDArray[Any], NDArray[Any]] | None:
 def _totals(
     part: CohortPart, predict: Callable[[Matrix], FloatArray] | None
 ) -> tuple[NDArray[Any], ...]:
-    """By group: rows, diagnosed rows, weight, weight of the diagnosed, weighted p(y=1|x)."""
+    """As in `group_totals`, and the weighted sum of p(y=1|x)."""
     g, k, hit, weights = part.groups, part.n_groups, part.diagnosed == 1, part.row_weights
     sick = np.zeros(k) if predict is None else group_sums(g, weights * predict(part.X), k)
     return (

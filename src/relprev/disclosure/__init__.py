@@ -1,8 +1,8 @@
-"""What may leave a study: counts of few people, and what would reveal them, are hidden.
+"""Decide what may leave a study: counts of few people, and what would reveal them, are hidden.
 
 `Rule` says which counts are small. `Cells` holds all counts that a study publishes, with the sums
-they obey, and finds what has to be hidden so that no small count can be worked out. `shown` puts
-a message into words that may be read by anybody; `Column` says what a table's column holds.
+they obey, and finds what to hide so that no small count can be worked out. `shown` puts a message
+into words that anybody may read; `Column` says what a table's column holds.
 """
 
 from relprev.disclosure.cells import Cells

@@ -1,10 +1,10 @@
 """All counts that a study publishes, and the sums that they obey.
 
 A cell is a count: of a group, a level of the attrition, a bin, a feature, or what is left when
-some are subtracted from others. Cells that nobody prints (*derived* ones: the undiagnosed of a
-group, the people whom a step excludes, the rest of a total) can be worked out by whoever knows
-the others, so they are in the system as well. An equation says that one cell is the sum of others.
-`Cells.hidden` finds what must not be printed; see `relprev.disclosure.suppression`.
+some are subtracted from others. *Derived* cells (the undiagnosed of a group, the people whom a step
+excludes, the rest of a total) are never printed, but follow from others, so they are in the system
+as well. An equation says that one cell is the sum of others. `Cells.hidden` finds what must not be
+printed; see `relprev.disclosure.suppression`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Cells:
 
     Examples
     --------
-    A group of 4 is hidden, and so is the next smallest, as the total is known:
+    A group of 4 is hidden and, as the total is known, so is the next smallest:
 
     >>> cells = Cells()
     >>> for name, n in {"all": 504, "a": 400, "b": 100, "c": 4}.items():
@@ -64,27 +64,22 @@ class Cells:
         rank: tuple[int, ...] = (1,),
         secret: bool = False,
     ) -> Cell:
-        """Enter a count; one that is entered already stays.
+        """Enter a count, and return its name. One entered twice keeps the stricter settings.
 
         Parameters
         ----------
         cell : Cell
-            Its name.
+            Name of the count.
         value : int
             The count, of people or of visits.
         people : int, optional
-            How many people the visits are of. Default: as many as visits.
+            How many people made the visits. Default: as many as visits.
         derived : bool
-            It is not printed, but may be worked out.
+            Not printed, but follows from others.
         rank : tuple of int
             Cells of low rank are hidden first where others need cover.
         secret : bool
-            It is hidden like a small count even if it is none.
-
-        Returns
-        -------
-        Cell
-            Its name.
+            Hidden like a small count even if it is not small.
         """
         value = int(value)
         people = value if people is None else min(int(people), value)
@@ -96,15 +91,7 @@ class Cells:
         return cell
 
     def sums(self, total: Cell, parts: Iterable[Cell]) -> None:
-        """Say that a total is the sum of parts.
-
-        Parameters
-        ----------
-        total : Cell
-            Known to the system, as in `add`.
-        parts : iterable of Cell
-            Its parts; all of them are known to the system.
-        """
+        """State that a total is the sum of parts, all of which have been added."""
         equation: dict[Cell, int] = {total: -1}
         for part in parts:
             equation[part] = equation.get(part, 0) + 1
@@ -113,23 +100,10 @@ class Cells:
     def rest(
         self, total: Cell, parts: Iterable[Cell], name: Cell, people: int | None = None
     ) -> Cell | None:
-        """Say that parts, and a rest that nobody prints, add up to a total.
+        """State that parts and a derived rest, entered as ``name``, add up to a total.
 
-        Parameters
-        ----------
-        total : Cell
-            Known to the system, as in `add`.
-        parts : iterable of Cell
-            Some of its parts.
-        name : Cell
-            Under which what is left over is entered.
-        people : int, optional
-            In the rest, as in `add`.
-
-        Returns
-        -------
-        Cell or None
-            The rest; None if there is none, or if the parts are more than the total.
+        Returns the name of the rest; None if there is no rest, or if the parts exceed the total.
+        ``people`` is the number of people in the rest, as in `add`.
         """
         parts = list(parts)
         left = self.known[total].value - sum(self.known[part].value for part in parts)
@@ -143,16 +117,9 @@ class Cells:
         return name
 
     def apart(self, one: Cell, two: Cell, rule: Rule, people: int | None = None) -> None:
-        """Count the difference of two cells as people, if it is small.
+        """Enter the difference of two cells, if it is small: one may be a part of the other.
 
-        Parameters
-        ----------
-        one, two : Cell
-            Two counts of which one may be a part of the other.
-        rule : Rule
-            What is small.
-        people : int, optional
-            In the difference.
+        ``people`` is the number of people in the difference.
         """
         smaller, larger = sorted((one, two), key=lambda cell: self.known[cell].value)
         gap = self.known[larger].value - self.known[smaller].value
@@ -162,16 +129,5 @@ class Cells:
             self.rest(larger, [smaller], ("between", *larger, "and", *smaller), least)
 
     def hidden(self, rule: Rule) -> set[Cell]:
-        """The cells that must not be printed.
-
-        Parameters
-        ----------
-        rule : Rule
-            What is small.
-
-        Returns
-        -------
-        set of Cell
-            Small counts, and cover for them and for small derived ones.
-        """
+        """The cells that must not be printed: small ones, and cover for them and derived ones."""
         return suppressed(self.known, self.equations, rule)

@@ -1,6 +1,6 @@
 """What the columns of a published table hold, as far as disclosure is concerned.
 
-Whoever makes a table declares its columns. A column that is not declared is not published.
+Code that makes a table declares its columns. A column that is not declared is not published.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ class Column(StrEnum):
     """A number of people or visits."""
 
     SHARE = "share"
-    """A share of people: with the count it is a share of, it gives a number of people away."""
+    """A share of people: together with the whole, it gives a number of people away."""
 
     REVEALING = "revealing"
-    """A statistic from which counts of the row's groups could be recovered."""
+    """A statistic from which counts of the row's groups could be worked out."""
 
     FREE = "free"
     """A statistic that gives no count away."""

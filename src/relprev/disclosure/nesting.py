@@ -1,4 +1,4 @@
-"""Which groups of one variable lie within a group of another, as counties do in states."""
+"""Find groups of one variable that lie within a group of another, as counties do in states."""
 
 from __future__ import annotations
 
@@ -16,20 +16,19 @@ Labels = NDArray[np.integer[Any]]
 def nested_groups(
     groups: Mapping[str, Labels], names: Mapping[str, Sequence[str]]
 ) -> tuple[Nesting, ...]:
-    """All pairs of groups of two variables of which one lies within the other.
+    """All pairs of groups, of two variables, where one group lies within the other.
 
     Parameters
     ----------
     groups : mapping of variable to integer array of shape (visits,)
-        Number of every visit's group, -1 where the variable leaves the visit out.
+        Group number of every visit, -1 where the variable leaves the visit out.
     names : mapping of variable to sequence of str
-        In the order of their numbers.
+        Names of the groups, in the order of their numbers.
 
     Returns
     -------
     tuple of (variable, group, other variable, other group)
-        The group of the first variable lies within that of the second; two groups of the same
-        visits are named both ways.
+        The first group lies within the second; two groups of the same visits appear both ways.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Messages in words that may be read by anybody."""
+"""Put messages into words that anybody may read."""
 
 from __future__ import annotations
 
@@ -21,19 +21,18 @@ def shown(
     hidden: Collection[Cell] = (),
     values: Collection[float] = (),
 ) -> str:
-    """A message with the counts that may be shown.
+    """A message with only the counts that may be shown.
 
     Parameters
     ----------
     message : Message
-        A plain text is not shown, unless the rule shows every count: it may hold counts that
-        nobody declared.
+        Plain text is not shown, unless the rule shows every count: it may hold undeclared counts.
     rule : Rule
         Which counts are small.
     hidden : collection of Cell
-        Names of the counts that are hidden, small ones and their cover.
+        Names of the hidden counts, small ones and their cover.
     values : collection of float
-        Their values: a number that was declared without its cells and equals one is hidden too.
+        Their values: a number declared without cells is hidden too if it equals one of them.
 
     Returns
     -------
@@ -71,22 +70,12 @@ def shown(
 
 
 def _is_setting(item: Count | Number) -> bool:
-    """Whether a number is so round that it is rather a setting, such as a level of 0.95."""
+    """Whether a number is so round that it is probably a setting, such as a level of 0.95."""
     return isinstance(item, Number) and round(item.value, 2) == item.value
 
 
 def as_message(text: str) -> Message:
-    """A text that may be shown, as a message without any numbers to hide.
-
-    Parameters
-    ----------
-    text : str
-        From `shown`.
-
-    Returns
-    -------
-    Message
-        Of which ``str()`` is the text.
+    """Text from `shown` as a message that has no more numbers to hide.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Which counts may be shown."""
+"""The rule that says which counts may be shown."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class Rule:
     threshold : int
         Counts of 1 up to this many people are hidden.
     round_to : int
-        Counts that are shown are rounded to a multiple of this, statistics to what such counts
-        can tell; 0 for none. OpenSAFELY asks for a threshold of 7 and rounding to 5.
+        Counts that are shown are rounded to a multiple of this, and statistics to the digits that
+        such counts support; 0: no rounding. OpenSAFELY asks for a threshold of 7, rounding to 5.
     hide : bool
         False shows every count.
 
@@ -55,7 +55,7 @@ class Rule:
 
     @property
     def words(self) -> str:
-        """What a reader is told of the rule; nothing where every count is shown as it is."""
+        """What readers are told about the rule; empty where every count is shown as it is."""
         hidden = (
             f"Counts of 1 to {self.threshold} people, and what would reveal them, are hidden and "
             "shown as a dash (–)."
@@ -65,51 +65,19 @@ class Rule:
         return " ".join(said)
 
     def is_small(self, people: float) -> bool:
-        """Whether a count must be hidden.
-
-        Parameters
-        ----------
-        people : float
-            How many people it is of; effective numbers need not be whole.
-
-        Returns
-        -------
-        bool
-            True from above 0 to the threshold, unless all is shown.
-        """
+        """Whether a count of this many people, which need not be a whole number, must be hidden."""
         return self.hide and 0 < people < self.threshold + 1
 
     def rounded(self, count: float) -> float:
-        """A count as it is shown.
-
-        Parameters
-        ----------
-        count : float
-            Of people, visits or cases.
-
-        Returns
-        -------
-        float
-            A multiple of ``round_to``, or the count itself.
-        """
+        """A count as it is shown: the nearest multiple of ``round_to``, or the count itself."""
         if not self.round_to or math.isnan(count):
             return count
         return self.round_to * math.floor(count / self.round_to + 0.5)
 
     def coarse(self, value: float, count: float) -> float:
-        """A statistic that tells no more of a count than its rounding does.
+        """A statistic, rounded to tell no more about ``count`` than the rounded count does.
 
-        Parameters
-        ----------
-        value : float
-            Such as a ratio of recorded rates.
-        count : float
-            The smallest count it rests on.
-
-        Returns
-        -------
-        float
-            To so many digits that it changes where the count changes by ``round_to``.
+        ``count`` is the smallest count that the statistic rests on.
 
         Examples
         --------

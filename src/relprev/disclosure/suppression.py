@@ -1,18 +1,18 @@
 """Cover for small counts: what else must be hidden so that none can be worked out.
 
-A reader knows the cells that are shown, v_j, and that all cells obey the equations A v = 0. Of a
-hidden count x_c he then knows that it lies between
+A reader knows the cells that are shown, v_j, and that all cells obey the equations A v = 0. A
+hidden count x_c must then lie between
 
     min x_c  and  max x_c   over   A x = 0,  x_j = v_j where shown,  l <= x <= u where not,
 
-two linear programs. The bounds are those of a reader who knows this method as well. A count that
-is hidden for being small is 1 to the threshold. One that is hidden as cover is not small (words
-on few cases may even say that it is more than twice the threshold), and as the smallest cell there
-is was taken for cover, it is at most the smallest that is still shown in its place.
+two linear programs. The bounds l and u assume that the reader knows this method too. A count hidden
+for being small is 1 to the threshold. One hidden as cover is not small (a note on few cases may
+even say that it is more than twice the threshold). As the smallest available cell is taken as
+cover, it is at most the smallest that is still shown in its place.
 
-A count is safe if its range holds `MIN_VALUES` values or more. As long as one is not, the cheapest
-cell is hidden of those that the programs' dual values name: the shown cells whose value moves the
-bound. A sum of hidden cells that is known and itself small counts as revealed.
+A count is safe if its range holds at least `MIN_VALUES` values. As long as one is not, the cheapest
+of the cells that the programs' dual values name is hidden: shown cells whose value moves the bound.
+A known sum of hidden cells that is itself small counts as revealed.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from scipy.optimize import linprog
 from relprev.disclosure.rule import Rule
 from relprev.messages import Cell
 
-MIN_VALUES = 5  # that a hidden count can still have
+MIN_VALUES = 5  # values that a hidden count must still be able to have
 SLACK = 1e-6
 Equation = Mapping[Cell, int]  # factors of cells whose sum is zero
 Bounds = tuple[float, float]
@@ -37,7 +37,7 @@ Bounds = tuple[float, float]
 
 @dataclass(frozen=True)
 class Known:
-    """A count: value, people, whether it is derived or secret, how dear it is; see `Cells.add`."""
+    """What is known about a count; see `Cells.add`."""
 
     value: int
     people: int
@@ -48,7 +48,7 @@ class Known:
 
 @dataclass(frozen=True)
 class _Part:
-    """Hidden cells that equations tie together, with bounds, and those equations."""
+    """Hidden cells tied together by equations, their bounds, and the numbers of the equations."""
 
     cells: list[Cell]
     equations: list[int]
@@ -89,10 +89,10 @@ class _Search:
     def _unknown(self, cell: Cell) -> bool:
         return cell in self.hidden or self.known[cell].derived
 
-    # -- what a reader can tell of a cell --------------------------------------------------
+    # -- what a reader can tell about a cell -----------------------------------------------
 
     def _missing_cover(self, cell: Cell) -> Cell | None:
-        """What to hide next for a cell's sake; None if it is safe, or nothing can be done."""
+        """What to hide next to protect a cell; None if it is safe, or nothing can be done."""
         part = self._part(cell)
         if not part.equations:
             return None
@@ -113,7 +113,7 @@ class _Search:
         return self.known[cell].rank, self.known[cell].value, cell
 
     def _part(self, start: Cell) -> _Part:
-        """All hidden cells that are tied to one, directly or through others."""
+        """All hidden cells that are tied to this one, directly or through others."""
         seen, waiting = {start}, [start]
         used: dict[int, bool] = {}
         bounds = {start: self._bounds(start)}
@@ -138,12 +138,12 @@ class _Search:
         return _Part(list(seen), [number for number, use in used.items() if use], bounds)
 
     def _is_slack(self, cell: Cell) -> bool:
-        """Whether all that is known of a cell is one equation, and that it is not negative."""
+        """Whether one equation, and that it is not negative, is all that is known about a cell."""
         large = self.known[cell].derived and not self._sensitive(cell)
         return large and len(self.places[cell]) == 1
 
     def _tightened(self, own: Bounds, cell: Cell, slack: Cell, equation: Equation) -> Bounds:
-        """Bounds of a cell, given that the equation's slack is not negative."""
+        """Bounds of a cell, given that the slack of the equation is not negative."""
         edge = -self._constant(equation) / equation[cell]
         if equation[cell] * equation[slack] > 0:
             return own[0], min(own[1], edge)

@@ -1,10 +1,10 @@
-"""From relative to absolute: one outside number fixes all diagnosis rates and prevalences.
+"""From relative to absolute: one outside value fixes all diagnosis rates and prevalences.
 
-The data give ratios only. If the diagnosis rate of one group a is known from elsewhere,
+The data determine ratios only. If the diagnosis rate of one group a is known from elsewhere,
 
     c_g = c_a exp(theta_g - theta_a),    p(y=1|g) = mu_g / c_g,
 
-and if its prevalence is, c_a = mu_a / p(y=1|a). On the log scale the outside value's own
+and if its prevalence is known, c_a = mu_a / p(y=1|a). On the log scale the outside value's own
 variance is added to that of the data (delta method), the two being independent. Degrees of
 freedom are those of `relprev.inference.intervals`.
 """
@@ -50,7 +50,7 @@ def anchor(
     Returns
     -------
     pandas.DataFrame
-        One row a group: ``diagnosis_rate`` and ``prevalence``, each with ``_low`` and ``_high``;
+        One row per group: ``diagnosis_rate`` and ``prevalence``, each with ``_low`` and ``_high``;
         NaN for groups without an estimate.
 
     Notes
@@ -71,7 +71,7 @@ def anchor(
     moments = fitted.moments_
     if group not in moments.estimated:
         raise InvalidInputError(
-            f"group={group!r} has no estimate; groups that have: {moments.estimated}"
+            f"group={group!r} has no estimate; groups with one: {moments.estimated}"
         )
     assert interval is not None
     quantile = float(stats.norm.ppf(0.5 + level / 2))
@@ -107,7 +107,7 @@ def anchor(
 
 
 def _degrees_of_freedom(moments: GroupMoments, group: int, anchored: int) -> float:
-    """Of the design; no more than the cases that tell two groups' diagnosis rates apart."""
+    """The design's, but no more than the cases that tell two groups' diagnosis rates apart."""
     if group == anchored:
         return moments.degrees_of_freedom
     cases = moments.contrast(group, np.array([anchored])).effective_cases
@@ -119,13 +119,14 @@ def _outside_value(
 ) -> float:
     if (diagnosis_rate is None) == (prevalence is None):
         raise InvalidInputError(
-            "give exactly one outside value, diagnosis_rate or prevalence: without it the data "
-            "hold ratios only, and no absolute rate can be printed"
+            "give exactly one outside value, diagnosis_rate or prevalence: the data alone give "
+            "ratios, not absolute rates"
         )
     value = float(diagnosis_rate if diagnosis_rate is not None else prevalence)  # type: ignore[arg-type]
     if interval is None:
         raise InvalidInputError(
-            "interval is required: the outside value's own uncertainty; (value, value) if exact"
+            "interval is required: the uncertainty of the outside value, or (value, value) if it "
+            "is exact"
         )
     if not 0 < interval[0] <= value <= interval[1] <= 1:
         raise InvalidInputError(

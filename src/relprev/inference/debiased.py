@@ -1,11 +1,11 @@
 """DebiasedPURPLE: relative prevalence with valid confidence intervals.
 
 PURPLE's penalty flattens p(y=1|x) and so pulls ratios towards 1. Here the ratio of
-diagnosis rates is estimated on its own, by the orthogonal score of
+diagnosis rates is estimated directly, by the orthogonal score of
 `relprev.inference.score`, from two nuisances fitted out of fold: the group propensities
-pi_g(x), an ordinary regression on all visits, and the risk m(x). Errors in them enter
+pi_g(x), an ordinary regression on all visits, and the risk m(x). Their errors enter
 only as a product; where that product is not small, with many codes and few cases, the standard
-error counts it (`relprev.inference.missed`). Then
+error includes it (`relprev.inference.missed`). Then
 
     rho_ab = (mu_a / mu_b) exp(theta_b - theta_a),
 
@@ -63,24 +63,24 @@ class DebiasedPURPLE(BaseEstimator):
     propensity : "ridge" or scikit-learn classifier
         Model of the group given x. ``"ridge"``: multinomial logistic regression with a ridge.
     risk : "purple", None or scikit-learn classifier
-        Model of the diagnosis given x. ``"purple"``: the logistic PURPLE model; None: none
-        (the case-only estimator); a classifier is fitted to s given x.
+        Model of the diagnosis given x. ``"purple"``: the logistic PURPLE model. None: no model
+        (the case-only estimator). A classifier is fitted to s given x.
     strengths : sequence of float, optional
         Ridge strengths to choose from by out-of-fold log-loss. A third of the best one is
         then used, unless only one is given.
     lambdas : "paper", "log", float or sequence of float
         PURPLE penalties to choose from by out-of-fold deviance.
     folds : int or integer array of shape (n,)
-        How many, or the fold of every row, which should be the same for all rows of a patient or
-        primary sampling unit.
+        Number of folds, or the fold of each row, which should be the same for all rows of a
+        patient or primary sampling unit.
     tuning_folds : int, optional
-        Folds that choose the strengths. Default: as many as it takes to hold 500 rows of the
+        Folds used to choose the strengths. Default: as many as it takes to hold 500 rows of the
         smallest group, or of the diagnosed.
     lonely_psu : "fail", "adjust" or "certainty"
-        What to do with a stratum of one primary sampling unit.
+        What to do with a stratum that has a single primary sampling unit.
     reference : str, optional
         Group whose diagnosis rate is 1 in ``diagnosis_ratios_``. Default: the largest.
-        The relative prevalences depend on it only through the risk's scale, in the third digit.
+        Relative prevalences depend on it only through the risk's scale, in the third digit.
     random_state : int
         Seed of the folds.
     verbose : bool
@@ -97,13 +97,13 @@ class DebiasedPURPLE(BaseEstimator):
     n_rows_in_ : int
         Number of rows given to ``fit``, in the domain or not.
     diagnosis_ratios_ : pandas.Series
-        Diagnosis rate of every group over the reference group's; NaN where withheld.
+        Diagnosis rate of each group over that of the reference; NaN where withheld.
     moments_ : GroupMoments
-        Estimates and covariance behind every result.
+        Estimates and covariance behind all results.
     design_ : SamplingDesign
         Primary sampling units and strata of the rows used.
     score_data_ : ScoreData
-        What the score was solved with.
+        Rows and nuisances the score was solved with.
     propensity_ : array of shape (rows, groups)
         Out-of-fold pi_g(x) of ``rows_``, columns as in ``moments_.names``.
     risk_ : array of shape (rows,)
@@ -111,20 +111,20 @@ class DebiasedPURPLE(BaseEstimator):
     rows_ : integer array of shape (rows,)
         Positions of the rows used (in the domain, in groups that can be estimated).
     folds_ : integer array of shape (rows,)
-        Fold of every one of ``rows_``.
+        Fold of each of ``rows_``.
     strength_, lambda_ : float
-        The strengths used; NaN where there are none.
+        Penalties of the propensities and of the risk; NaN if there are none.
     risk_slope_ : float
-        How much steeper the risk was made after the fit, because its penalty had flattened it.
+        Factor by which the risk was made steeper after the fit, to undo its penalty's flattening.
     propensity_tuning_, risk_tuning_ : pandas.DataFrame or None
-        Strengths tried and their out-of-fold scores.
+        Strengths tried and their out-of-fold losses.
 
     Notes
     -----
     The score: :mod:`relprev.inference.score`. From it to ratios and their standard errors:
     :mod:`relprev.inference.moments`, :mod:`relprev.inference.sampling`. The two models fitted
-    out of fold: :mod:`relprev.inference.nuisance`; what the risk model misses, and standard errors
-    have to count: :mod:`relprev.inference.missed`.
+    out of fold: :mod:`relprev.inference.nuisance`. What the risk model misses and standard errors
+    must include: :mod:`relprev.inference.missed`.
 
     Examples
     --------
@@ -169,35 +169,21 @@ class DebiasedPURPLE(BaseEstimator):
         self.verbose = verbose
 
     def fit(
-        self,
-        X: Any,
-        s: Any = None,
-        *,
-        groups: Any = None,
-        sample_weight: Any = None,
-        clusters: Any = None,
-        strata: Any = None,
-        psus: Any = None,
-        domain: Any = None,
-    ) -> DebiasedPURPLE:
-        """Fit the nuisances out of fold and solve the score.
+        self, X: Any, s: Any = None, *, groups: Any = None, sample_weight: Any = None,
+        clusters: Any = None, strata: Any = None, psus: Any = None, domain: Any = None,
+    ) -> DebiasedPURPLE:  # fmt: skip
+        """Fit the nuisances out of fold and solve the score; returns the estimator itself.
 
         Parameters
         ----------
         X : array, sparse matrix, frame, `Matrix` or `Cohort`, shape (n, p)
             Symptoms. With a cohort, give nothing else but ``domain``.
-        s : array of shape (n,)
-            Recorded diagnosis, 0 or 1.
-        groups : array of shape (n,)
+        s, groups : arrays of shape (n,)
+            Recorded diagnosis (0 or 1) and group of each row.
         sample_weight, clusters, strata, psus : arrays of shape (n,), optional
-            Weight, patient, stratum and primary sampling unit of every row.
+            Weight, patient, stratum and primary sampling unit of each row.
         domain : boolean array of shape (n,), optional
             Rows to estimate on. The others still count as part of the survey design.
-
-        Returns
-        -------
-        DebiasedPURPLE
-            Itself, fitted.
         """
         cohort = as_cohort(
             X, s, groups=groups, sample_weight=sample_weight, clusters=clusters,
@@ -218,19 +204,14 @@ class DebiasedPURPLE(BaseEstimator):
     def relative_prevalence(
         self, versus: str = COMPLEMENT, *, level: float = 0.95
     ) -> InferredPrevalence:
-        """Relative prevalence of every group, with intervals.
+        """Relative prevalence of each group, with standard errors and intervals at ``level``.
 
         Parameters
         ----------
         versus : str
             ``"complement"`` (everybody else), ``"pairwise"`` or a group's name.
         level : float
-            Of the intervals.
-
-        Returns
-        -------
-        InferredPrevalence
-            One row a contrast, with standard errors and intervals.
+            Coverage of the intervals.
         """
         check_is_fitted(self)
         return infer(
@@ -247,8 +228,8 @@ class DebiasedPURPLE(BaseEstimator):
         fits = fold.shape == (cohort.n,) if fold.ndim else fold >= 2
         if fold.dtype.kind not in "iu" or not fits:
             raise InvalidInputError(
-                f"folds must be a whole number >= 2, or {cohort.n:,} of them, the fold of every "
-                f"row, got {self.folds!r}"
+                f"folds must be a whole number, 2 or more, or the fold of each of {cohort.n:,} "
+                f"rows, got {self.folds!r}"
             )
         for name in ("propensity", "risk"):
             value = getattr(self, name)
@@ -258,7 +239,7 @@ class DebiasedPURPLE(BaseEstimator):
         given = [0.0] if self.strengths is None else list(self.strengths)
         if not given or any(not 0 <= value < np.inf for value in given):
             raise InvalidInputError(
-                f"strengths must be one or more finite numbers, 0 or more, got {self.strengths}"
+                f"strengths must hold one or more finite numbers >= 0, got {self.strengths}"
             )
         if self.reference is not None and self.reference not in cohort.group_names:
             raise InvalidInputError(
@@ -305,12 +286,7 @@ class DebiasedPURPLE(BaseEstimator):
         return self.scores_in_memory().risk
 
     def scores_in_memory(self) -> ScorePart:
-        """Rows and nuisances of the score, unless the cohort is kept in parts.
-
-        Returns
-        -------
-        ScorePart
-            Arrays of ``rows_``.
+        """Rows and nuisances of the score, of shape (rows, ...); an error for a cohort in parts.
 
         Examples
         --------
@@ -327,7 +303,7 @@ class DebiasedPURPLE(BaseEstimator):
         self, problem: Problem, n_patients: int, folds: list[NDArray[np.int64]],
         advance: Advance,
     ) -> list[Any] | FloatArray:  # fmt: skip
-        """A model for every fold, or a classifier's out-of-fold values."""
+        """One model per fold, or a classifier's out-of-fold values."""
         self.strength_, self.propensity_tuning_ = float("nan"), None
         if not isinstance(self.propensity, str):
             rows = problem.in_memory("a classifier as propensity")
@@ -345,7 +321,7 @@ class DebiasedPURPLE(BaseEstimator):
 
     @property
     def ridge_(self) -> float:
-        """The propensities' ridge, or the weakest of the usual ones if they have none."""
+        """The ridge of the propensities, or the weakest of the default ones if they have none."""
         return min(STRENGTHS) if np.isnan(self.strength_) else self.strength_
 
     def _strengths(self) -> Sequence[float]:
@@ -355,7 +331,7 @@ class DebiasedPURPLE(BaseEstimator):
         self, problem: Problem, propensity: list[Any] | FloatArray,
         folds: list[NDArray[np.int64]], reference: int, advance: Advance,
     ) -> list[Parameters] | FloatArray | None:  # fmt: skip
-        """A model for every fold, or a classifier's out-of-fold values."""
+        """One model per fold, or a classifier's out-of-fold values."""
         self.lambda_, self.risk_slope_, self.risk_tuning_ = float("nan"), float("nan"), None
         if self.risk is None:
             return None
@@ -374,7 +350,7 @@ class DebiasedPURPLE(BaseEstimator):
         return found.models
 
     def _summarise(self, cohort: Cohort) -> None:
-        """Counts and weights of all groups, also of those without an estimate."""
+        """Counts and weights of all groups, including those without an estimate."""
         self.groups_ = cohort.group_names
         self._n, self._n_diagnosed, weight, recorded = group_totals(cohort)
         self._recorded = np.array([weight, recorded])

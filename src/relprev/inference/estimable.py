@@ -1,4 +1,4 @@
-"""Which rows an estimate can use: those in the domain, in groups with enough cases."""
+"""Which rows can be used for an estimate: those in the domain, in groups with enough cases."""
 
 from __future__ import annotations
 
@@ -20,13 +20,14 @@ def domain_rows(domain: Any, n: int) -> NDArray[np.int64]:
     mask = np.asarray(domain)
     if mask.shape != (n,) or mask.dtype != bool:
         raise InvalidInputError(
-            f"domain must be a boolean array of shape ({n},), got {mask.dtype} of {mask.shape}"
+            f"domain must be a boolean array of shape ({n},), got shape {mask.shape} "
+            f"and type {mask.dtype}"
         )
     return np.flatnonzero(mask)
 
 
 def estimable(cohort: Cohort) -> tuple[Cohort, NDArray[np.int64]]:
-    """The rows of groups with enough diagnosed patients; says which groups have not."""
+    """The cohort of groups with enough diagnosed patients, and its rows; warns about the others."""
     groups, hit, units = cohort.groups, cohort.diagnosed == 1, cohort.clusters
     of_unit = np.flatnonzero(hit) if units is None else units[hit]
     pairs = np.unique(np.column_stack([groups[hit], of_unit]), axis=0)

@@ -1,8 +1,8 @@
-"""Folds for nuisances that are predicted on rows they were not fitted on.
+"""Folds, so that nuisances are predicted for rows they were not fitted on.
 
-A patient's rows, and with a survey design a PSU's, are never split over folds: PSUs that share
-patients are dealt as one unit. A model can only know a group that it was fitted on, so the rows
-outside every fold hold diagnosed rows of every group.
+The rows of a patient, and in a survey those of a PSU, are never split over folds: PSUs that share
+patients are dealt as one unit. A model only knows groups that it was fitted on, so the rows
+outside each fold include diagnosed rows of every group.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from relprev.inference.sampling import SamplingDesign
 from relprev.messages import Count, Message, Number, message_of
 from relprev.model.splits import split
 
-DEALS = 200  # of PSUs, until one leaves every group in all training parts
+DEALS = 200  # attempts to deal PSUs so that every training part has every group
 
 
 def make_folds(
     cohort: Cohort, design: SamplingDesign, count: int, seed: int
 ) -> list[NDArray[np.int64]]:
-    """Row positions of every fold.
+    """Row positions of each fold.
 
-    Without PSUs, patients are dealt so that every fold has diagnosed patients of every
-    group; if a group has too few for that, there are fewer folds (and a warning). PSUs
+    Without PSUs, patients are dealt so that each fold has diagnosed patients of every
+    group; if a group has too few for that, fewer folds are used, with a warning. PSUs
     are shuffled and dealt in turn, stratum by stratum, until a deal leaves diagnosed rows of
     every group outside each fold.
 
@@ -44,7 +44,7 @@ def make_folds(
     """
     if "psus" in cohort.fields:
         return _by_psu(cohort, design, count, seed)
-    few: Message | None = None  # what the splits into more folds failed for
+    few: Message | None = None  # why splits into more folds failed
     for number in range(count, 1, -1):
         try:
             folds = split(cohort, [1.0] * number, seed)
@@ -107,10 +107,7 @@ def _by_psu(
 
 
 def _units(design: SamplingDesign) -> tuple[NDArray[np.integer], NDArray[np.integer]]:
-    """What is dealt: unit of every row, and stratum of every unit.
-
-    PSUs that have rows, joined where they share patients.
-    """
+    """Units to deal (PSUs, joined if they share patients): of each row, and their strata."""
     found, unit = numbered(design.psu)
     stratum = design.stratum[found]
     if design.patient is not None:
@@ -138,7 +135,7 @@ def _units(design: SamplingDesign) -> tuple[NDArray[np.integer], NDArray[np.inte
 
 
 def given_folds(cohort: Cohort, fold: NDArray[np.integer]) -> list[NDArray[np.int64]]:
-    """Row positions of folds given by a number for every row.
+    """Row positions of each fold, from the fold of each row.
 
     Examples
     --------
@@ -169,7 +166,7 @@ def _holds(cohort: Cohort, unit: NDArray[np.integer], count: int) -> list[NDArra
 
 
 def fold_of_rows(folds: Sequence[NDArray[np.int64]]) -> NDArray[np.unsignedinteger]:
-    """The number of every row's fold.
+    """Fold of each row, shape (n,).
 
     Examples
     --------

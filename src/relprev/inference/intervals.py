@@ -1,9 +1,9 @@
 """Relative prevalences with their uncertainty.
 
 Intervals are symmetric on the log scale: exp(estimate +- t * std_error) with t the
-quantile of Student's t distribution. Its degrees of freedom are the design's (PSUs less
-strata), but no more than the effective number of informative cases, of patients, where the
-interval rests on them: with few, the standard error is itself uncertain.
+quantile of Student's t distribution. Its degrees of freedom are those of the design (PSUs minus
+strata), but no more than the effective number of informative cases (patients) where the
+interval rests on them: with few of them, the standard error is itself uncertain.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ EXTRA_COLUMNS = (
     "std_error", "p_value", "observed_ci_low", "observed_ci_high", "diagnosis_ci_low",
     "diagnosis_ci_high", "effective_cases", "degrees_of_freedom", "few_cases", "withheld",
 )  # fmt: skip
-FEW_CASES = 20.0  # effective informative cases below which a row is said to rest on few
+FEW_CASES = 20.0  # effective informative cases below which a row is marked as resting on few
 N_DRAWS = 100_000
-SAME = 1e-9  # |correlation| this close to 1 is one hypothesis
+SAME = 1e-9  # statistics with |correlation| this close to 1 test one hypothesis
 Counts = Sequence[int] | NDArray[np.integer[Any]]
 
 
@@ -46,18 +46,18 @@ class InferredPrevalence(RelativePrevalence):
     Parameters
     ----------
     rows : tuple of dict
-        One for each contrast, with the columns of `to_frame`. ``std_error`` is that of the
-        logarithm of ``estimate``; ``p_value`` tests whether the estimate differs from 1;
-        ``few_cases`` says that few cases inform the row, and ``withheld`` why it has no numbers
-        (`relprev.estimates.withheld`).
+        One per contrast, with the columns of `to_frame`. ``std_error`` is that of the
+        logarithm of ``estimate``; ``p_value`` tests whether the ratio differs from 1;
+        ``few_cases`` marks a row that rests on few cases, and ``withheld`` says why a row has no
+        numbers (`relprev.estimates.withheld`).
     method : str
         Name of the estimator.
     settings : dict
-        What is needed to get the same numbers again.
+        What is needed to reproduce the numbers.
     level : float
-        Of the intervals.
+        Coverage of the intervals.
     correlation : array of shape (rows, rows)
-        Of the log estimates.
+        That of the log estimates.
 
     Notes
     -----
@@ -84,19 +84,17 @@ class InferredPrevalence(RelativePrevalence):
     correlation: FloatArray = field(default_factory=lambda: np.empty((0, 0)), repr=False)
 
     def to_frame(self) -> pd.DataFrame:
-        """Table with one row per contrast; NaN where a value is withheld.
+        """Table with one row per contrast, NaN where a value is withheld.
 
-        Returns
-        -------
-        pandas.DataFrame
-            Those of `RelativePrevalence.to_frame`, with ci_low, ci_high, std_error (of the
-            logarithm) and p_value.
+        Columns: those of `RelativePrevalence.to_frame`, and std_error (of the logarithm), p_value,
+        the intervals of the recorded and of the diagnosis-rate ratio, effective_cases,
+        degrees_of_freedom, few_cases and withheld.
         """
         return pd.DataFrame(list(self.rows), columns=[*COLUMNS, *EXTRA_COLUMNS])
 
     @property
     def sentences(self) -> list[str]:
-        """What every row says, in words."""
+        """What each row says, in words."""
         return [sentence(row, self.level) for row in self.rows]
 
     def simultaneous(self, method: str = "max-t", seed: int = 0) -> pd.DataFrame:
@@ -105,18 +103,18 @@ class InferredPrevalence(RelativePrevalence):
         Parameters
         ----------
         method : "max-t" or "holm"
-            ``"max-t"``: the quantile of the largest of all rows' absolute t statistics
-            under their joint distribution (what a Gaussian multiplier bootstrap of the
-            influence functions draws from). ``"holm"``: p-values by Holm's steps, and
-            intervals by Bonferroni's. A ratio and its inverse are one hypothesis.
+            ``"max-t"``: by the largest absolute t statistic of all rows under their joint
+            distribution (from which a Gaussian multiplier bootstrap of the influence
+            functions would draw). ``"holm"``: p-values by Holm's method, intervals by
+            Bonferroni's. A ratio and its inverse are one hypothesis.
         seed : int
-            Of the draws for ``"max-t"``.
+            Seed of the draws for ``"max-t"``.
 
         Returns
         -------
         pandas.DataFrame
             Columns group, versus, estimate, ci_low, ci_high and p_value; NaN in rows without
-            an estimate or a standard error, which do not count for the others.
+            an estimate or a standard error, which are not counted among the comparisons.
         """
         table = self.to_frame()
         values = table[["estimate", "p_value", "std_error"]].to_numpy(dtype=float)
@@ -166,8 +164,8 @@ def holm(p: FloatArray, correlation: FloatArray | None = None) -> FloatArray:
     ----------
     p : array of shape (m,)
     correlation : array of shape (m, m), optional
-        Of the statistics. Those with correlation 1 or -1 and the same p-value are one
-        hypothesis, such as a ratio and its inverse, and count once.
+        That of the statistics. Those with correlation 1 or -1 and the same p-value, such as a
+        ratio and its inverse, are one hypothesis and count once.
 
     Examples
     --------
@@ -188,7 +186,7 @@ def holm(p: FloatArray, correlation: FloatArray | None = None) -> FloatArray:
 
 
 def _first_alike(p: FloatArray, correlation: FloatArray) -> NDArray[np.int64]:
-    """For every row, the first that tests the same hypothesis."""
+    """For each row, the first row that tests the same hypothesis."""
     alike = np.abs(np.abs(correlation) - 1.0) < SAME
     alike &= np.isclose(p[:, None], p, rtol=1e-6, atol=0.0)
     np.fill_diagonal(alike, True)
@@ -200,18 +198,16 @@ def infer(
     recorded: FloatArray, versus: str = COMPLEMENT, *, level: float = 0.95, method: str = "",
     settings: dict[str, Any] | None = None,
 ) -> InferredPrevalence:  # fmt: skip
-    """Build the result for the contrasts named by ``versus``.
+    """The result for ``versus``: "complement", "pairwise" or the name of a group.
 
     Parameters
     ----------
     moments : GroupMoments
-        Of the groups that could be estimated.
+        Those of the groups that could be estimated.
     names, n, n_diagnosed : sequences of length K
-        Of all groups; those missing from ``moments`` get rows without numbers.
+        Those of all groups; groups missing from ``moments`` get rows without numbers.
     recorded : array of shape (2, K)
-        Weight and diagnosed weight of all groups.
-    versus : "complement", "pairwise" or a group's name
-    level : float
+        Weight, and weight of the diagnosed, of all groups.
     """
     if not 0 < level < 1:
         raise InvalidInputError(f"level must be between 0 and 1, got {level}")

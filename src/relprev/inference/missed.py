@@ -1,27 +1,27 @@
 """What the risk model misses, and what that adds to the standard errors.
 
-The score forgives errors of the propensities where m(x) is right. Where the risk is really
+The score tolerates errors of the propensities where m(x) is right. Where the risk is really
 m(x) + delta(x), they enter in first order, as a sum of delta(x_i) e^theta (pi - pi^)(x_i). The
 propensities are a logistic regression on x: their errors are the residuals 1(g) - pi of the rows
-they were fitted on, projected on x, so that sum is one over those residuals,
+they were fitted on, projected on x, so that the sum can be written over those residuals,
 
     - sum_i omega_i [1(g_i = g) - pi*_g(x_i)] delta(x_i) e^{theta_{g_i}},
 
-which is what the score's own terms would have had more, had m been m + delta. So the influence
-function of theta is taken with the risk m + delta (and J with m). With hundreds of codes for
-every case m is nearly flat, and delta is most of the risk.
+which is what the score's own terms would gain if m were m + delta. The influence function of
+theta is therefore computed with the risk m + delta (and J with m). With hundreds of codes per
+case m is nearly flat, and delta is most of the risk.
 
 delta(x) = b + w.x comes from a ridge regression of the residuals on the symptoms, out of fold,
 
     sum_i omega_i [s_i - m(x_i) e^{theta_{g_i}} - delta(x_i) e^{theta_{g_i}}] x_i = l w,
     l_j = 4 mean(e^theta) strength / n_units m_j^2,
 
-with the propensities' own strength (see `relprev.inference.propensity`; a visit tells at most a
-quarter of what there is to know about its group), because it stands for what they are free to
-err in. A few steps of conjugate gradients are enough, of all folds at once.
+with the strength of the propensities (see `relprev.inference.propensity`; the factor 4 because a
+visit's information on its group is at most a quarter), since delta stands for the directions in
+which they can err. A few steps of conjugate gradients, for all folds at once, are enough.
 
-delta is mostly noise: it belongs into standard errors, where leaving it out makes intervals too
-short, and not into the estimate.
+delta is mostly noise: it belongs in standard errors, where leaving it out makes intervals too
+short, but not in the estimate.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from relprev.parallel.threads import BLOCK_ROWS, blocks, map_chunks
 from relprev.rows import Rows, total
 
 MOST_INFORMATION = 0.25  # of a visit on its group, pi (1 - pi)
-ACCURACY = 0.1  # of the residual's norm, beside that at the start
+ACCURACY = 0.1  # norm of the residual, as a share of that at the start
 MAX_STEPS = 50
 
 
@@ -73,7 +73,7 @@ class Residuals:
         return self.X.to_arrays() | own
 
     def with_arrays(self, arrays: dict[str, NDArray[Any]]) -> Residuals:
-        """The same rows on other memory."""
+        """The same rows in other memory."""
         weight, residual, fold = (arrays[name] for name in ("weight", "residual", "fold"))
         return Residuals(self.X.with_arrays(arrays), weight, residual, fold)
 
@@ -186,7 +186,7 @@ def _sums_without_folds(
 ) -> FloatArray:
     """Sums of z (x, 1) over the rows outside each fold, shape (n_folds, p + 1).
 
-    ``fill(lo, hi, z)`` writes the rows' numbers into z, one row a fold.
+    ``fill(lo, hi, z)`` writes the numbers of rows lo to hi into z, one row per fold.
     """
     q, number = filled_up(n_folds), np.arange(n_folds)[:, None]
 

@@ -1,6 +1,6 @@
-"""Everything the intervals need: three numbers a group, and their joint covariance.
+"""Everything the intervals need: three numbers per group, and their joint covariance.
 
-Of every group: its share P_g, its share of recorded cases D_g = E[1(g) s], and its log
+For each group: its share P_g, its share of recorded cases D_g = E[1(g) s], and its log
 diagnosis rate theta_g relative to the reference. With omega summing to one their
 influence functions are
 
@@ -9,7 +9,7 @@ influence functions are
     theta  :  J^{-1} U_i   (see `relprev.inference.score`; U_i with all of the risk, also what m
                             leaves out, see `relprev.inference.missed`)
 
-All results are smooth functions of them. For a set B of other groups (one group, or the
+All results are smooth functions of these. For a set B of other groups (one group, or the
 complement), with estimated cases C_h = D_h e^{-theta_h} and sums over B written C_B:
 
     recorded ratio     log (D_g / P_g) - log (D_B / P_B)
@@ -19,17 +19,18 @@ complement), with estimated cases C_h = D_h e^{-theta_h} and sums over B written
 so the gradient of log C_B in log D_h is C_h / C_B, in theta_h it is - C_h / C_B, and
 likewise for D_B and P_B; the delta method gives the covariance of any contrasts.
 
-What the diagnosed tell about theta is counted in cases, of patients rather than rows. With
+The information that the diagnosed carry about theta is counted in cases, of patients rather than
+rows. With
 I_i = diag(pi*) - pi* pi*' of a diagnosed row and a_u the weight of all diagnosed rows of its
 patient u,
 
     V = sum_i omega_i I_i,    S = sum_i omega_i a_u(i) I_i,    information = V S^{-1} V,
 
-the inverse variance of theta if a patient's rows say all the same. It is sum_i I_i where
-every row has the same weight and is a patient, and less otherwise; a second copy of
-a patient's rows adds nothing. Nor can it be more than the group's own diagnosed patients,
-(sum omega)^2 / sum omega a_u over its diagnosed rows: those of other groups, who look like them,
-do not make up for one who comes twenty times.
+the inverse variance of theta if all rows of a patient say the same. It equals sum_i I_i if all
+rows have the same weight and belong to different patients, and is less otherwise; a second copy
+of a patient's rows adds nothing. Nor can it exceed the number of the group's own diagnosed
+patients, (sum omega)^2 / sum omega a_u over its diagnosed rows: similar patients of other groups
+do not make up for a single patient who comes twenty times.
 """
 
 from __future__ import annotations
@@ -56,20 +57,20 @@ MIN_MIXING = 0.05  # below this, estimates would rest on the risk model alone
 
 @dataclass(frozen=True)
 class GroupMoments:
-    """Estimates of every group and their covariance.
+    """Estimates for each group and their covariance.
 
     Parameters
     ----------
     names : group names
     log_share, log_cases, theta : arrays of shape (K,)
     covariance : array of shape (3K, 3K)
-        Of (log_share, log_cases, theta) stacked.
+        That of (log_share, log_cases, theta), stacked.
     information : array of shape (K, K)
-        What the diagnosed tell about theta, counted in cases.
+        What the diagnosed say about theta, counted in cases.
     mixing : array of shape (K,)
-        Information on theta_g over what it would be if x said nothing about the group.
+        Information on theta_g, divided by what it would be if x said nothing about the group.
     degrees_of_freedom : int
-        Of the design.
+        Those of the design.
     """
 
     names: tuple[str, ...]
@@ -94,7 +95,7 @@ class GroupMoments:
         )
 
     def contrast(self, group: int, others: NDArray[np.int64]) -> Contrast:
-        """The decomposition of one group's prevalence over that of a set of others."""
+        """One group compared with a set of others: log ratios and their gradients."""
         K = len(self.names)
         share, cases = np.exp(self.log_share), np.exp(self.log_cases)
         estimated = cases * np.exp(-self.theta)
@@ -147,17 +148,7 @@ class Contrast:
 def group_moments(
     data: ScoreData, theta: FloatArray, names: tuple[str, ...], design: SamplingDesign
 ) -> GroupMoments:
-    """Estimate the moments and their covariance under the design.
-
-    Parameters
-    ----------
-    data : ScoreData
-    theta : array of shape (K,)
-        Root of the score.
-    names : tuple of str
-    design : SamplingDesign
-        Of the same rows.
-    """
+    """The moments and their covariance under the design of the same rows, at the root theta."""
     share, cases = shares_and_cases(data)
     covariance = design.covariance_in_parts(
         data, _influence_functions, theta, share, cases, inverse_slope(data, theta)
@@ -265,7 +256,7 @@ def _influence_functions(
 def case_information(
     data: ScoreData, theta: FloatArray, design: SamplingDesign
 ) -> tuple[FloatArray, FloatArray]:
-    """What the diagnosed tell about theta, shape (K, K), and the mixing, (K,)."""
+    """Information of the diagnosed on theta, shape (K, K), and the mixing, shape (K,)."""
     each = _patient_weights(data, design)
     count, sums, own, own_both, rows, V, S = data.total(_mix, theta, each=each)
     information = V @ np.linalg.pinv(S, rcond=1e-12, hermitian=True) @ V

@@ -1,31 +1,31 @@
 """Out-of-fold nuisances: propensities pi_g(x) and the risk m(x) = p(s=1 | x, g=r).
 
 Each fold's values come from models fitted on the other folds. Their strength is the one
-with the best out-of-fold score, log-loss of g for pi and deviance of s for m, summed
+with the lowest out-of-fold loss, log-loss of g for pi and deviance of s for m, summed
 over the folds used for tuning: as many as it takes to hold 500 rows of the scarcer
 outcome (the smallest group, the diagnosed). The other folds are fitted at the chosen
-strength only, started from the first fold's fit. The ridge of pi is a prior precision and
+strength only, starting from the first fold's fit. The ridge of pi is a prior precision and
 does not depend on the number of rows, so half a million of them are enough to choose it;
 the L1 penalty of m falls with that number and is chosen on all rows.
 
-The strength with the best log-loss makes single propensities most precise, at the price of
-pulling the groups together, everywhere in the same direction. In a mean over many cases their
-noise averages out and the pull does not: with 2,000 codes in 20,000 visits it moved ratios by
+The strength with the lowest log-loss makes individual propensities most precise, but pulls the
+groups together, everywhere in the same direction. In a mean over many cases noise averages
+out but this pull does not: with 2,000 codes in 20,000 visits it moved ratios by
 as much as their standard errors. So pi is fitted at a third of the best strength, which halves
-the pull. The noise that comes with it shows in the standard errors; the pull did not.
+the pull. Standard errors include the additional noise; they did not include the pull.
 
 The risk comes from PURPLE's logistic model along its path of penalties, as
 sigma(w.x + b) c_r, or from a classifier of s on x alone: since p(s=1|x) = m(x) T(x)
 with T = sum_h pi_h e^{theta_h}, m = p^(s=1|x) / T with theta from the case-only score.
 
-A penalty makes m too flat, everywhere in the same way: what is high is too low, what is
-low too high. The error left in the score is a product with that of m, so m is refitted on
-its own out-of-fold values, as PURPLE with the one feature logit m and no penalty,
+A penalty makes m too flat everywhere: high values are too low, low values too high. The error
+that remains in the score is a product with that of m, so m is refitted on its own out-of-fold
+values, as PURPLE with the single feature logit m and no penalty,
 
     p(s=1|x,g) = c_g sigma(a + slope logit m(x)).
 
-A handful of numbers estimated from all rows cost nothing that shows in the variance; slope
-is above 1 where the penalty had flattened.
+A handful of numbers estimated from all rows adds no noticeable variance. The slope is above 1
+where the penalty had flattened m.
 """
 
 from __future__ import annotations
@@ -64,8 +64,8 @@ Positions = NDArray[np.int64]
 class Learner(Protocol):
     """What cross-fitting asks of a nuisance model.
 
-    ``most_rows`` are used to choose the best strength, and ``relaxation`` is what it is then
-    divided by.
+    At most ``most_rows`` are used to choose the best strength, which is then divided by
+    ``relaxation``.
     """
 
     most_rows: ClassVar[int]
@@ -79,7 +79,7 @@ class Learner(Protocol):
         """Rows of the scarcer outcome among these."""
 
     def inputs(self, rows: Positions) -> Any:
-        """The data made of these rows, to fit or to judge on."""
+        """The data of these rows, to fit or to evaluate on."""
 
     def fit(self, train: Any, strength: float, start: Any) -> Any:
         """A model, started from another model or None."""
@@ -90,7 +90,7 @@ class Learner(Protocol):
 
 @dataclass(frozen=True)
 class CrossFitted:
-    """A model for every fold, their strength, and the out-of-fold loss of all strengths tried."""
+    """One model per fold, their strength, and the out-of-fold loss of each strength tried."""
 
     models: list[Any]
     strength: float
@@ -172,16 +172,16 @@ def cross_fit(
     learner: Learner, folds: Sequence[Positions], strengths: Sequence[float], *,
     tuning_folds: int | None, advance: Advance,
 ) -> CrossFitted:  # fmt: skip
-    """Choose a strength and fit, for every fold, a model that has not seen it.
+    """Choose a strength and fit, for each fold, a model that has not seen it.
 
     Parameters
     ----------
     learner : Learner
     folds : sequence of row positions
     strengths : sequence of float
-        Tried from the strongest to the weakest, each started from the one before.
+        Tried from the strongest to the weakest, each fit starting from the one before.
     tuning_folds : int or None
-        How many folds choose the strength; None: as many as needed, see the module.
+        Number of folds used to choose the strength; None: as many as needed, see the module.
     """
     grid = sorted({float(value) for value in strengths}, reverse=True)
     fold = fold_of_rows(folds)
@@ -213,10 +213,10 @@ def _tune(
     learner: Learner, tuned: Sequence[Positions], fold: NDArray[np.uint8], grid: list[float],
     advance: Advance,
 ) -> tuple[pd.DataFrame, list[list[Any]]]:  # fmt: skip
-    """Out-of-fold loss of the strengths, and every tuning fold's models.
+    """Out-of-fold loss of the strengths, and the models of each tuning fold.
 
-    Goes from strong to weak and stops once the loss has clearly risen: the weakest
-    strengths take longest to fit and only overfit then.
+    Goes from strong to weak and stops once the loss has clearly risen: weaker strengths
+    would take longest to fit and only overfit.
     """
     most = learner.most_rows
     trains = [learner.inputs(_evenly(np.flatnonzero(fold != k), most)) for k in range(len(tuned))]
@@ -243,7 +243,7 @@ def classifier_out_of_fold(
     for method in ("fit", "predict_proba"):
         if not hasattr(classifier, method):
             raise InvalidInputError(
-                f"propensity and risk must be classifiers with {method}, "
+                f"a classifier given as propensity or risk must have the method {method}, which "
                 f"{type(classifier).__name__} has not"
             )
     weight, fold = omega * len(omega), fold_of_rows(folds)
@@ -259,7 +259,7 @@ def score_data(
     problem: Problem, folds: Sequence[Positions], propensity: list[Any] | FloatArray,
     risk: list[Parameters] | FloatArray | None, reference: int,
 ) -> ScoreData:  # fmt: skip
-    """Rows with their nuisances, by models of every fold or as given.
+    """Rows with their nuisances, from one model per fold or as given.
 
     Parameters
     ----------
@@ -365,5 +365,5 @@ def bounded(propensity: FloatArray) -> FloatArray:
 
 
 def _evenly(rows: Positions, most: int) -> Positions:
-    """At most so many of the rows, spread evenly."""
+    """At most ``most`` of the rows, evenly spread."""
     return rows if len(rows) <= most else rows[np.linspace(0, len(rows) - 1, most).astype(int)]

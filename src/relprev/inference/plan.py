@@ -1,7 +1,7 @@
-"""How precise will a study be?
+"""How precise a study will be: the interval to expect before collecting data.
 
 Of N diagnosed rows let a share q be in group a (1 - q in b), and let pi*(x) be the share of
-a among the diagnosed at x. The case-only influence function of log rho, a diagnosed row, is
+a among the diagnosed at x. The case-only influence function of log rho, per diagnosed row, is
 
     [1(a) - q - (1(a) - pi*) / kappa] / (q (1 - q)),    kappa = E[pi* (1 - pi*)] / (q (1 - q)).
 
@@ -11,7 +11,7 @@ kappa is the mixing: 1 if symptoms say nothing about the group, 0 if they name i
 
     var(log rho) = (1 - kappa) / (kappa q (1 - q) N) * design effect
 
-for a rare diagnosis and propensities known well (with one visit in twenty diagnosed it is
+for a rare diagnosis and well-estimated propensities (with one visit in twenty diagnosed it is
 a few hundredths too wide). If kappa = 1 the groups have the same symptoms and so, under the
 method's assumptions, the same prevalence: nothing is uncertain.
 """
@@ -37,7 +37,7 @@ class Plan:
     effective_cases : float
         The informative ones among them.
     std_error : float
-        Of log rho.
+        That of log rho.
     factor : float
         The interval reaches from estimate / factor to estimate x factor.
 
@@ -87,11 +87,11 @@ def plan(
         How alike the groups' diagnosed are in symptoms; `relprev.checks.check_overlap`
         reports it for data at hand.
     shares : (of group a, of group b)
-        Of the visits.
+        Of the visits; scaled to sum to one.
     design_effect : float
-        Variance inflation by clusters and weights.
+        Variance inflation due to clusters and weights.
     level : float
-        Of the interval.
+        Coverage of the interval.
 
     Returns
     -------

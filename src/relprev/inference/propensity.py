@@ -16,9 +16,9 @@ first K - 1 rows are therefore free, the last is minus their sum:
 
 Solved by L-BFGS in coordinates scaled by the root of the diagonal curvature
 q_j p_k (1 - p_k) + l_j (q_j the mean square of feature j, p_k the group's share):
-codes differ in frequency by orders of magnitude, and so does their curvature. There a
-gradient entry h promises a decrease of h^2 / 2; one that rounding of F would hide is as good
-as zero, however small the gradients were at the start.
+codes differ in frequency by orders of magnitude, and so does their curvature. In these
+coordinates a gradient entry h promises a decrease of h^2 / 2; one that rounding of F would hide
+counts as zero, however small the gradients were at the start.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from relprev.parallel.threads import BLOCK_ROWS, blocks, map_chunks, one_blas_th
 from relprev.rows import total
 
 STRENGTHS = (300.0, 100.0, 30.0, 10.0, 3.0, 1.0)
-ROUNDOFF = 1e-14  # relative change of F that cannot be told from none
+ROUNDOFF = 1e-14  # relative change of F that may be rounding
 
 
 @dataclass(frozen=True)
@@ -130,8 +130,7 @@ def fit_propensity(
     start : PropensityModel, optional
         Default: the groups' shares.
     tolerance : float
-        Largest scaled gradient entry accepted, as a share of the largest one of the
-        model without features.
+        Largest scaled gradient entry accepted, as a share of that of the model without features.
     max_iterations : int
 
     Examples

@@ -1,11 +1,11 @@
-"""Fits an estimator to every replicate of a sample, in several processes and resumably.
+"""Refit an estimator to each replicate of a sample, resumably and in several processes.
 
-A replicate may leave one PSU in a stratum, which has no variance of its own; only its estimate is
-used, and strata are left out. An estimator that fits out of fold keeps the folds of the full
-sample: dealt anew, they would add noise to every replicate, which the jackknife multiplies.
+A replicate may leave a stratum with one PSU, which has no variance; since only a replicate's
+estimate is used, strata are left out. An estimator with cross-fitting keeps the folds of the full
+sample: dealing new ones would add noise to every replicate, which the jackknife multiplies.
 
-Replicates are independent, so they can be fitted in several processes: each draws from a
-seed of its own, and the results are the same for any number of processes.
+Replicates are independent and each draws from a seed of its own, so results are the same for
+any number of processes.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ Weights = Callable[[int], FloatArray]
 
 
 def logarithms(values: pd.DataFrame | pd.Series) -> FloatArray:
-    """NaN where there is no finite one."""
+    """Logarithms; NaN where there is no finite one."""
     with np.errstate(divide="ignore", invalid="ignore"):
         logs = np.log(values.to_numpy(dtype=float))
     return np.where(np.isfinite(logs), logs, np.nan)
@@ -49,17 +49,14 @@ def logarithms(values: pd.DataFrame | pd.Series) -> FloatArray:
 def check_processes(processes: int, cohort: Cohort) -> None:
     """Fail if a cohort cannot be fitted in that many processes."""
     if not isinstance(processes, int | np.integer) or processes < 1:
-        raise InvalidInputError(f"processes must be a whole number >= 1, got {processes!r}")
+        raise InvalidInputError(f"processes must be a whole number, 1 or more, got {processes!r}")
     if processes > 1:
         cohort.in_memory(f"processes={processes} (1 uses all cores, or all workers, already)")
 
 
 @dataclass(frozen=True)
 class Work:
-    """What every replicate needs; ``weights`` gives those of a replicate.
-
-    ``fold`` of every row, if the estimator has folds.
-    """
+    """What replicates need: ``weights(number)`` of a replicate, and each row's ``fold``, if any."""
 
     estimator: Any
     cohort: Cohort
@@ -71,7 +68,7 @@ class Work:
 def refit(
     work: Work, count: int, processes: int, out: str | Path | None, verbose: bool
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The estimate, and one table of all replicates; continues a file if there is one."""
+    """The estimate, and a table of all replicates; those in the file ``out`` are not refitted."""
     fitted = clone(work.estimator).fit(work.cohort)
     base = fitted.relative_prevalence(work.versus).to_frame()
     if hasattr(fitted, "folds_"):
@@ -105,9 +102,9 @@ def _ordered(tables: list[pd.DataFrame]) -> pd.DataFrame:
 
 
 def _kept(work: Work, path: Path, base: pd.DataFrame) -> pd.DataFrame:
-    """Replicates of an earlier run; one is fitted again to see that it was the same study."""
+    """Replicates of an earlier run; one is refitted to check that it was the same study."""
     if not is_sealed(path) and has_seal(path):
-        said = Message("{file} is damaged; its replicates are made again", file=path.name)
+        said = Message("{file} is damaged; its replicates are fitted again", file=path.name)
         warnings.warn(DataWarning(said), stacklevel=5)
         return pd.DataFrame(columns=[*KEYS, "failure"])
     text = dict.fromkeys(["group", "versus"], str)
@@ -117,7 +114,7 @@ def _kept(work: Work, path: Path, base: pd.DataFrame) -> pd.DataFrame:
     if "replicate" in kept and missing:
         raise InvalidInputError(
             f"{path} has no column {', '.join(missing)}: an earlier version wrote it; give another "
-            "file as out, or delete it"
+            "file as out, or delete this one"
         )
     wrong = list(kept.columns) != KEYS
     if not wrong and len(kept):
@@ -130,13 +127,13 @@ def _kept(work: Work, path: Path, base: pd.DataFrame) -> pd.DataFrame:
     if wrong:
         raise InvalidInputError(
             f"{path} holds replicates of other data, settings or random_state; give another file "
-            "as out, or delete it"
+            "as out, or delete this one"
         )
     return kept.assign(failure=None)
 
 
 def _one(shared: tuple[Work, pd.DataFrame], number: int) -> pd.DataFrame:
-    """A replicate's estimates; NaN, and why in ``failure``, if it could not be fitted."""
+    """Estimates of a replicate; if it could not be fitted, NaN, and the reason in ``failure``."""
     work, base = shared
     weight, estimator = work.weights(number), clone(work.estimator)
     if work.fold is not None:
@@ -156,13 +153,13 @@ def _one(shared: tuple[Work, pd.DataFrame], number: int) -> pd.DataFrame:
 
 
 def _reweighted(cohort: Cohort, weight: FloatArray) -> Cohort:
-    """The visits whose weight is not zero, with these weights and without strata."""
+    """The visits of non-zero weight, with these weights and without strata."""
     rows = np.flatnonzero(weight)
     return cohort.take(rows).with_values(weights=weight[rows], strata=None)
 
 
 def _warn_of_failures(base: pd.DataFrame, table: pd.DataFrame, count: int) -> None:
-    """Say so if a contrast that has an estimate lacks it in many replicates."""
+    """Warn if many replicates lack a contrast that the full sample has."""
     failed = table[np.isnan(logarithms(table["estimate"]))]
     estimated = base.loc[base["estimate"].notna(), ["group", "versus"]]
     failed = failed.merge(estimated, on=["group", "versus"])
@@ -183,5 +180,5 @@ def _warn_of_failures(base: pd.DataFrame, table: pd.DataFrame, count: int) -> No
         reasons = Counter(why for why in worst["failure"] if why is not None)
         if reasons:  # those of an earlier run are not known
             why = reasons.most_common(1)[0][0]
-            said = Message("{said}; why, most often: {why}", said=said, why=why)
+            said = Message("{said}; most often because: {why}", said=said, why=why)
         warnings.warn(DataWarning(said), stacklevel=4)

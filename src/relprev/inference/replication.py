@@ -1,20 +1,20 @@
-"""Standard errors by fitting again with other weights: bootstrap and replicate weights.
+"""Standard errors from refitting with other weights: bootstrap and replicate weights.
 
-An estimate fitted with replicate weights w_r is theta_r; the variance of log theta is
+Let theta_r be the estimate fitted with replicate weights w_r. The variance of log theta is
 
     V = sum_r k_r (log theta_r - log theta)^2.
 
 The survey bootstrap (Rao and Wu) draws n_h - 1 of the n_h PSUs of each stratum with
 replacement and multiplies the weights of a PSU drawn d times by d n_h / (n_h - 1); then
-k_r = 1 / R, with the mean of the log theta_r in place of log theta. Patients are the PSUs
-where there is no survey design. A PSU drawn twice counts twice instead of entering twice,
+k_r = 1 / R, with the mean of the log theta_r in place of log theta. Without a survey design,
+patients are the PSUs. A PSU drawn twice counts twice rather than entering twice,
 so cross-fitting never sees the same patient in two folds.
 
-Replicate weights that come with the data have k_r by their kind: 1 / R for balanced
-repeated replication (BRR), 1 / (R (1 - fay)^2) for Fay's, (R - 1) / R for the jackknife
-that leaves out one PSU (JK1), or given ones (stratified jackknife).
+For replicate weights that come with the data, k_r depends on their kind: 1 / R for balanced
+repeated replication (BRR), 1 / (R (1 - fay)^2) for Fay's method, (R - 1) / R for the jackknife
+that leaves out one PSU (JK1), or given values (stratified jackknife).
 
-How the replicates are fitted: `relprev.inference.refits`.
+How replicates are fitted: `relprev.inference.refits`.
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ class Replication:
     base : pandas.DataFrame
         The estimator's own table.
     replicates : pandas.DataFrame
-        One row a replicate and contrast, NaN where the replicate could not be fitted.
+        One row per replicate and contrast; NaN if the replicate could not be fitted.
     coefficients : array of shape (R,)
         k_r.
     degrees_of_freedom : int
-        Of the intervals.
+        Those of the t distribution behind the intervals.
     centred : bool
-        Whether deviations are from the replicates' mean (bootstrap) or the estimate.
+        Whether deviations are taken from the replicates' mean (bootstrap) or from the estimate.
     method : str
         Name of the estimator.
 
@@ -80,17 +80,17 @@ class Replication:
     method: str
 
     def std_errors(self, column: str = "estimate") -> FloatArray:
-        """Standard errors of the logarithm of a column, in the order of ``base``.
+        """Standard errors of the logarithm of a ratio, one per row of ``base``.
 
         Parameters
         ----------
         column : str
-            A ratio of ``base``: "estimate", "observed_ratio" or "diagnosis_ratio".
+            "estimate", "observed_ratio" or "diagnosis_ratio".
 
         Returns
         -------
         array of shape (rows,)
-            Standard errors; NaN where ``base`` has no estimate or fewer than two replicates have.
+            NaN where ``base``, or all replicates but one, have no estimate.
         """
         usable = [name for name in RATIOS if name in self.base and name in self.replicates]
         if column not in usable:
@@ -100,22 +100,12 @@ class Replication:
         found = known.sum(axis=0)
         centre = np.nansum(wide, axis=0) / np.maximum(found, 1) if self.centred else full
         k = self.coefficients[:, None] * known
-        k = k * self.coefficients.sum() / np.maximum(k.sum(axis=0), 1e-300)  # share of the lost
+        k = k * self.coefficients.sum() / np.maximum(k.sum(axis=0), 1e-300)  # others stand in
         error = np.sqrt(np.nansum(k * (wide - centre) ** 2, axis=0))
         return np.where((found > 1) & np.isfinite(full), error, np.nan)
 
     def result(self, level: float = 0.95) -> InferredPrevalence:
-        """The table with these standard errors, intervals and p-values.
-
-        Parameters
-        ----------
-        level : float
-            Of the intervals.
-
-        Returns
-        -------
-        InferredPrevalence
-            As from `DebiasedPURPLE.relative_prevalence`.
+        """The estimates with these standard errors, intervals at ``level`` and p-values.
 
         Examples
         --------
@@ -135,7 +125,7 @@ class Replication:
         return InferredPrevalence(rows, self.method, {}, level, correlation)
 
     def _row(self, row: pd.Series, sigma: float, found: int, level: float) -> dict[str, Any]:
-        """A row of ``base`` with this standard error, from that many replicates."""
+        """A row of ``base`` with this standard error, from ``found`` replicates."""
         df = float(self.degrees_of_freedom)
         value, half = float(row["estimate"]), stats.t.ppf(0.5 + level / 2, df) * sigma
         full = dict.fromkeys([*COLUMNS, *EXTRA_COLUMNS], float("nan"))
@@ -145,52 +135,43 @@ class Replication:
             "degrees_of_freedom": df if np.isfinite(sigma) else np.nan,
         }  # fmt: skip
         why = row.get("withheld", "")
-        if np.isnan(sigma) and found > 1 and not np.isnan(value):
-            why = withheld({"no logarithm": []})
-        elif np.isnan(sigma) and not np.isnan(value):
-            why = withheld({"few replicates": [f"{found} of {len(self.coefficients)}"]})
+        if np.isnan(sigma) and not np.isnan(value):
+            why = withheld({"no logarithm" if found > 1 else "few replicates": []})
         return full | {"few_cases": bool(row.get("few_cases", False)), "withheld": why}
 
     def _log(self, column: str) -> FloatArray:
-        """Replicates of a column as (R, rows of base), logarithms."""
+        """Logarithms of a column's replicates, shape (R, rows of base)."""
         wide = self.replicates.pivot(index="replicate", columns=["group", "versus"], values=column)
         order = pd.MultiIndex.from_frame(self.base[["group", "versus"]])
         return logarithms(wide.reindex(columns=order))
 
 
 def bootstrap(
-    estimator: Any,
-    cohort: Cohort,
-    versus: str = COMPLEMENT,
-    *,
-    replicates: int = 200,
-    lonely_psu: str = "fail",
-    random_state: int = 0,
-    processes: int = 1,
-    out: str | Path | None = None,
-    verbose: bool = False,
-) -> Replication:
+    estimator: Any, cohort: Cohort, versus: str = COMPLEMENT, *, replicates: int = 200,
+    lonely_psu: str = "fail", random_state: int = 0, processes: int = 1,
+    out: str | Path | None = None, verbose: bool = False,
+) -> Replication:  # fmt: skip
     """Cluster or survey bootstrap of any estimator with ``relative_prevalence``.
 
     Parameters
     ----------
     estimator : PURPLE, DebiasedPURPLE or another estimator
-        Cloned and fitted anew for every replicate.
+        Cloned and refitted for each replicate.
     cohort : Cohort
     versus : str
         As in ``relative_prevalence``.
     replicates : int
     lonely_psu : "fail", "adjust" or "certainty"
-        The bootstrap cannot show the variance of a lonely PSU; other than "fail" keeps it
-        as it is in every replicate.
+        The bootstrap cannot show the variance of a lonely PSU; unless this is "fail", such a
+        PSU keeps its weights in every replicate.
     random_state : int
-        Replicate r draws from a stream of its own.
+        Seed; each replicate draws from a stream of its own.
     processes : int
         Processes to fit in, each with a copy of the cohort; 1 for a cohort kept in parts. They
-        start by importing the main script, which must therefore guard what it does by
+        start by importing the main script, which must therefore guard its work by
         ``if __name__ == "__main__":``.
     out : path, optional
-        CSV file of the replicates; if it exists, those in it are not fitted again.
+        CSV file of the replicates; those it already holds are not fitted again.
     verbose : bool
 
     Returns
@@ -242,37 +223,25 @@ def replicate_weights(
 
     Parameters
     ----------
-    estimator : PURPLE, DebiasedPURPLE or another estimator
-        Cloned and fitted anew for every replicate.
-    cohort : Cohort
-        The data, with their full-sample weights.
+    estimator, cohort : as in `bootstrap`
+        The cohort has the full-sample weights.
     weights : array of shape (n, R)
         Replicate weights; zero where a replicate leaves a row out.
-    versus : str
-        As in ``relative_prevalence``.
+    versus : as in `bootstrap`
     kind : "brr", "fay", "jk1" or "given"
-        How the weights were made; sets k_r.
+        How the weights were made, which determines k_r.
     fay : float in [0, 1)
         Fay's coefficient, for ``kind="fay"``.
     coefficients : array of shape (R,)
         k_r, for ``kind="given"``.
     degrees_of_freedom : int, optional
         Default: R - 1.
-    processes : int
-        As in `bootstrap`.
-    out : path, optional
-        As in `bootstrap`.
-    verbose : bool
-        Show progress on standard error.
+    processes, out, verbose : as in `bootstrap`
 
     Returns
     -------
     Replication
-        The estimate and its replicates.
-
-    Notes
-    -----
-    Formula: :mod:`relprev.inference.replication`.
+        The estimate and its replicates; formula: :mod:`relprev.inference.replication`.
 
     Examples
     --------
@@ -291,10 +260,10 @@ def replicate_weights(
     columns = np.asarray(weights, dtype=float)
     if columns.ndim != 2 or len(columns) != cohort.n or columns.shape[1] < 2:
         raise InvalidInputError(
-            f"weights must have shape ({cohort.n}, R) with R >= 2, got {columns.shape}"
+            f"weights must have shape ({cohort.n}, R) with R of 2 or more, got {columns.shape}"
         )
     if not np.isfinite(columns).all() or (columns < 0).any():
-        raise InvalidInputError("weights must be finite and not negative")
+        raise InvalidInputError("weights must be finite and zero or more")
     k = _coefficients(kind, columns.shape[1], fay, coefficients)
     check_processes(processes, cohort)
     work = Work(estimator, cohort, versus, partial(_column, columns))
@@ -304,7 +273,7 @@ def replicate_weights(
 
 
 def rao_wu(design: SamplingDesign, rng: np.random.Generator) -> FloatArray:
-    """Weight factor of every PSU in one bootstrap replicate."""
+    """Weight factor of each PSU in one bootstrap replicate, shape (n_psus,)."""
     factor = np.ones(len(design.stratum))
     for stratum in np.unique(design.stratum):
         psus = np.flatnonzero(design.stratum == stratum)
@@ -319,7 +288,10 @@ def _coefficients(kind: str, count: int, fay: float, given: ArrayLike | None) ->
     if kind == "given":
         k = np.asarray(given if given is not None else [], dtype=float)
         if k.shape != (count,) or (k < 0).any():
-            raise InvalidInputError(f"coefficients must hold {count} numbers >= 0 for kind='given'")
+            raise InvalidInputError(
+                f"coefficients must hold {count} numbers, 0 or more, for kind='given'; got shape "
+                f"{k.shape}"
+            )
         return k
     if not 0 <= fay < 1:
         raise InvalidInputError(f"fay must be in [0, 1), got {fay}")

@@ -8,13 +8,13 @@ replacement) is
     V = sum_h n_h / (n_h - 1) sum_j (t_hj - mean t_h) (t_hj - mean t_h)',
     df = number of PSUs - number of strata.
 
-Without a survey design patients are the PSUs of a single stratum; without repeated
-patients, rows are. A stratum with a single PSU has no variance to show; ``lonely``
-says what to do: "fail" (default), "adjust" (its distance from the overall mean, which
-is zero for an influence function) or "certainty" (it was sure to be drawn: no variance).
+Without a survey design patients are the PSUs of a single stratum; if patients are not
+identified, rows are. A stratum with a single PSU shows no variance; ``lonely`` says what to
+do: "fail" (default), "adjust" (use its distance from the overall mean, which is zero for an
+influence function) or "certainty" (it was certain to be drawn: no variance).
 
-Domains: the estimate concerns some rows only (women, say), but all PSUs were sampled.
-`SamplingDesign.take` keeps PSUs that lose all their rows, with total zero; the degrees
+Domains: the estimate concerns some of the rows (women, say), but all PSUs were sampled.
+`SamplingDesign.take` keeps PSUs that lose all their rows, with a total of zero; the degrees
 of freedom count the PSUs and strata that still have rows.
 """
 
@@ -40,17 +40,18 @@ LONELY = ("fail", "adjust", "certainty")
 
 @dataclass(frozen=True)
 class SamplingDesign:
-    """PSU of every row and stratum of every PSU.
+    """PSU of each row and stratum of each PSU.
 
     Parameters
     ----------
     psu : integer array of shape (n,)
-        Numbers 0 to the number of PSUs less one.
+        Numbers from 0.
     stratum : integer array of shape (n_psus,)
-        Stratum number of every PSU.
+        Numbers from 0.
     lonely : "fail", "adjust" or "certainty"
+        What to do with a stratum that has a single PSU.
     patient : integer array of shape (n,), optional
-        Patient of every row, by whom cases are counted. Default: every row is one.
+        Patient of each row, for counting cases. Default: each row is a patient.
 
     Notes
     -----
@@ -91,34 +92,21 @@ class SamplingDesign:
                 Message(
                     "{alone} strata have a single primary sampling unit, which shows no variance; "
                     "merge them with similar strata, or choose lonely_psu='adjust' (cautious) or "
-                    "'certainty' (the unit was sure to be drawn)",
+                    "'certainty' (the unit was certain to be drawn)",
                     alone=Number(alone, ","),
                 )
             )
 
     @classmethod
     def from_cohort(cls, cohort: Cohort, lonely: str = "fail") -> SamplingDesign:
-        """Strata and PSUs of the cohort; where it has no PSUs, its patients or rows.
-
-        Parameters
-        ----------
-        cohort : Cohort
-            The data.
-        lonely : "fail", "adjust" or "certainty"
-            What to do with a stratum of one primary sampling unit.
-
-        Returns
-        -------
-        SamplingDesign
-            Of all rows of the cohort.
-        """
+        """The design of all rows of a cohort; without PSUs, its patients or rows are the PSUs."""
         psus, clusters, strata = cohort.psus, cohort.clusters, cohort.strata
         known = (values for values in (psus, clusters) if values is not None)
         units, psu = numbered(next(known, np.arange(cohort.n)))
         patient = clusters if clusters is None else psu if psus is None else numbered(clusters)[1]
         if strata is None:
             return cls(psu, np.zeros(len(units), dtype=np.int64), lonely, patient)
-        # A PSU number may be used again in another stratum: the pair is what counts.
+        # PSU numbers may be reused in other strata: the pair identifies a PSU.
         pair = numbered(strata)[1].astype(np.int64)
         pair *= len(units)
         pair += psu
@@ -126,18 +114,7 @@ class SamplingDesign:
         return cls(psu, pairs // len(units), lonely, patient)
 
     def take(self, rows: NDArray[Any]) -> SamplingDesign:
-        """The design of a domain: rows left out, their PSUs kept.
-
-        Parameters
-        ----------
-        rows : integer or boolean array of shape (m,) or (n,)
-            Rows to keep.
-
-        Returns
-        -------
-        SamplingDesign
-            Of those rows.
-        """
+        """The design of a domain: only these rows (positions or a mask), but all PSUs."""
         patient = None if self.patient is None else self.patient[rows]
         return replace(self, psu=self.psu[rows], patient=patient)
 
@@ -158,36 +135,15 @@ class SamplingDesign:
 
     @property
     def degrees_of_freedom(self) -> int:
-        """PSUs less strata, of those that have rows."""
+        """PSUs minus strata, of those that have rows."""
         return self.n_psus - self.n_strata
 
     def totals(self, columns: Iterable[FloatArray]) -> FloatArray:
-        """Sums of columns within primary sampling units.
-
-        Parameters
-        ----------
-        columns : iterable of q arrays of shape (n,)
-            Weighted influence functions.
-
-        Returns
-        -------
-        array of shape (n_psus, q)
-        """
+        """Sums of q columns of shape (n,) within primary sampling units, shape (n_psus, q)."""
         return _totals(self.psu, len(self.stratum), columns)
 
     def covariance(self, totals: FloatArray) -> FloatArray:
-        """Covariance V of q estimates from the totals of their influence functions.
-
-        Parameters
-        ----------
-        totals : array of shape (n_psus, q)
-            From `totals`.
-
-        Returns
-        -------
-        array of shape (q, q)
-            V.
-        """
+        """Covariance V, shape (q, q), from `totals` of q weighted influence functions."""
         self._require_freedom()
         return self._covariance(*_sums(totals, self.stratum, self._factor))
 
@@ -195,26 +151,18 @@ class SamplingDesign:
         self, data: Rows[Any], columns: Callable[..., Iterable[FloatArray]], *shared: Any,
         each: Sequence[Any] | None = None,
     ) -> FloatArray:  # fmt: skip
-        """Covariance V of q estimates whose rows may be kept in parts.
+        """Covariance V, shape (q, q), of q estimates whose rows may be kept in parts.
 
         A PSU whose rows all lie in one part is summed there. Those with rows in several
         parts are few; their totals are collected.
 
         Parameters
         ----------
-        data : ScoreData or PartitionedScores
-            The rows of this design, in its order.
-        columns : function of a part of the data and ``shared``
+        data : Rows
+            The rows of this design, in the same order.
+        columns : function of a part, its entry of ``each`` if given, and ``shared``
             Yields the q columns.
-        *shared : object
-            Given to ``columns`` with every part.
-        each : sequence of object, optional
-            One for every part, given to ``columns`` after the part.
-
-        Returns
-        -------
-        array of shape (q, q)
-            V.
+        *shared, each : as in `Rows.map`
 
         Examples
         --------
@@ -258,12 +206,12 @@ class SamplingDesign:
 
     @property
     def _size(self) -> NDArray[np.int64]:
-        """PSUs of every stratum."""
+        """Number of PSUs per stratum."""
         return np.bincount(self.stratum, minlength=int(self.stratum.max()) + 1)
 
     @property
     def _factor(self) -> FloatArray:
-        """n_h / (n_h - 1) of every stratum, 1 for a lonely PSU."""
+        """n_h / (n_h - 1) per stratum; 1 for a lonely PSU."""
         return np.where(self._size > 1, self._size / np.maximum(self._size - 1, 1), 1.0)
 
     def _covariance(self, products: FloatArray, sums: FloatArray) -> FloatArray:

@@ -20,10 +20,10 @@ Derivative, with e = m e^{theta_{g_i}} and the residual R = s - e:
 The U_g sum to zero over all K groups, so that of r is left out. J = - mean dU/dtheta
 and the influence function of theta is J^{-1} U.
 
-Solving the score makes two natural estimates of the cases in group g equal: the
-diagnosed of the group over its rate, mean 1(g) s e^{-theta_g}, and the one that
-borrows the cases of all groups, mean [1(g) m + pi_g / T (s - m e^theta)]. Their
-difference is e^{-theta_g} mean U_g. Nothing is lost by using the simple one.
+At the root, two natural estimates of the cases in group g agree: the group's diagnosed
+divided by its rate, mean 1(g) s e^{-theta_g}, and the estimate that borrows the cases of
+all groups, mean [1(g) m + pi_g / T (s - m e^theta)]. Their difference is e^{-theta_g}
+mean U_g, so nothing is lost by using the simple one.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from relprev.parallel.threads import map_chunks
 from relprev.rows import Rows, one_part, total
 
 MAX_STEPS = 100
-FLAT = 1e-10  # smallest slope of the score, a diagnosed row, that counts as one
+FLAT = 1e-10  # slope of the score, per diagnosed row, below which it counts as flat
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +63,7 @@ class ScorePart:
     reference : int
         Group r.
     missed : float array of shape (n,), optional
-        What the risk leaves out, see `relprev.inference.missed`; counts in variances only.
+        What the risk leaves out (`relprev.inference.missed`); used for variances only.
     """
 
     g: NDArray[np.uint8] | NDArray[np.uint16]
@@ -89,7 +89,7 @@ class ScorePart:
         return replace(self, risk=np.zeros_like(self.risk), missed=missed)
 
     def with_all_risk(self) -> ScorePart:
-        """The same rows with what the risk leaves out added to it, for variances."""
+        """The same rows with what the risk leaves out added back, for variances."""
         return self if self.missed is None else replace(self, risk=self.risk + self.missed)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
@@ -102,7 +102,7 @@ class ScorePart:
         return self.with_arrays({name: values[rows] for name, values in self.arrays().items()})
 
     def with_arrays(self, arrays: dict[str, NDArray[Any]]) -> ScorePart:
-        """The same rows on other memory."""
+        """The same rows in other memory."""
         return replace(self, **arrays)  # type: ignore[arg-type]
 
     @staticmethod
@@ -204,10 +204,10 @@ def solve_score(
 ) -> FloatArray:
     """The root theta, shape (K,), zero at the reference.
 
-    The case-only score is the gradient of a concave function, so Newton's method with
-    halved steps finds its one root. The full score's root is sought from there: it has
-    a concave part only near the truth, so steps must shrink the score's norm instead. Where
-    a root of nearly the same score is known, ``start`` saves the first of the two.
+    The case-only score is the gradient of a concave function, so Newton's method with step
+    halving finds its only root. The search for the root of the full score starts there: that
+    score behaves well only near the truth, so steps must reduce its norm instead. Where a
+    root of nearly the same score is known, ``start`` saves the first of the two.
 
     Examples
     --------
@@ -237,7 +237,7 @@ def _unsolvable() -> TooFewCasesError:
     return TooFewCasesError(
         Message(
             "the diagnosis-rate ratios have no solution: x tells the groups (nearly) completely "
-            "apart, or a group's diagnosed rows lie where the other groups have none; merge "
+            "apart, or a group's diagnosed rows lie where other groups have none; merge "
             "groups, drop the features that name a group, or use fewer features"
         )
     )

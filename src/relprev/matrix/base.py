@@ -1,4 +1,4 @@
-"""The interface every design matrix offers to the model.
+"""The interface that every design matrix offers to the model.
 
 Three products are all the model needs. With rows i, columns j:
 
@@ -6,8 +6,8 @@ Three products are all the model needs. With rows i, columns j:
     add_tdot       out_j += sum_i X_ij r_i          over start <= i < stop
     add_tdot_sq    out_j += sum_i X_ij^2 h_i        over start <= i < stop
 
-(the first two also with several w or r at once, `dots` and `add_tdots`),
-plus rows by index (splits) and the columns of a few rows (coordinate descent).
+(the first two also for several w or r at once, `dots` and `add_tdots`), besides
+selecting rows (splits) and the columns of a few rows (coordinate descent).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from relprev.parallel.threads import blocks, map_chunks
 
 IndexArray = NDArray[np.integer[Any]]
 
-ABREAST = 4  # predictors that the sparse loops take at once
+ABREAST = 4  # predictors that the sparse loops process at once
 
 
 @dataclass(frozen=True)
@@ -34,9 +34,9 @@ class Columns:
     Parameters
     ----------
     indptr : int64 array of shape (n_cols + 1,)
-        Where every column starts, and where the last ends.
+        Where each column starts, and where the last one ends.
     rows : int32 array of shape (nnz,)
-        Row of every entry.
+        Row of each entry.
     values : float64 array of shape (nnz,), or None
         None when every stored entry is one.
 
@@ -55,11 +55,6 @@ class Columns:
 class Matrix(ABC):
     """A design matrix X of shape (n_rows, n_cols): the interface that all kinds share.
 
-    Attributes
-    ----------
-    shape : (int, int)
-        Rows and columns.
-
     Notes
     -----
     The products: :mod:`relprev.matrix.base`.
@@ -71,7 +66,7 @@ class Matrix(ABC):
     >>> X.matvec(np.array([1.0, 10.0])), X.rmatvec(np.ones(3)), X.rmatvec_sq(np.ones(3))
     (array([10.,  2., 30.]), array([2., 4.]), array([ 4., 10.]))
 
-    Products of some rows write into, or add to, an array that is there:
+    Products over some of the rows write into, or add to, an existing array:
 
     >>> out = np.zeros(2)
     >>> X.dot(np.array([1.0, 10.0]), start=1, stop=3, out=out)
@@ -83,7 +78,7 @@ class Matrix(ABC):
     >>> sums, squares
     (array([2., 3.]), array([4., 9.]))
 
-    Parts, columns and other forms:
+    Rows, columns and other forms:
 
     >>> X.take(np.array([0, 2])).to_scipy()
     array([[0., 1.],
@@ -114,54 +109,24 @@ class Matrix(ABC):
     @property
     @abstractmethod
     def nbytes(self) -> int:
-        """Bytes held by the matrix."""
+        """Size of the arrays in bytes."""
 
     @property
     @abstractmethod
     def nnz(self) -> int:
-        """Stored entries."""
+        """Number of stored entries."""
 
     @abstractmethod
     def dot(self, w: FloatArray, start: int, stop: int, out: FloatArray) -> None:
-        """Product ``X[start:stop] @ w``, written into ``out``.
-
-        Parameters
-        ----------
-        w : float64 array of shape (n_cols,)
-            What to multiply with.
-        start, stop : int
-            Rows to use.
-        out : float64 array of shape (stop - start,)
-            Overwritten with the product.
-        """
+        """Write ``X[start:stop] @ w`` into ``out``, shape (stop - start,)."""
 
     @abstractmethod
     def add_tdot(self, r: FloatArray, start: int, stop: int, out: FloatArray) -> None:
-        """Product ``X[start:stop].T @ r``, added to ``out``.
-
-        Parameters
-        ----------
-        r : float64 array of shape (stop - start,)
-            What to multiply with.
-        start, stop : int
-            Rows to use.
-        out : float64 array of shape (n_cols,)
-            The product is added to it.
-        """
+        """Add ``X[start:stop].T @ r`` to ``out``, shape (n_cols,)."""
 
     @abstractmethod
     def add_tdot_sq(self, h: FloatArray, start: int, stop: int, out: FloatArray) -> None:
-        """Product ``(X[start:stop] ** 2).T @ h``, added to ``out``.
-
-        Parameters
-        ----------
-        h : float64 array of shape (stop - start,)
-            What to multiply with.
-        start, stop : int
-            Rows to use.
-        out : float64 array of shape (n_cols,)
-            The product is added to it.
-        """
+        """Add ``(X[start:stop] ** 2).T @ h`` to ``out``, shape (n_cols,)."""
 
     def dots(self, W: FloatArray, start: int, stop: int, out: FloatArray) -> None:
         """Write ``X[start:stop] @ W``, transposed, into ``out``.
@@ -169,11 +134,11 @@ class Matrix(ABC):
         Parameters
         ----------
         W : array of shape (n_cols, q)
-            One column a predictor; see `side_by_side`.
+            One column per predictor; see `side_by_side`.
         start, stop : int
-            Rows.
-        out : array of shape (q, stop - start) or with more columns
-            Where the result goes.
+            Rows to use.
+        out : array of shape (q, stop - start), or with more columns
+            Overwritten with the product.
 
         Examples
         --------
@@ -192,12 +157,12 @@ class Matrix(ABC):
 
         Parameters
         ----------
-        R : array of shape (q, stop - start) or with more columns
-            One row a predictor.
+        R : array of shape (q, stop - start), or with more columns
+            One row per predictor.
         start, stop : int
-            Rows.
+            Rows to use.
         out : array of shape (n_cols, q)
-            Where the result is added.
+            The product is added to it.
 
         Examples
         --------
@@ -213,111 +178,41 @@ class Matrix(ABC):
 
     @abstractmethod
     def take(self, rows: IndexArray) -> Matrix:
-        """The rows at the given positions.
-
-        Parameters
-        ----------
-        rows : integer array of shape (m,)
-            Positions.
-
-        Returns
-        -------
-        Matrix of shape (m, n_cols)
-            Of the same kind.
-        """
+        """The rows at these positions, shape (m,), as a matrix of the same kind."""
 
     @abstractmethod
     def columns(self, rows: IndexArray | None = None) -> Columns:
-        """The matrix (or the given rows of it) by columns.
-
-        Parameters
-        ----------
-        rows : integer array of shape (m,), optional
-            Positions. Default: all rows.
-
-        Returns
-        -------
-        Columns
-            With rows numbered as in ``rows``.
-        """
+        """The matrix by columns, or only the rows at these positions, numbered 0 to m - 1."""
 
     @abstractmethod
     def nonzero_squares(self) -> tuple[FloatArray, IndexArray]:
-        """Sum of squares and number of every column's non-zero values.
-
-        Returns
-        -------
-        float64 array of shape (n_cols,) and integer array of shape (n_cols,)
-            Sums and numbers.
-        """
+        """Sum of squares and number of each column's non-zero values, shape (n_cols,) each."""
 
     def size_sums(self) -> tuple[FloatArray, IndexArray]:
-        """Sums that give, added over matrices below one another, the columns' typical size.
+        """Two sums, shape (n_cols,) each, from which `root_mean_square` gets the typical size.
 
-        Returns
-        -------
-        float64 array of shape (n_cols,) and integer array of shape (n_cols,)
-            To be divided by each other: see `root_mean_square`.
+        Added over matrices stacked on one another, they give the typical size in the whole stack.
         """
         return self.nonzero_squares()
 
     def typical_size(self) -> FloatArray:
-        """Root mean square of every column's non-zero values (1 for a column of zeros).
-
-        Returns
-        -------
-        float64 array of shape (n_cols,)
-        """
+        """Root mean square of each column's non-zero values, shape (n_cols,); 1 if it has none."""
         return root_mean_square(*self.size_sums())
 
     @abstractmethod
     def to_arrays(self) -> dict[str, np.ndarray]:
-        """Plain arrays that rebuild the matrix, see `with_arrays`.
-
-        Returns
-        -------
-        dict of str to array
-            The arrays by name; their shapes depend on the kind of matrix.
-        """
+        """The arrays that make up the matrix, by name; which ones depends on the kind."""
 
     @abstractmethod
     def with_arrays(self, arrays: dict[str, np.ndarray]) -> Matrix:
-        """A matrix of the same kind and number of columns made of other arrays.
-
-        Parameters
-        ----------
-        arrays : dict of str to array
-            As from `to_arrays`; their shapes depend on the kind of matrix.
-
-        Returns
-        -------
-        Matrix
-            The new matrix.
-        """
+        """A matrix of the same kind and number of columns from arrays as `to_arrays` gives them."""
 
     @abstractmethod
     def to_scipy(self) -> Any:
-        """The matrix for use with other libraries.
-
-        Returns
-        -------
-        scipy.sparse.csr_array, or float64 array for dense designs, shape (n_rows, n_cols)
-            The same numbers.
-        """
+        """The matrix for other libraries: a scipy.sparse.csr_array, or an array if it is dense."""
 
     def matvec(self, w: FloatArray) -> FloatArray:
-        """Product ``X @ w``, on all threads.
-
-        Parameters
-        ----------
-        w : float64 array of shape (n_cols,)
-            What to multiply with.
-
-        Returns
-        -------
-        float64 array of shape (n_rows,)
-            The product.
-        """
+        """The product ``X @ w``, shape (n_rows,), on all threads."""
         out = np.empty(self.n_rows)
         map_chunks(
             lambda a, b: [self.dot(w, lo, hi, out[lo:hi]) for lo, hi in blocks(a, b)], self.n_rows
@@ -325,33 +220,11 @@ class Matrix(ABC):
         return out
 
     def rmatvec(self, r: FloatArray) -> FloatArray:
-        """Product ``X.T @ r``, on all threads.
-
-        Parameters
-        ----------
-        r : float64 array of shape (n_rows,)
-            What to multiply with.
-
-        Returns
-        -------
-        float64 array of shape (n_cols,)
-            The product.
-        """
+        """The product ``X.T @ r``, shape (n_cols,), on all threads."""
         return self._sum_chunks(self.add_tdot, r)
 
     def rmatvec_sq(self, h: FloatArray) -> FloatArray:
-        """Product ``(X ** 2).T @ h``, on all threads.
-
-        Parameters
-        ----------
-        h : float64 array of shape (n_rows,)
-            What to multiply with.
-
-        Returns
-        -------
-        float64 array of shape (n_cols,)
-            The product.
-        """
+        """The product ``(X ** 2).T @ h``, shape (n_cols,), on all threads."""
         return self._sum_chunks(self.add_tdot_sq, h)
 
     def _sum_chunks(self, product: Any, r: FloatArray) -> FloatArray:
@@ -371,15 +244,15 @@ class Matrix(ABC):
 
 
 def root_mean_square(sum_of_squares: FloatArray, count: IndexArray) -> FloatArray:
-    """Columns' root mean squares; 1 where a column has no non-zero value."""
+    """Root mean square of each column; 1 if it has no non-zero value."""
     some = count > 0
     return np.sqrt(np.where(some, sum_of_squares, 1.0) / np.where(some, count, 1.0))
 
 
 def side_by_side(coefficients: FloatArray) -> FloatArray:
-    """Coefficients (q, p) of several predictors as the W of `Matrix.dots`.
+    """Coefficients of q predictors, shape (q, p), as the W of `Matrix.dots`.
 
-    Several are filled up with zeros to a multiple of `ABREAST`, which the loops take at once.
+    Two or more are padded with zeros to a multiple of `ABREAST`.
 
     Examples
     --------
@@ -394,7 +267,7 @@ def side_by_side(coefficients: FloatArray) -> FloatArray:
 
 
 def filled_up(q: int) -> int:
-    """The number of predictors that the loops take for ``q`` of them.
+    """Number of predictors after padding: ``q`` if it is 1, else a multiple of `ABREAST`.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Turn what users have into a design matrix: numpy, scipy.sparse, pandas, polars."""
+"""Turn what users have (numpy, scipy.sparse, pandas, polars) into a design matrix."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ MAX_NAMED = 5  # names listed in a message before "and k more"
 
 
 def as_matrix(X: Any) -> tuple[Matrix, tuple[str, ...] | None]:
-    """Design matrix and feature names (None where the input has none).
+    """Design matrix and feature names (None if the input has no names).
 
-    Sparse input with only ones becomes `BinaryCSR`, other sparse input `FloatCSR`,
-    everything else `Dense`. Zeros stored in a sparse matrix are dropped, entries
-    stored twice are added up.
+    Sparse input that holds only ones becomes `BinaryCSR`, other sparse input `FloatCSR`,
+    everything else `Dense`. Explicit zeros in sparse input are dropped, and duplicate
+    entries are summed.
 
     Parameters
     ----------
     X : array, sparse matrix, pandas or polars frame, or `Matrix`, shape (n, p)
-        The matrix; a `Matrix` is returned as it is.
+        A `Matrix` is returned unchanged.
 
     Returns
     -------
     Matrix of shape (n, p), and tuple of str or None
-        The matrix and the names of its columns.
+        Names are those of a frame's columns.
 
     Examples
     --------
@@ -85,7 +85,7 @@ def _column_names(X: Any) -> tuple[str, ...] | None:
 
 
 def _frame_values(X: Any) -> np.ndarray:
-    """Values of a pandas or polars frame, gaps as NaN; names columns that are not numeric."""
+    """Values of a pandas or polars frame, NaN where missing; an error for non-numeric columns."""
     columns = {str(name): X[name] for name in X.columns}
     bad = [f"{name!r} ({c.dtype})" for name, c in columns.items() if not _is_numeric(c)]
     if bad:

@@ -1,8 +1,8 @@
-"""Sparse designs by rows: binary (ones implied) and float.
+"""Sparse designs stored by rows: binary (the ones are implied) and float.
 
 Row i holds entries ``indptr[i]:indptr[i + 1]`` of ``indices`` (and ``values``).
-Column indices use the smallest unsigned type that fits: two bytes an entry for
-fewer than 65,536 columns, so 92 million ones take 184 MB.
+Column indices use the smallest unsigned type that fits: two bytes per entry for
+up to 65,536 columns, so that 92 million ones take 184 MB.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from relprev.parallel.threads import map_chunks
 
 
 def index_dtype(n_cols: int) -> type[np.unsignedinteger[Any]]:
-    """Smallest unsigned integer type that holds every column index."""
+    """The smallest unsigned type that holds every column index."""
     return np.uint16 if n_cols <= 2**16 else np.uint32
 
 
 def pointer_dtype(nnz: int) -> type[np.unsignedinteger[Any]]:
-    """Smallest unsigned integer type that holds every row pointer."""
+    """The smallest unsigned type that holds every row pointer."""
     return np.uint32 if nnz < 2**32 else np.uint64
 
 
@@ -43,12 +43,7 @@ class CSR(Matrix):
         return len(self.indices)
 
     def presence(self) -> BinaryCSR:
-        """The same pattern with every stored entry one.
-
-        Returns
-        -------
-        BinaryCSR of shape (n_rows, n_cols)
-            Ones where something is stored.
+        """The same pattern with every stored entry replaced by one.
 
         Examples
         --------
@@ -61,19 +56,8 @@ class CSR(Matrix):
         return BinaryCSR(self.indptr, self.indices, self.n_cols)
 
     def to_scipy(self) -> Any:
-        """The matrix for use with other libraries.
-
-        Returns
-        -------
-        scipy.sparse.csr_array of shape (n_rows, n_cols)
-            The same entries.
-        """
         index = np.int32 if max(self.nnz, self.n_cols) < 2**31 else np.int64
-        arrays = (
-            self._entries(),
-            self.indices.astype(index),
-            self.indptr.astype(index),
-        )
+        arrays = (self._entries(), self.indices.astype(index), self.indptr.astype(index))
         return sp.csr_array(arrays, shape=self.shape)
 
     def _entries(self) -> FloatArray:
@@ -87,11 +71,11 @@ class BinaryCSR(CSR):
     Parameters
     ----------
     indptr : integer array of shape (n_rows + 1,)
-        Where every row starts in ``indices``, and where the last ends.
+        Where each row starts in ``indices``, and where the last one ends.
     indices : integer array of shape (nnz,)
         Columns of the ones, row by row.
     n_cols : int
-        Number of columns.
+        Columns, including those without a one.
 
     Examples
     --------
@@ -154,16 +138,14 @@ class FloatCSR(CSR):
 
     Parameters
     ----------
-    indptr : integer array of shape (n_rows + 1,)
-        Where every row starts in ``indices``, and where the last ends.
-    indices : integer array of shape (nnz,)
-        Columns of the entries, row by row.
+    indptr, indices : integer arrays of shape (n_rows + 1,) and (nnz,)
+        As in `BinaryCSR`.
     values : float64 array of shape (nnz,)
         The entries, less the origin.
     n_cols : int
-        Number of columns.
+        Columns, including those without an entry.
     origin : float64 array of shape (n_cols,), optional
-        What was taken off every row. Default: nothing.
+        What was subtracted from each row. Default: nothing.
 
     Examples
     --------
@@ -172,7 +154,7 @@ class FloatCSR(CSR):
     >>> X.matvec(np.array([1.0, 10.0, 100.0]))
     array([200.5,  40. ])
 
-    Column 0 of this one has a value in every row, so something can be taken off it:
+    Column 0 of this one has a value in every row, so it can be shifted:
 
     >>> X = FloatCSR(np.array([0, 2, 3]), np.array([0, 1, 0]), np.array([7.0, 1.0, 9.0]), n_cols=2)
     >>> X.movable(), X.about(np.array([8.0, 0.0])).values
@@ -221,27 +203,16 @@ class FloatCSR(CSR):
         return FloatCSR(indptr, indices, values, self.n_cols, self.origin)
 
     def movable(self) -> NDArray[np.bool_]:
-        """Columns from which `about` can take something off: those that store every row's value.
-
-        Returns
-        -------
-        boolean array of shape (n_cols,)
-            False where zeros are left out.
-        """
+        """Columns that `about` can shift, shape (n_cols,): those with a value in every row."""
         return group_counts(self.indices, self.n_cols) == self.n_rows
 
     def about(self, origin: FloatArray) -> FloatCSR:
-        """The matrix less an origin; ``to_scipy`` still gives the values as they were.
+        """The matrix whose products are those of ``X - origin``; `to_scipy` still gives X.
 
         Parameters
         ----------
         origin : float64 array of shape (n_cols,)
-            Taken off every row; 0 where a column is not `movable`.
-
-        Returns
-        -------
-        FloatCSR
-            Whose products are those of ``X - origin``.
+            Zero for columns that are not `movable`.
         """
         moved = self.values - origin[self.indices]
         return FloatCSR(self.indptr, self.indices, moved, self.n_cols, origin)
@@ -251,7 +222,7 @@ class FloatCSR(CSR):
 
 
 def stacked(matrices: Sequence[Matrix]) -> Matrix:
-    """The rows of several matrices of one kind, one below the other.
+    """The rows of several matrices of the same kind, one below the other.
 
     Examples
     --------
@@ -281,7 +252,7 @@ _NO_VALUES = np.empty(0)
 def _take_rows(
     X: CSR, values: FloatArray, rows: IndexArray
 ) -> tuple[NDArray[np.int64], IndexArray, FloatArray]:
-    """Arrays of the rows at the given positions, copied on all threads."""
+    """The arrays of the rows at these positions, copied on all threads."""
     picked = _positions(rows)
     indptr = np.zeros(len(picked) + 1, dtype=np.int64)
     np.cumsum(np.diff(X.indptr)[picked], out=indptr[1:])

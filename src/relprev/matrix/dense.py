@@ -1,7 +1,6 @@
 """Dense design: a C-ordered float64 array.
 
-The loops are our own rather than BLAS so that results do not depend on the
-number of BLAS threads.
+Its loops are our own, not BLAS, so that results do not depend on the number of BLAS threads.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ class Dense(Matrix):
     values : array of shape (n_rows, n_cols)
         The matrix, less its origin.
     origin : array of shape (n_cols,), optional
-        What was taken off every row. Default: nothing.
+        What was subtracted from each row. Default: nothing.
 
     Examples
     --------
@@ -77,28 +76,11 @@ class Dense(Matrix):
         return Dense(arrays["values"], self.origin)
 
     def movable(self) -> NDArray[np.bool_]:
-        """Columns from which `about` can take something off: those that store every row's value.
-
-        Returns
-        -------
-        boolean array of shape (n_cols,)
-            True throughout.
-        """
+        """Columns that `about` can shift, shape (n_cols,): all of them."""
         return np.ones(self.n_cols, dtype=bool)
 
     def about(self, origin: FloatArray) -> Dense:
-        """The matrix less an origin; ``to_scipy`` still gives the values as they were.
-
-        Parameters
-        ----------
-        origin : float64 array of shape (n_cols,)
-            Taken off every row.
-
-        Returns
-        -------
-        Dense
-            Whose products are those of ``X - origin``.
-        """
+        """The matrix whose products are those of ``X - origin``; `to_scipy` still gives X."""
         return Dense(self.values - origin, origin)
 
     def to_scipy(self) -> FloatArray:

@@ -24,9 +24,9 @@ from relprev.model import kernels
 from relprev.model.likelihood import Parameters
 from relprev.model.quadratic import Penalty, Quadratic, column_values
 
-# Largest change of z in one step that a parameter may cause in a row that has a
-# typical value of its feature. Far from the optimum the loss behaves like
-# n exp(w) - k w, on which Newton's step from below, k / n - 1, can be absurd.
+# Largest change of z that one step of a parameter may cause in a row with a typical value of
+# its feature. Far from the optimum the loss behaves like n exp(w) - k w, for which Newton's
+# step from below, k / n - 1, can be absurd.
 MAX_STEP = 3.0
 MAX_SWEEPS = 50
 FULL_SWEEP_EVERY = 10

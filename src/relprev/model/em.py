@@ -6,8 +6,8 @@ The condition y is the missing variable. With p_i = p(y=1|x_i):
     M step   fit the classifier to y = 1 with weight omega_i t_i and
              y = 0 with weight omega_i (1 - t_i);   c_g = sum omega s / sum omega t  in group g
 
-The likelihood rises in every step when the classifier maximises its weighted
-likelihood. It starts from the logistic PURPLE fit.
+The likelihood rises in every step if the classifier maximises its weighted
+likelihood. The algorithm starts from the logistic PURPLE fit.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ TINY = 1e-9
 
 @dataclass(frozen=True)
 class EMFit:
-    """A fitted classifier, the diagnosis rates and the mean loss after every step."""
+    """A fitted classifier, the diagnosis rates, and the mean loss after each step."""
 
     learner: Any
     c: FloatArray
@@ -69,7 +69,9 @@ def fit_em(
     """
     for method in ("fit", "predict_proba"):
         if not hasattr(learner, method):
-            raise InvalidInputError(f"learner must have {method}, {type(learner).__name__} has not")
+            raise InvalidInputError(
+                f"learner must have the method {method}, which {type(learner).__name__} has not"
+            )
     rows = problem.in_memory("learner")
     X = rows.X.to_scipy()
     losses = [_loss(rows, p, c)]
@@ -97,7 +99,7 @@ def fit_em(
 
 
 def _fit_soft(learner: Any, X: Any, t: FloatArray, weight: FloatArray) -> Any:
-    """Fit to labels that are 1 with probability t: every uncertain row enters twice."""
+    """Fit to labels that are 1 with probability t: each uncertain row enters twice."""
     sick, well = np.flatnonzero(t > TINY), np.flatnonzero(t < 1 - TINY)
     rows = (
         sp.vstack([X[sick], X[well]], format="csr")

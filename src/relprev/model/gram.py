@@ -1,19 +1,19 @@
-"""The quadratic model as one matrix, for features that are dense and not too many.
+"""The quadratic model as one matrix, for a moderate number of dense features.
 
-Where every row has a value of every feature, a sweep of `relprev.model.descent` costs n p
-operations, and features that move together need many sweeps. With q = p + 1 + n_groups the
+If every row has a value of every feature, a sweep of `relprev.model.descent` costs n p
+operations, and correlated features need many sweeps. With q = p + 1 + n_groups the
 curvature (see `relprev.model.quadratic`) is a matrix H of shape (q, q),
 
     H_ww = X' diag(a) X,   H_wb = X' a,   H_wg = X' diag(k v) 1_g,
     H_bb = sum a,          H_bg = sum_{i in g} k v,             H_gg = sum_{i in g} k,
 
-formed once a step by n p^2 / 2 multiplications, which is what linear algebra libraries are best
-at. From then on a sweep costs q^2, whatever the number of rows: the slope
+formed once per step by n p^2 / 2 multiplications, which linear algebra libraries do fastest.
+After that a sweep costs q^2, whatever the number of rows: the slope
 
     t = gradient + H step
 
-is kept, and a move of one coordinate by delta adds delta times a row of H. What past steps taught
-is added to H itself.
+is maintained, and a move of one coordinate by delta adds delta times a row of H. Corrections
+learned from past steps are added to H itself.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from relprev.model.quadratic import LOCAL, CurvatureRows, Penalty, damped
 MIN_FEATURES, MAX_FEATURES = 12, 1000  # fewer settle in a few sweeps; H of more has over 8 MB
 MAX_ROUNDS = 50
 SWEEPS = 20  # over w, before b, theta and the scale of w move together
-ACCURACY = 0.3  # of a step, as a share of what descent over rows would be content with
+ACCURACY = 0.3  # tolerance of a step, as a share of that of descent over rows
 
 
 def is_suited(X: Matrix) -> bool:

@@ -41,7 +41,7 @@ from relprev.rows import Rows, one_part, total
 
 @dataclass(frozen=True, eq=False)
 class ProblemPart:
-    """Some rows of a fit's fixed inputs, in memory.
+    """Some rows of the fixed inputs of a fit, in memory.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class ProblemPart:
         Weights that sum to one over all parts.
     n_groups : int
     first_row : int
-        Number of the first row among those of all parts.
+        Number of the first row among the rows of all parts.
     """
 
     X: Matrix
@@ -74,7 +74,7 @@ class ProblemPart:
         return {**self.X.to_arrays(), "s": self.s, "g": self.g, "omega": self.omega}
 
     def with_arrays(self, arrays: dict[str, NDArray[Any]]) -> ProblemPart:
-        """The same rows on other memory."""
+        """The same rows in other memory."""
         s, g, omega = (arrays[name] for name in ("s", "g", "omega"))
         return replace(self, X=self.X.with_arrays(arrays), s=s, g=g, omega=omega)
 
@@ -112,7 +112,7 @@ class Problem(Rows[ProblemPart]):
 
     @staticmethod
     def made_of(rows: Rows[ProblemPart], n_cols: int, n_groups: int) -> Problem:
-        """Rows as a problem."""
+        """A problem with these rows."""
         return Problem(rows.backend, rows.sizes, n_cols, n_groups)
 
     @staticmethod
@@ -129,22 +129,22 @@ class Problem(Rows[ProblemPart]):
 
     @property
     def group_weight(self) -> FloatArray:
-        """Total weight of every group, shape (n_groups,)."""
+        """Total weight of each group, shape (n_groups,)."""
         return self._sums[0]
 
     @property
     def diagnosed_weight(self) -> FloatArray:
-        """Total weight of every group's diagnosed rows, shape (n_groups,)."""
+        """Total weight of the diagnosed rows of each group, shape (n_groups,)."""
         return self._sums[1]
 
     @property
     def diagnosed_rate(self) -> FloatArray:
-        """Weighted share of diagnosed rows in every group, shape (n_groups,)."""
+        """Weighted share of diagnosed rows in each group, shape (n_groups,)."""
         return self.diagnosed_weight / np.where(self.group_weight > 0, self.group_weight, 1.0)
 
     @cached_property
     def feature_size(self) -> FloatArray:
-        """Root mean square of every feature's non-zero values, shape (p,)."""
+        """Root mean square of the non-zero values of each feature, shape (p,)."""
         return root_mean_square(*self.total(_size_sums))
 
     def weight(self, rows: NDArray[np.int64]) -> float:
@@ -152,7 +152,7 @@ class Problem(Rows[ProblemPart]):
         return float(sum(self.map(_weight, each=self.cut_positions(rows)[0])))
 
     def counts(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Rows of every group, and diagnosed rows of all, among some of the rows (ascending)."""
+        """Rows per group, and diagnosed rows in all, among some of the rows (ascending)."""
         found: NDArray[np.int64] = np.sum(
             self.map(_counts, each=self.cut_positions(rows)[0]), axis=0
         )
@@ -173,7 +173,7 @@ def _scaled(part: CohortPart, first_row: int, weight: float) -> ProblemPart:
 
 
 def _group_sums(part: ProblemPart) -> tuple[FloatArray, FloatArray]:
-    """Weight of every group, and of its diagnosed."""
+    """Weight of each group, and of its diagnosed."""
     hit, k = part.s == 1, part.n_groups
     return group_sums(part.g, part.omega, k), group_sums(part.g[hit], part.omega[hit], k)
 
@@ -216,10 +216,9 @@ class Parameters:
 class Evaluation:
     """Loss and derivatives at one point.
 
-    ``condition`` is the weighted sum of sigma(z) in every group (divided by the
-    groups' weights its ratios are the relative prevalences), ``curvature`` the sum
-    of the Fisher weights of z. ``z`` is the linear predictor of every row, kept with the rows, if
-    it was asked for.
+    ``condition`` is the weighted sum of sigma(z) in each group (divided by the groups' weights,
+    its ratios are the relative prevalences), ``curvature`` the sum of the Fisher weights of z.
+    ``z`` is the linear predictor of each row, kept with the rows, if requested.
     """
 
     loss: float
@@ -283,12 +282,12 @@ def _pass(part: ProblemPart, at: Parameters, z: FloatArray | None = None) -> Sum
 
 
 def linear_predictor(part: ProblemPart, at: Parameters) -> FloatArray:
-    """z = w.x + b of every row of a part, shape (n,)."""
+    """z = w.x + b of each row of a part, shape (n,)."""
     return np.clip(part.X.matvec(at.w) + at.b, -kernels.LARGEST_Z, kernels.LARGEST_Z)
 
 
 def linear_predictors(problem: Problem, at: Parameters) -> Rows[FloatArray]:
-    """z of every row, kept with the rows."""
+    """z of each row, kept with the rows."""
     return problem.keep(_only_z, at)[1]
 
 

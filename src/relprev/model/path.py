@@ -1,17 +1,16 @@
-"""Fits along a path of L1 penalties, each started from the one before.
+"""Fits along a path of L1 penalties, each starting from the one before.
 
 Penalties are in units of the mean loss, as in the paper: mean loss + lambda ||w||_1.
 
-A small ridge goes with every fit. Without it, the coefficient of a code that is
-never seen with a diagnosis runs to minus infinity at lambda = 0 (the paper stops
-early instead). Its size is a share of the information that the data hold on the
-intercept under the model without features: for feature j with typical value m_j,
+Every fit has a small ridge. Without it, the coefficient of a code that never occurs with
+a diagnosis runs to minus infinity at lambda = 0 (the paper stops early instead). Its size
+is a share of the information on the intercept in the model without features: for feature
+j with typical value m_j,
 
     l2_j = l2 + ridge_floor * m_j^2 * sum_i omega_i kappa_i sigma(-z_i)^2.
 
-So it does not depend on the scale of features or weights, nor on how often the
-data are repeated; at the default 1e-5 it moves well-supported coefficients by
-less than a thousandth.
+It therefore does not depend on the scale of features or weights, nor on duplication of the
+data; at the default of 1e-5 it moves well-supported coefficients by less than a thousandth.
 """
 
 from __future__ import annotations
@@ -62,8 +61,8 @@ def grid(lambdas: Lambdas, problem: Problem) -> tuple[float, ...]:
     Parameters
     ----------
     lambdas : "paper", "log", float or sequence of float
-        ``"paper"``: 1e-2 to 1e-6 and 0. ``"log"``: 20 values evenly spaced in the
-        logarithm from lambda_max down to lambda_max / 10,000, and 0.
+        ``"paper"``: 1e-2 to 1e-6 and 0. ``"log"``: 20 values evenly spaced on the log
+        scale from lambda_max down to lambda_max / 10,000, and 0.
     problem : Problem
     """
     if isinstance(lambdas, str):
@@ -77,12 +76,12 @@ def grid(lambdas: Lambdas, problem: Problem) -> tuple[float, ...]:
         )
     values = np.unique(np.atleast_1d(np.asarray(lambdas, dtype=float)))[::-1]
     if len(values) == 0 or not np.isfinite(values).all() or (values < 0).any():
-        raise InvalidInputError(f"lambdas must be finite and not negative, got {lambdas}")
+        raise InvalidInputError(f"lambdas must be finite numbers, 0 or more, got {lambdas}")
     return tuple(values.tolist())
 
 
 def ridge(problem: Problem, l2: float, ridge_floor: float) -> np.ndarray:
-    """The L2 penalty of every feature, shape (p,); see the module's docstring."""
+    """The L2 penalty of each feature, shape (p,); see the module."""
     information = evaluate(problem, null_parameters(problem)).curvature if ridge_floor else 0.0
     return l2 + ridge_floor * information * problem.feature_size**2
 
@@ -96,10 +95,10 @@ def fit_path(
     options: SolverOptions | None = None,
     advance: Advance = lambda step: None,
 ) -> list[PathPoint]:
-    """Fits at every penalty, in the order given (best descending).
+    """Fits at each penalty, in the order given (preferably descending).
 
-    Certificates tell which fits did not converge; there is no warning, because what
-    matters is the fit that is used in the end.
+    Certificates say which fits did not converge; there is no warning, because only the fit
+    that is used in the end matters.
     """
     scale = gradient_scale(problem)
     weights = ridge(problem, l2, ridge_floor)
@@ -124,9 +123,9 @@ def fit_best(
     options: SolverOptions | None = None,
     advance: Advance = lambda step: None,
 ) -> list[Solution]:
-    """Solutions from every start, lowest objective first.
+    """Solutions from each start, lowest objective first.
 
-    The problem is not convex: starts that end apart show more than one optimum.
+    The problem is not convex: starts that end apart reveal more than one optimum.
     """
     scale = gradient_scale(problem)
     penalty = Penalty(l1, ridge(problem, l2, ridge_floor))

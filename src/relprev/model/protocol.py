@@ -24,14 +24,14 @@ from relprev.progress import progress
 
 @dataclass(frozen=True)
 class RepeatedSplits:
-    """Estimates of every split; ``to_frame`` gives mean and SD.
+    """Estimates from each split; ``to_frame`` gives mean and SD.
 
     Parameters
     ----------
     splits : pandas.DataFrame
-        One row for each contrast and split.
+        One row per contrast and split.
     seeds : tuple of int
-        Seed of every split.
+        One per split.
 
     Notes
     -----
@@ -53,11 +53,7 @@ class RepeatedSplits:
     def to_frame(self) -> pd.DataFrame:
         """One row per contrast: mean and standard deviation over the splits.
 
-        Returns
-        -------
-        pandas.DataFrame
-            Columns group, versus, estimate (the mean), sd, observed_ratio, diagnosis_ratio and
-            n_splits.
+        Columns: group, versus, estimate (the mean), sd, observed_ratio, diagnosis_ratio, n_splits.
         """
         by = self.splits.groupby(["group", "versus"], sort=False, observed=True)
         return by.agg(
@@ -90,9 +86,9 @@ def repeated_splits(
     X : array, sparse matrix, frame, `Matrix` or `Cohort`, shape (n, p)
         Symptoms. With a cohort, give no other data.
     s, groups : arrays of shape (n,)
-        Recorded diagnosis, and group of every row.
+        Recorded diagnosis and group of each row.
     sample_weight, clusters : arrays of shape (n,), optional
-        As in `PURPLE.fit`. Weights enter the fit and the estimate.
+        As in `PURPLE.fit`. Weights enter both the fit and the estimate.
     estimator : PURPLE, optional
         Default: ``PURPLE(selection="auc")``, the paper's choice.
     versus : str
@@ -109,7 +105,7 @@ def repeated_splits(
     Returns
     -------
     RepeatedSplits
-        Estimates of every split. Their spread is not a standard error: the splits share data.
+        Estimates from each split. Their spread is not a standard error: the splits share data.
 
     Notes
     -----
@@ -125,7 +121,7 @@ def repeated_splits(
     0     a      b       0.4  0.0         2
     """
     if n_splits < 2:
-        raise InvalidInputError(f"n_splits must be at least 2 to give a deviation, got {n_splits}")
+        raise InvalidInputError(f"n_splits must be 2 or more to give a deviation, got {n_splits}")
     if len(shares) != 3:
         raise InvalidInputError(f"shares must be (train, validation, test), got {shares}")
     cohort: Cohort = as_cohort(X, s, groups=groups, sample_weight=sample_weight, clusters=clusters)

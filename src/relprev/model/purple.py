@@ -45,9 +45,9 @@ class PURPLE(BaseEstimator):
     ----------
     lambdas : "paper", "log", float or sequence of float
         L1 penalties to choose from, in units of the mean loss. ``"paper"``: 1e-2,
-        1e-3, ..., 1e-6, 0. ``"log"``: 20 values spaced evenly in the logarithm below
+        1e-3, ..., 1e-6, 0. ``"log"``: 20 values, evenly spaced on the log scale below
         the smallest penalty that removes all features, and 0. A single number is
-        used as it is, without a validation split.
+        used as given, without a validation split.
     selection : "likelihood", "auc" or "cv"
         How to choose: log-likelihood on held-out patients, AUC on held-out patients
         (as in the paper), or log-likelihood in cross-validation.
@@ -58,22 +58,22 @@ class PURPLE(BaseEstimator):
     l2 : float
         Ridge penalty on the coefficients.
     ridge_floor : float
-        Smallest ridge, as a share of the information in the data; keeps coefficients
-        of codes never seen with a diagnosis finite. See `relprev.model.path`.
+        Smallest ridge, as a share of the information in the data; keeps finite the coefficients
+        of codes that never occur with a diagnosis. See `relprev.model.path`.
     reference : str, optional
         Group whose diagnosis rate is 1 in ``diagnosis_ratios_``. Default: the largest.
     learner : scikit-learn classifier, optional
         Model of p(y=1|x) fitted by EM, for interactions and non-linear effects. Default:
-        logistic, fitted directly.
+        a logistic model, fitted directly.
     n_starts : int
-        Starting points of the final fit. The likelihood is not convex; a warning is
-        given if they end in different places.
+        Starting points of the final fit. The likelihood is not concave; a warning says if
+        they end in different optima.
     tolerance : float
         Largest optimality residual accepted, see `relprev.model.solver`.
     max_iterations : int
-        Newton iterations a fit may take.
+        Limit on the Newton iterations of a fit.
     em_iterations : int
-        EM steps a fit with a ``learner`` may take.
+        Limit on the EM steps of a fit with a ``learner``.
     random_state : int
         Seed of the validation split.
     verbose : bool
@@ -86,19 +86,19 @@ class PURPLE(BaseEstimator):
     reference_ : str
         The reference group.
     diagnosis_ratios_ : pandas.Series
-        Diagnosis rate of every group over the reference group's.
+        Diagnosis rate of each group over that of the reference.
     coef_ : array of shape (p,)
-        Coefficients w of log-odds of p(y=1|x) (logistic model).
+        Coefficients w of the log-odds of p(y=1|x) (logistic model).
     intercept_ : float
         Constant b of the log-odds (logistic model).
     lambda_ : float
         The penalty used.
     selection_ : pandas.DataFrame or None
-        Penalties and their validation scores.
+        Penalties tried and their validation scores.
     certificate_ : Certificate
         Optimality residual, iterations and why the solver stopped.
     learner_, losses_ : classifier and list of float
-        The fitted ``learner`` and the loss after every EM step (only with a ``learner``).
+        The fitted ``learner`` and the loss after each EM step (only with a ``learner``).
     n_features_in_ : int
         Number of features, as in scikit-learn.
     feature_names_in_ : array of shape (p,)
@@ -124,7 +124,7 @@ class PURPLE(BaseEstimator):
       group  observed_ratio  estimate
     0     a            2.12      0.43
 
-    The risk is known up to a factor, so that only ratios of it mean anything:
+    The risk is known up to a factor, so only its ratios have a meaning:
 
     >>> risk = fitted.predict_condition(data.cohort.X)
     >>> a, b = (data.cohort.groups == 0), (data.cohort.groups == 1)
@@ -172,36 +172,22 @@ class PURPLE(BaseEstimator):
         self.verbose = verbose
 
     def fit(
-        self,
-        X: Any,
-        s: Any = None,
-        *,
-        groups: Any = None,
-        sample_weight: Any = None,
-        clusters: Any = None,
-        validation: Cohort | None = None,
-    ) -> PURPLE:
-        """Fit the model.
+        self, X: Any, s: Any = None, *, groups: Any = None, sample_weight: Any = None,
+        clusters: Any = None, validation: Cohort | None = None,
+    ) -> PURPLE:  # fmt: skip
+        """Fit the model; returns the estimator itself.
 
         Parameters
         ----------
         X : array, sparse matrix, frame, `Matrix` or `Cohort`, shape (n, p)
-            Symptoms. With a cohort, give nothing else.
-        s : array of shape (n,)
-            Recorded diagnosis, 0 or 1.
-        groups : array of shape (n,)
-            Group of every row.
-        sample_weight : array of shape (n,), optional
-        clusters : array of shape (n,), optional
-            Patient of every row; a patient's rows are never split.
+            Symptoms. With a cohort, give nothing else but ``validation``.
+        s, groups : arrays of shape (n,)
+            Recorded diagnosis (0 or 1) and group of each row.
+        sample_weight, clusters : arrays of shape (n,), optional
+            Weight and patient of each row; a patient's rows are never split.
         validation : Cohort, optional
-            Choose the penalty on these rows, which the fit does not use. Groups as in the
-            data fitted, in any order.
-
-        Returns
-        -------
-        PURPLE
-            Itself, fitted.
+            Rows on which the penalty is chosen and which the fit does not use. It has the same
+            groups, in any order.
         """
         self._check_parameters()
         cohort = as_cohort(X, s, groups=groups, sample_weight=sample_weight, clusters=clusters)
@@ -227,35 +213,25 @@ class PURPLE(BaseEstimator):
         return self
 
     def predict_condition(self, X: Any) -> NDArray[np.float64]:
-        """The risk p(y=1|x) of rows, times an unknown factor: use ratios only.
+        """The risk p(y=1|x) of each row, shape (n,), times an unknown factor: use ratios only.
 
         Parameters
         ----------
         X : array, sparse matrix, frame or `Matrix`, shape (n, p)
             Symptoms, columns as in ``fit``.
-
-        Returns
-        -------
-        float array of shape (n,)
-            Proportional to p(y=1|x).
         """
         check_is_fitted(self)
         return self._condition(self._checked_design(X))
 
     def predict_diagnosis(self, X: Any, groups: Any) -> NDArray[np.float64]:
-        """The probability p(s=1|x,g) of a recorded diagnosis.
+        """The probability p(s=1|x,g) of a recorded diagnosis, shape (n,).
 
         Parameters
         ----------
         X : array, sparse matrix, frame or `Matrix`, shape (n, p)
             Symptoms, columns as in ``fit``.
         groups : array of shape (n,)
-            Group of every row, by name.
-
-        Returns
-        -------
-        float array of shape (n,)
-            Probabilities.
+            Group name of each row.
         """
         check_is_fitted(self)
         design = self._checked_design(X)
@@ -265,7 +241,7 @@ class PURPLE(BaseEstimator):
             raise InvalidInputError(f"groups has {len(codes)} values, X has {design.n_rows} rows")
         unknown = sorted(set(labels) - set(self.groups_))
         if unknown:
-            raise InvalidInputError(f"groups holds {unknown}, not met in fit; met: {self.groups_}")
+            raise InvalidInputError(f"groups must be among {self.groups_}, got {unknown}")
         position = {name: k for k, name in enumerate(self.groups_)}
         numbers = np.array([position[label] for label in labels], dtype=np.int64)[codes]
         return self._rates[numbers] * self._condition(design)
@@ -273,20 +249,15 @@ class PURPLE(BaseEstimator):
     def relative_prevalence(
         self, versus: str = COMPLEMENT, *, on: Cohort | None = None
     ) -> RelativePrevalence:
-        """Relative prevalence of every group.
+        """Relative prevalence of each group; `RelativePrevalence.to_frame` gives the table.
 
         Parameters
         ----------
         versus : str
             ``"complement"`` (everybody else), ``"pairwise"`` or a group's name.
         on : Cohort, optional
-            Rows to take the means of p(y=1|x) over, with the groups of ``fit`` in any order.
+            Rows over which p(y=1|x) is averaged, with the groups of ``fit`` in any order.
             Default: those used in ``fit``.
-
-        Returns
-        -------
-        RelativePrevalence
-            One row a contrast; `RelativePrevalence.to_frame` gives the table.
         """
         check_is_fitted(self)
         summary = self._summary
@@ -304,12 +275,8 @@ class PURPLE(BaseEstimator):
             raise InvalidInputError(
                 f"validation_share must be between 0 and 1, got {self.validation_share}"
             )
-        for name, low in (
-            ("folds", 2),
-            ("n_starts", 1),
-            ("max_iterations", 1),
-            ("em_iterations", 1),
-        ):
+        lowest = {"folds": 2, "n_starts": 1, "max_iterations": 1, "em_iterations": 1}
+        for name, low in lowest.items():
             value = getattr(self, name)
             if not isinstance(value, int | np.integer) or value < low:
                 raise InvalidInputError(f"{name} must be a whole number >= {low}, got {value!r}")
@@ -397,11 +364,13 @@ class PURPLE(BaseEstimator):
         design, names = as_matrix(X.X if isinstance(X, Cohort) else X)
         if design.n_cols != self.n_features_in_:
             raise InvalidInputError(
-                f"X has {design.n_cols} features, the model was fitted with {self.n_features_in_}"
+                f"X has {design.n_cols} features, expected {self.n_features_in_} as in fit"
             )
         fitted = getattr(self, "feature_names_in_", None)
         if names is not None and fitted is not None and list(names) != list(fitted):
-            raise InvalidInputError("X's columns differ from those in fit, in name or order")
+            raise InvalidInputError(
+                "the columns of X differ from those in fit, in name or order; give the same columns"
+            )
         return design
 
     def _summarise(self, cohort: Cohort) -> GroupSummary:
@@ -412,7 +381,7 @@ def _aligned(cohort: Cohort, names: tuple[str, ...], n_cols: int, parameter: str
     """The cohort with its groups in the order of ``names``: rates are looked up by number."""
     if cohort.n_cols != n_cols:
         raise InvalidInputError(
-            f"{parameter} has {cohort.n_cols} features, the model is fitted with {n_cols}"
+            f"{parameter} has {cohort.n_cols} features, expected {n_cols} as in fit"
         )
     if set(cohort.group_names) != set(names):
         raise InvalidInputError(
@@ -435,8 +404,8 @@ def _learnt_condition(learner: Any, design: Matrix) -> FloatArray:
 def _starts(problem: Problem, warm: Parameters | None, count: int) -> list[Parameters]:
     """The warm start, or the model without features, then such models with ever lower rates.
 
-    The largest c_g lies between the largest diagnosed share and 1; starts are spaced
-    evenly between the two in the logarithm.
+    The largest c_g lies between the largest diagnosed share and 1; starts are evenly spaced
+    between the two on the log scale.
     """
     share = float(problem.diagnosed_rate.max())
     nulls = [null_parameters(problem, share ** (k / count)) for k in range(count)]
@@ -444,12 +413,12 @@ def _starts(problem: Problem, warm: Parameters | None, count: int) -> list[Param
 
 
 def _warn_if_apart(solutions: list[Solution], problem: Problem) -> None:
-    """Warn if starts ended in optima that fit about equally well but say different things."""
+    """Warn if starts ended in optima that fit about equally well but give different answers."""
     best = solutions[0]
     for other in solutions[1:]:
         worse = other.certificate.objective - best.certificate.objective
         if worse > 1e-4 * best.certificate.objective:
-            continue  # clearly the worse optimum: nothing to choose between
+            continue  # clearly the worse optimum
         seen = problem.group_weight > 0
         moved = np.log(other.evaluation.condition[seen] / best.evaluation.condition[seen])
         apart = float(moved.max() - moved.min())

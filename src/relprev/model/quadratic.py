@@ -12,12 +12,12 @@ negative. For diagnosed rows the observed curvature in z is larger,
     a = omega sigma(z) sigma(-z) >= k v^2,
 
 and is used instead; for others it is smaller and can be negative. Where sigma(z)
-is small the two hardly differ. Where there are many features for few cases,
-Fisher curvature alone makes every step overshoot.
+is small the two hardly differ. With many features and few cases, Fisher curvature
+alone makes every step overshoot.
 
-The second sum corrects the first by what the last few steps taught. Observed
-and Fisher curvature differ, most in the direction that trades the intercept
-against a common factor of the c_g; uncorrected, steps there overshoot and
+The second sum corrects the first by what the last few steps revealed. Observed
+and Fisher curvature differ most in the direction that trades the intercept
+against a common factor of the c_g; uncorrected, steps overshoot there and
 convergence is slow. Each past step e with change of gradient y gives the BFGS
 update H <- H - (He)(He)'/(e'He) + y y'/(y'e), which keeps H positive definite
 (y is damped after Powell where y'e is small) and makes H e = y hold.
@@ -25,8 +25,8 @@ update H <- H - (He)(He)'/(e'He) + y y'/(y'e), which keeps H positive definite
 Curvature does not need all rows. With more rows than a budget m, row i is kept
 with probability pi_i = min(1, tau a_i) and enters with 1 / pi_i: unbiased, and
 every kept row then carries about the same curvature. The draw uses one fixed
-pseudo-random number a row, so it is reproducible. Columns whose sampled
-curvature falls short of their true one get the difference added on the diagonal.
+pseudo-random number per row, so it is reproducible. Columns whose sampled
+curvature falls short of the true one get the difference added on the diagonal.
 The gradient always uses all rows, so sampling affects the number of steps, not
 where they lead.
 """
@@ -53,7 +53,7 @@ from relprev.model.likelihood import (
 )
 from relprev.parallel.threads import BLOCK_ROWS, blocks, map_chunks, map_threads
 
-LOCAL = 0.03  # mean squared change of log p that a step may make and still teach
+LOCAL = 0.03  # largest mean squared change of log p in a step that corrections learn from
 
 
 @dataclass(frozen=True)
@@ -135,11 +135,11 @@ class CurvatureRows:
     ----------
     X : Matrix of shape (m, p)
     kva : array of shape (3, m)
-        k, v and a, divided by the chance of being drawn.
+        k, v and a; k and a are divided by the chance of being drawn.
     z : array of shape (m,)
     g : integer array of shape (m,)
     exact : array of shape (p,), optional
-        Diagonal of w's curvature over all rows, where these are a sample.
+        Diagonal of w's curvature over all rows, if these are a sample.
     """
 
     X: Matrix

@@ -1,8 +1,8 @@
 """How well predictions rank the diagnosed: AUC and average precision, as sums over rows.
 
-The diagnosed are few, so their predictions are collected; every part then tells how much
-weight of its other rows lies between them, and on them. With cases of weight C_v at the
-prediction v, others below it of weight B_v and on it of weight T_v, C and O in all,
+The diagnosed are few, so their predictions are collected; each part then reports how much
+weight of its other rows lies between and at these predictions. With C_v the weight of cases at
+prediction v, B_v and T_v the weights of others below and at it, and C and O the totals,
 
     AUC = sum_v C_v (B_v + T_v / 2) / (C O),
     average precision = sum_v C_v / C * C_{>= v} / (C_{>= v} + O - B_v).

@@ -1,4 +1,4 @@
-"""What must be said about the data before fitting: warnings and hopeless cases."""
+"""Look at the data before fitting: warn about oddities, refuse hopeless cases."""
 
 from __future__ import annotations
 

@@ -15,10 +15,10 @@ Optimality (KKT) residual, the largest of
     b:         |grad_b|                              theta_g < 0:  |grad_g|
     theta_g = 0 (c_g = 1):  max(0, grad_g)
 
-divided by the largest gradient entry of the model without features, so that it
-has no unit: 1 means "as far from optimal as no fit at all". Where no feature tells the
-diagnosed from the others, that entry is zero or, on another processor, what rounding
-leaves of zero; the largest gradient that a feature could have stands in for it.
+divided by the largest gradient entry of the model without features, so that it has no
+unit: 1 means "as far from optimal as no fit at all". If no feature tells the diagnosed
+from the others, that entry is zero up to rounding, which depends on the processor; the largest
+gradient that a feature could have then takes its place.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ from relprev.model.quadratic import Penalty, build, curvature_rows
 from relprev.parallel.threads import one_blas_thread
 
 INNER = 0.3  # accuracy of the quadratic step, as a share of the residual it starts from
-ROUNDOFF = 1e-14  # relative change of the objective that cannot be told from none
+ROUNDOFF = 1e-14  # relative change of the objective that may be rounding
 NOISE = 1e-10  # gradient, as a share of the largest possible one, that may be rounding
-MOST_ROWS = 100_000  # of dense features, for curvature
-GRAM_WORK = 2 * 10**9  # multiplications that a matrix of curvature may take
-MAX_STUCK = 3  # such steps in a row, without the residual halving, before giving up
+MOST_ROWS = 100_000  # used for the curvature of dense features
+GRAM_WORK = 2 * 10**9  # limit on the multiplications for a matrix of curvature
+MAX_STUCK = 3  # steps in a row without progress before giving up
 
 
 @dataclass(frozen=True)
@@ -60,8 +60,8 @@ class SolverOptions:
         Largest change of any log relative prevalence in the last step accepted.
     max_iterations : int
     curvature_rows : int, optional
-        Rows used for curvature when there are more (the gradient uses all).
-        Default: 2,000 and six for every feature; more of them where features are dense.
+        Limit on the rows used for curvature (the gradient uses all).
+        Default: 2,000 plus six per feature; more if features are dense.
     memory : int
         Past steps used to correct the curvature.
     """
@@ -117,7 +117,7 @@ def gradient_scale(problem: Problem) -> float:
     """Largest absolute gradient entry of the model without features.
 
     The gradient is proportional to sigma(-b), so it is largest where sigma(b) is
-    smallest: at the largest diagnosis rate's bound 1. This is therefore also the
+    smallest: where the largest diagnosis rate is 1. This is therefore also the
     smallest l1 at which all coefficients are zero (`relprev.model.path.lambda_max`).
     """
     at = null_parameters(problem)
@@ -142,7 +142,7 @@ def kkt_residual(
 
 
 def row_budget(problem: Problem) -> int:
-    """How many rows tell the curvature well enough."""
+    """Number of rows that determine the curvature well enough."""
     few = 2_000 + 6 * problem.n_cols
     dense = all(problem.map(_is_dense))
     return max(few, min(MOST_ROWS, GRAM_WORK // problem.n_cols**2)) if dense else few
@@ -167,10 +167,10 @@ def solve(
 
     Parameters
     ----------
-    problem : Problem or PartitionedProblem
+    problem : Problem
     penalty : Penalty
     start : Parameters, optional
-        Default: the model without features, largest diagnosis rate 1.
+        Default: the model without features and with largest diagnosis rate 1.
     scale : float, optional
         What the KKT residual is divided by (default: `gradient_scale`).
     fit_rates : bool
@@ -178,7 +178,7 @@ def solve(
         problem is penalised logistic regression.
     options : SolverOptions, optional
     warn : bool
-        Warn if the tolerance was not reached (the certificate says so in any case).
+        Warn if the tolerance was not reached; the certificate says so in any case.
     """
     options = options or SolverOptions()
     free_theta = np.full(problem.n_groups, fit_rates) & (problem.diagnosed_weight > 0)

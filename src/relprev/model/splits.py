@@ -1,9 +1,8 @@
 """Split a cohort into sets of rows that share no patient, with diagnosed rows in each.
 
-Clusters (patients) are sorted into strata by group and by whether any of their
-rows is diagnosed, shuffled, and dealt to the sets in proportion. So every set
-has about the same mix, and no set lacks diagnosed rows of a group that has
-enough of them.
+Clusters (patients) are stratified by group and by whether any of their rows is
+diagnosed, shuffled, and dealt to the sets in proportion. Every set therefore has about
+the same mix, and none lacks diagnosed rows of a group that has enough of them.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ def split(cohort: Cohort, shares: Sequence[float], seed: int) -> list[NDArray[np
     ----------
     cohort : Cohort
     shares : sequence of float
-        Sizes of the sets; scaled to sum to one.
+        Relative sizes of the sets.
     seed : int
 
     Examples
@@ -67,9 +66,9 @@ def _too_few(group: str, patients: int) -> TooFewCasesError:
 
 
 def _deal(count: int, edges: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.int64]:
-    """Set of each of ``count`` shuffled clusters; every set gets one before sizes follow.
+    """Set of each of ``count`` shuffled clusters: one for each set, the rest by size.
 
-    Sizes are rounded at random, so that many small strata do not all favour one set.
+    Sizes are rounded at random, so that many small strata do not all favour the same set.
     """
     cuts = np.floor(edges * count + rng.random()).astype(int)
     sets = len(edges) + 1
@@ -87,7 +86,7 @@ def _cluster_numbers(cohort: Cohort) -> NDArray[np.integer]:
 def _cluster_strata(cohort: Cohort, cluster: NDArray[np.integer]) -> NDArray[np.int64]:
     """2 * group + any diagnosed, per cluster.
 
-    A patient recorded in several groups counts with the group of a diagnosed row.
+    A patient recorded in several groups counts in the group of a diagnosed row.
     """
     stratum = np.empty(int(cluster.max()) + 1, dtype=np.int64)
     groups, hit = cohort.groups, cohort.diagnosed == 1

@@ -39,7 +39,7 @@ METHODS = ("likelihood", "auc", "cv")
 
 @dataclass(frozen=True)
 class Tuned:
-    """Scores of every penalty, shape (n_lambdas, n_folds), and the fits on the training rows."""
+    """Scores of each penalty, shape (n_lambdas, n_folds), and the fits on the training rows."""
 
     lambdas: tuple[float, ...]
     scores: NDArray[np.float64]
@@ -62,7 +62,7 @@ def auc(problem: Problem, at: Parameters) -> float:
 
 
 def _scored(at: Parameters, part: ProblemPart) -> tuple[FloatArray, NDArray[Any], FloatArray]:
-    """p(s=1|x,g), diagnosis and weight of every row."""
+    """p(s=1|x,g), diagnosis and weight of each row."""
     p = at.c[part.g] / (1.0 + np.exp(-linear_predictor(part, at)))
     return p, part.s, part.omega
 
@@ -89,8 +89,8 @@ def tune(
     lambdas : sequence of float, descending
     method : "likelihood", "auc" or "cv"
     validation : Cohort, optional
-        Score on these rows and train on all of ``cohort``. Otherwise ``cohort`` is
-        split, patients kept together.
+        Score on these rows and train on all of ``cohort``. Default: split ``cohort``, keeping
+        patients together.
     validation_share : float
         Share held out for ``"likelihood"`` and ``"auc"``.
     folds : int

@@ -1,8 +1,8 @@
 """exp and log that the compiler can run on several rows at once.
 
-The C library's versions handle one number a call, which makes them the slowest
+The C library's versions handle one number per call, which makes them the slowest
 part of a pass over the data. These are branch-free, so loops that call them are
-vectorised. Relative error is below 1e-15 on the ranges given (tested).
+vectorised. Their relative error is below 1e-15 on the ranges given (tested).
 
 exp:  x = k log 2 + r with |r| <= log(2) / 2, and exp(r) by its Taylor polynomial.
 log:  x = 2^k m with m in [sqrt(1/2), sqrt(2)), and, with s = (m - 1) / (m + 1),

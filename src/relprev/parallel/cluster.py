@@ -1,7 +1,7 @@
-"""Dask clusters: start one, connect to one, and say in plain words what goes wrong there.
+"""Dask clusters: start one, connect to one, and report its failures in plain words.
 
-Scheduling, transport and retries are Dask's. What is added is that a cluster which cannot
-give the right answer, or any, is an error before the work begins or as soon as it shows.
+Dask schedules, moves and retries. What is added here is an error, before the work begins or as
+soon as it shows, if a cluster cannot give the right answer or any answer at all.
 """
 
 from __future__ import annotations
@@ -22,34 +22,30 @@ from relprev.store.versions import versions
 
 SECONDS = 10.0  # to wait for a scheduler
 WORKER_SECONDS = 60.0  # to wait for a worker: some clusters start them when needed
-POLL_SECONDS = 5.0  # between looks at the workers while results are waited for
-STEADY_SECONDS = 30.0  # after which a worker counts as there to stay
-LOST_SECONDS = 90.0  # without such a worker, and without a result, before giving up
+POLL_SECONDS = 5.0  # between looks at the workers while waiting for results
+STEADY_SECONDS = 30.0  # after which a worker counts as stable
+LOST_SECONDS = 90.0  # without a stable worker or a result, before giving up
+RESUMES = "run again: a study resumes where it stopped"
 REMEDY = (
     "together they hold the whole cohort. Give them more memory, add machines, or work without a "
-    "cluster (out of core); then run again: a study goes on where it was"
+    f"cluster (out of core); then {RESUMES}"
 )
 
 
 @contextmanager
 def local_cluster(workers: int, *, with_dashboard: bool = False) -> Iterator[Any]:
-    """A cluster of processes on this machine, which share its cores and memory.
+    """A client of a new cluster of processes, which share this machine's cores and memory.
 
-    They speak TLS with certificates made for this cluster and kept in memory, so that other
-    users of the machine can neither read along nor send work.
+    They communicate by TLS, with certificates made for this cluster and kept in memory, so that
+    other users of the machine can neither listen in nor send work.
 
     Parameters
     ----------
     workers : int
         Number of processes.
     with_dashboard : bool
-        Whether to open the page on which Dask shows what its workers do (this needs bokeh);
-        everybody on this machine can read it. Without it, no page is served at all.
-
-    Yields
-    ------
-    distributed.Client
-        Connected to it.
+        Whether to serve Dask's page about its workers (this needs bokeh), which every user of this
+        machine can read. Without it, no page is served at all.
     """
     distributed = _distributed()
     import dask
@@ -73,20 +69,19 @@ def local_cluster(workers: int, *, with_dashboard: bool = False) -> Iterator[Any
 
 
 def _certificates() -> Any:
-    """Certificates for one cluster."""
     from distributed.security import Security
 
     try:
         return Security.temporary()
     except ImportError:
         raise ClusterError(
-            "a cluster on this machine needs the package cryptography, which keeps other users "
-            "out: pip install 'relprev[cluster]'"
+            "a cluster on this machine needs the package cryptography to keep other users out: "
+            "pip install 'relprev[cluster]'"
         ) from None
 
 
 def _without_page() -> Any:
-    """A plugin that ends the workers' HTTP servers, which nobody uses."""
+    """A plugin that stops the workers' HTTP servers, which nobody uses."""
     from distributed.diagnostics.plugin import WorkerPlugin
 
     class WithoutPage(WorkerPlugin):
@@ -105,14 +100,9 @@ def connect(address: str, *, timeout: float | None = None) -> Iterator[Any]:
     Parameters
     ----------
     address : str
-        Of its scheduler, for example ``"tcp://10.0.0.5:8786"``.
+        The scheduler's, for example ``"tcp://10.0.0.5:8786"``.
     timeout : float, optional
         Seconds to wait for it. Default: 10.
-
-    Yields
-    ------
-    distributed.Client
-        Connected to it.
     """
     distributed = _distributed()
     client, why = None, ""
@@ -120,46 +110,29 @@ def connect(address: str, *, timeout: float | None = None) -> Iterator[Any]:
         client = distributed.Client(address, timeout=timeout or SECONDS)
     except TypeError:
         why = (
-            f"the scheduler at {address} speaks TLS, and no certificates for it are in Dask's "
-            "configuration (distributed.comm.tls)"
+            f"the scheduler at {address} requires TLS, but Dask's configuration names no "
+            "certificates; set distributed.comm.tls"
         )
     except (OSError, TimeoutError, ValueError):
         why = (
             f"no scheduler answers at {address}; check the address (as 'dask scheduler' prints "
-            "it), that it runs, and that no firewall is between"
+            "it), that the scheduler runs, and that no firewall is in the way"
         )
     if client is None:
-        gc.collect()  # a client that could not connect may stop the next if it is collected later
+        gc.collect()  # collected later, a client that could not connect may stop the next one
         raise ClusterError(why)
     with client:
         yield client
 
 
 def dashboard(client: Any) -> str:
-    """Address of the page on which Dask shows what its workers do; empty if there is none.
-
-    Parameters
-    ----------
-    client : distributed.Client
-        Of the cluster.
-
-    Returns
-    -------
-    str
-        A web address.
-    """
+    """Web address of Dask's page about its workers; empty if there is none."""
     has_page = "dashboard" in client.scheduler_info(n_workers=0).get("services", {})
     return str(client.dashboard_link) if has_page else ""
 
 
 def require_ready(client: Any) -> None:
-    """Fail unless the cluster has workers, all with this process's versions.
-
-    Parameters
-    ----------
-    client : distributed.Client
-        Of the cluster. Its first worker is waited for.
-    """
+    """Wait for a first worker; fail unless all workers have this process's versions."""
     _require_workers(client)
     ours = versions()
     with plain_errors():
@@ -177,25 +150,20 @@ def require_ready(client: Any) -> None:
                   if _matters(name, theirs[name]) != _matters(name, own)]  # fmt: skip
         if differ:
             raise ClusterError(
-                f"the worker at {worker} has other versions: {'; '.join(differ)}; results could "
-                "differ. Install the same versions on all machines"
+                f"the worker at {worker} has other versions ({'; '.join(differ)}), so results "
+                "could differ; install the same versions on all machines"
             )
 
 
 def _matters(name: str, version: str) -> str:
-    """The part of a version that must be the same; Python's bug fixes need not be."""
+    """The part of a version that must agree; Python's bug-fix releases may differ."""
     return version.rpartition(".")[0] if name == "python" else version
 
 
 def large_tasks() -> AbstractContextManager[Any]:
-    """Inside, Dask does not warn of tasks that carry many row numbers.
+    """Inside, Dask does not warn about tasks that carry many row numbers.
 
-    It would advise to scatter them, but what is scattered is lost with its worker.
-
-    Returns
-    -------
-    context manager
-        Around the tasks' submission.
+    It would advise scattering them, but what is scattered is lost with its worker.
     """
     import dask
 
@@ -205,23 +173,10 @@ def large_tasks() -> AbstractContextManager[Any]:
 def placed(
     client: Any, function: Callable[..., Any], dealt: Sequence[tuple[str, Any]], *shared: Any
 ) -> list[Any]:
-    """Have every worker make its own; what is lost later may be made again by any other.
+    """Call ``function(own, *shared)`` on each worker with its own entry of ``dealt``.
 
-    Parameters
-    ----------
-    client : distributed.Client
-        Of the cluster.
-    function : function of (what is dealt to the worker, *shared)
-        Called on the workers.
-    dealt : sequence of (address of a worker, object)
-        What is whose.
-    *shared : object
-        Further arguments.
-
-    Returns
-    -------
-    list of distributed.Future
-        Finished.
+    Entries are (address of the worker, own). Returns finished futures; what is lost later may be
+    rebuilt by any worker.
     """
     futures = [
         client.submit(
@@ -232,7 +187,7 @@ def placed(
     gathered(client, [client.submit(_nothing, future, pure=False) for future in futures])
     keys = [future.key for future in futures]
 
-    def forget_workers(dask_scheduler: Any = None) -> None:  # would wait for these for ever
+    def forget_workers(dask_scheduler: Any = None) -> None:  # or it would wait for them forever
         for key in keys:
             dask_scheduler.tasks[key].worker_restrictions = None
 
@@ -241,24 +196,11 @@ def placed(
 
 
 def _nothing(_: Any) -> None:
-    """Wait for what is given, and let it stay where it is."""
+    """Wait for a future without moving its result."""
 
 
 def gathered(client: Any, futures: Sequence[Any]) -> list[Any]:
-    """Results of futures, in order; an error if nobody is left to work on them.
-
-    Parameters
-    ----------
-    client : distributed.Client
-        Of the cluster.
-    futures : sequence of distributed.Future
-        Waited for as long as one is finished now and then, or a worker stays.
-
-    Returns
-    -------
-    list
-        What the futures return.
-    """
+    """Results of futures, in order; an error if no worker is left to compute them."""
     watch = _Watch(client, futures)
     results = client.gather(futures, asynchronous=True)
     with plain_errors():
@@ -273,11 +215,11 @@ def gathered(client: Any, futures: Sequence[Any]) -> list[Any]:
 
 
 class _Watch:
-    """Tells slow work from work that nobody is left to do.
+    """Tells slow work from work that no worker is left to do.
 
-    There is life as long as futures are finished, or a worker that has been there for a while works
-    on something. Nannies start a worker again whenever it ends, so that there always seem to be
-    some; and Dask may leave tasks to a worker that is gone.
+    There is life as long as futures keep finishing, or a worker that has been up for a while is
+    busy. Counting workers is not enough: nannies restart a worker whenever it dies, so there always
+    seem to be some, and Dask may leave tasks to a worker that is gone.
     """
 
     def __init__(self, client: Any, futures: Sequence[Any]) -> None:
@@ -286,7 +228,7 @@ class _Watch:
         self._first_seen: dict[str, float] = {}
 
     def require_life(self) -> None:
-        """Fail if there has been no life for some time."""
+        """Fail after `LOST_SECONDS` without life."""
         now, done = monotonic(), sum(future.done() for future in self._futures)
         self._first_seen = {
             worker: self._first_seen.get(worker, now) for worker in self._client.nthreads()
@@ -298,21 +240,21 @@ class _Watch:
             return
         elif steady:
             raise ClusterError(
-                f"the workers of the cluster at {self._client.scheduler.address} have nothing to "
-                "do, though results are waited for; run again: a study goes on where it was"
+                f"the workers of the cluster at {self._client.scheduler.address} are idle although "
+                f"results are missing; {RESUMES}"
             )
         elif self._first_seen:
             raise ClusterError(
-                f"the workers of the cluster at {self._client.scheduler.address} are lost again "
-                f"and again, most likely for lack of memory ({REMEDY}), or because something ends "
-                "them; see their logs"
+                f"the workers of the cluster at {self._client.scheduler.address} keep dying, most "
+                f"likely for lack of memory ({REMEDY}), or because something kills them; see their "
+                "logs"
             )
         else:
             raise _no_workers(self._client)
 
 
 def _require_workers(client: Any) -> None:
-    """Fail if the cluster has no workers and gets none within a minute."""
+    """Fail if the cluster has no worker within `WORKER_SECONDS`."""
     try:
         client.wait_for_workers(1, timeout=WORKER_SECONDS)
     except TimeoutError:
@@ -322,13 +264,13 @@ def _require_workers(client: Any) -> None:
 def _no_workers(client: Any) -> ClusterError:
     return ClusterError(
         f"the cluster at {client.scheduler.address} has no workers; start some with 'dask "
-        f"worker {client.scheduler.address}', then run again: a study goes on where it was"
+        f"worker {client.scheduler.address}', then {RESUMES}"
     )
 
 
 @contextmanager
 def plain_errors() -> Iterator[None]:
-    """Inside, what goes wrong on the cluster becomes a `ClusterError`."""
+    """Inside, failures of the cluster become a `ClusterError`."""
     from distributed.comm.core import CommClosedError
     from distributed.scheduler import KilledWorker
 
@@ -336,15 +278,14 @@ def plain_errors() -> Iterator[None]:
         yield
     except KilledWorker:
         raise ClusterError(
-            "workers were lost again and again over the same part of the cohort, most likely for "
-            f"lack of memory: {REMEDY}"
+            "workers keep dying over the same part of the cohort, most likely for lack of memory: "
+            f"{REMEDY}"
         ) from None
     except MemoryError:
         raise ClusterError(f"a worker ran out of memory: {REMEDY}") from None
     except (CommClosedError, CancelledError, asyncio.CancelledError, TimeoutError):
         raise ClusterError(
-            "the connection to the cluster's scheduler was lost; see the scheduler's log, then run "
-            "again: a study goes on where it was"
+            f"the connection to the cluster's scheduler was lost; see its log, then {RESUMES}"
         ) from None
 
 

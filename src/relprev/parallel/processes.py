@@ -1,7 +1,7 @@
-"""Independent pieces of work in several processes.
+"""Run independent pieces of work in several processes.
 
-Results must not depend on the number of processes, so a piece of work draws its random
-numbers from a seed of its own and never from a shared stream. With one process per core, more
+Results must not depend on the number of processes, so each piece of work draws its random
+numbers from a seed of its own, never from a shared stream. With one process per core, more
 threads would only compete: each process uses one.
 """
 
@@ -26,16 +26,16 @@ Result = TypeVar("Result")
 def in_processes(
     work: Callable[[Any, Item], Result], shared: Any, items: Sequence[Item], processes: int
 ) -> Iterator[tuple[Item, Result]]:
-    """Every item with its result, in the order in which they are finished.
+    """Each item with its result, in the order in which they finish.
 
     Parameters
     ----------
     work : function of (shared, item), importable by other processes
     shared : object
-        What all pieces of work need; sent to every process once.
+        What all pieces of work need; sent to each process once.
     items : sequence
     processes : int
-        With one, the work is done here, item after item.
+        With 1, the work is done in this process, item by item.
 
     Examples
     --------
@@ -61,14 +61,14 @@ def in_processes(
             raise
 
 
-_shared: Any = None  # of a worker process
+_shared: Any = None  # set in worker processes
 
 
 def _start(shared: Any) -> None:
-    """Leave Ctrl-C to the process that started this one, and end when that one is gone."""
+    """Leave Ctrl-C to the parent process, and exit when the parent is gone."""
     global _shared
     _shared = shared
-    threadpool_limits(1)  # of the libraries that ``shared`` has loaded
+    threadpool_limits(1)  # in the libraries that unpickling ``shared`` has loaded
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = parent_process()
     assert parent is not None

@@ -28,7 +28,7 @@ def _whole_number(text: str) -> int:
 
 BLOCK_ROWS = 8192  # a block's working arrays stay in a core's cache
 MAX_CHUNKS = 16
-DEFAULT = _whole_number(os.environ.get("RELPREV_NUM_THREADS", ""))  # of this process; 0: all cores
+DEFAULT = _whole_number(os.environ.get("RELPREV_NUM_THREADS", ""))  # 0: all cores
 
 _asked: ContextVar[int] = ContextVar("threads", default=0)
 _lock = threading.Lock()
@@ -44,13 +44,13 @@ def available_cores() -> int:
 
 
 def thread_count() -> int:
-    """Threads used by the kernels: as `use_threads` says, or `DEFAULT`, or all cores."""
+    """Threads that kernels use: those set by `use_threads`, or `DEFAULT`, or one per core."""
     return _asked.get() or DEFAULT or available_cores()
 
 
 @contextmanager
 def use_threads(count: int) -> Iterator[None]:
-    """Inside, kernels use so many threads. Also a decorator.
+    """Inside, kernels use ``count`` threads. Also a decorator.
 
     Examples
     --------
@@ -87,7 +87,7 @@ def blocks(start: int, stop: int) -> list[tuple[int, int]]:
 
 
 def map_chunks(function: Callable[[int, int], T], n_rows: int) -> list[T]:
-    """Call ``function(start, stop)`` for every chunk of rows; results in chunk order."""
+    """Call ``function(start, stop)`` for each chunk of rows; results in chunk order."""
     return map_threads(lambda bounds: function(*bounds), chunks(n_rows))
 
 
@@ -100,10 +100,10 @@ def map_threads(function: Callable[[Any], T], items: Sequence[Any]) -> list[T]:
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Inside, linear algebra libraries use one thread: theirs would fight ours for the cores.
+    """Inside, linear algebra libraries use one thread; theirs would compete with ours for cores.
 
-    Their products are small here, and threads that wait for each other on a busy machine
-    make them many times slower. Also a decorator.
+    Their products are small here, and on a busy machine threads that wait for each other make
+    them many times slower. Also a decorator.
     """
     with _libraries().limit(limits=1, user_api="blas"):
         yield

@@ -1,14 +1,7 @@
-"""What users read: tables, figures, the report and the files they are saved in."""
+"""What readers see: sentences, tables and figures, on a page and in files."""
 
 from relprev.report.disclosed import disclosed, disclosed_estimates
-from relprev.report.figures import (
-    plot_calibration,
-    plot_check,
-    plot_forest,
-    plot_overlap,
-    plot_sensitivity,
-    plot_symptoms,
-)
+from relprev.report.figures import plot_check, plot_forest, plot_symptoms
 from relprev.report.findings import StudyFindings, StudyReport, VariableFindings
 from relprev.report.page import render_page
 from relprev.report.tables import render_text
@@ -20,11 +13,8 @@ __all__ = [
     "VariableFindings",
     "disclosed",
     "disclosed_estimates",
-    "plot_calibration",
     "plot_check",
     "plot_forest",
-    "plot_overlap",
-    "plot_sensitivity",
     "plot_symptoms",
     "render_page",
     "render_text",

@@ -1,11 +1,11 @@
 """The published counts of a study as cells of one linear system.
 
 Visits add up: groups to the variable's total, diagnosed and undiagnosed to all, fifths to their
-group, bins and their rest to the total. Levels of the attrition differ by the people whom steps
-leave out. Two variables of a study have the same visits but for a few, so that their totals, and
-the counts of a feature, may differ by a small count; a group of one may lie within a group of
-another. Counts of equal value that could be of the same visits are one cell: levels, totals and
-features of several variables are shown or hidden together.
+group, bins and the rest to the total. Levels of the attrition differ by the people whom a step
+leaves out. Two variables of a study share almost all visits, so their totals, and the counts of a
+feature, may differ by a small count; a group of one variable may lie within a group of another.
+Counts of equal value that could be of the same visits are one cell: levels, totals and features of
+several variables are shown or hidden together.
 """
 
 from __future__ import annotations
@@ -24,25 +24,16 @@ from relprev.messages import Cell
 from relprev.report.findings import StudyFindings, VariableFindings
 
 COUNTS = ("n", "n_diagnosed")
-PEOPLE = {"n": "patients", "n_diagnosed": "patients_diagnosed"}  # whom the visits are of
+PEOPLE = {"n": "patients", "n_diagnosed": "patients_diagnosed"}  # whose visits they are
 SYMPTOMS = {
     "feature": Column.NAME, "description": Column.NAME, "weight": Column.SHARE,
     "visits": Column.COUNT, "patients": Column.COUNT,
 }  # fmt: skip
-CheapFirst = tuple[int, ...]
-SHARE, COUNT, LEVEL, TOTAL = range(4)  # what is hidden first where cover is needed
+SHARE, COUNT, LEVEL, TOTAL = range(4)  # in the order in which they are hidden as cover
 
 
 class VariableCells:
-    """Names of the cells of one group variable.
-
-    Parameters
-    ----------
-    position : int
-        Of the variable among the study's.
-    found : VariableFindings
-        Its findings, nothing hidden.
-    """
+    """Names of the cells of the group variable at a position of the study."""
 
     def __init__(self, position: int, found: VariableFindings) -> None:
         self.position, self.found = position, found
@@ -59,13 +50,13 @@ class VariableCells:
         return str(self.position), column, str(group)
 
     def share(self, column: str, group: str) -> Cell:
-        """The people behind a share of a group's diagnosed."""
+        """The people who make up a share of a group's diagnosed."""
         return str(self.position), "share", column, str(group)
 
     def row(
         self, kind: str, row: Mapping[Any, Any], columns: Mapping[str, Column]
     ) -> dict[str, Cell]:
-        """The counts of a table's row, by column."""
+        """The cells of the counts in a table's row, by column."""
         present = [
             name for name, holds in columns.items()
             if holds is Column.COUNT and not pd.isna(row.get(name))
@@ -78,7 +69,7 @@ class VariableCells:
         if "feature" in row:
             column = "n" if name == "visits" else name
             return "feature", column, str(row["feature"]), str(int(row[name]))
-        if "group" in row and not {"fifth"} & set(row):
+        if "group" in row and "fifth" not in row:
             group = str(row["group"])
             known = group in self.counts.index and name in self.counts
             if known and self.counts[name][group] == row[name]:
@@ -88,20 +79,7 @@ class VariableCells:
 
 
 def study_cells(findings: StudyFindings, rule: Rule) -> tuple[Cells, list[VariableCells]]:
-    """All counts of a study, and what they are called in every variable.
-
-    Parameters
-    ----------
-    findings : StudyFindings
-        Nothing hidden.
-    rule : Rule
-        What is small.
-
-    Returns
-    -------
-    Cells, list of VariableCells
-        The system, and its names.
-    """
+    """All counts of a study, and their names in every variable."""
     cells = Cells()
     variables = [VariableCells(k, found) for k, found in enumerate(findings.variables)]
     for names in variables:
@@ -125,14 +103,9 @@ def _groups(cells: Cells, names: VariableCells) -> None:
         total = int(counts[column].sum())
         cells.add(names.totals[column], total, rank=(TOTAL, -names.position))
         people = counts.get(PEOPLE[column], counts[column])
+        secret = withheld if column == "n_diagnosed" else ()
         parts = [
-            cells.add(
-                names.group(column, group),
-                n,
-                few,
-                rank=rank,
-                secret=column == "n_diagnosed" and group in withheld,
-            )
+            cells.add(names.group(column, group), n, few, rank=rank, secret=group in secret)
             for group, n, few in zip(counts.index, counts[column], people, strict=True)
         ]
         cells.sums(names.totals[column], parts)
@@ -146,10 +119,10 @@ def _groups(cells: Cells, names: VariableCells) -> None:
 
 
 def _withheld(found: VariableFindings) -> set[str]:
-    """Groups without an estimate for want of diagnosed patients.
+    """Groups without an estimate because too few patients are diagnosed.
 
-    Whoever knows the estimator knows that they have none or one: if none were shown, one would
-    be known. Before anything is fitted, they are the groups that are to be left out.
+    Anyone who knows the estimator knows that they have none or one: if none were shown, one would
+    be known. Before anything is fitted, they are the groups to be left out.
     """
     if not found.estimates:
         return set(map(str, found.left_out))
@@ -159,12 +132,12 @@ def _withheld(found: VariableFindings) -> set[str]:
 
 
 def _levels(cells: Cells, variables: Sequence[VariableCells], rule: Rule) -> None:
-    """Levels of the attrition, all of which may be parts of one another."""
-    levels: dict[tuple[int, int], int] = {}
+    """Levels of the attrition, each of which may be a part of any other."""
+    levels: dict[tuple[int, int], None] = {}  # an ordered set
     for names in variables:
         last = len(names.found.attrition) - 1
         for k, level in enumerate(attrition_levels(names.found.attrition)):
-            levels.setdefault(level, 0)
+            levels[level] = None
             rank = (TOTAL if k == last else LEVEL, -names.position)
             for kind, count in zip(("visits", "patients"), level, strict=True):
                 if count >= 0:
@@ -178,7 +151,7 @@ def _levels(cells: Cells, variables: Sequence[VariableCells], rule: Rule) -> Non
 
 
 def attrition_levels(frame: pd.DataFrame) -> list[tuple[int, int]]:
-    """Visits and patients of every level, -1 where they are not known."""
+    """Visits and patients at every level, -1 where they are not known."""
     counts = frame[["visits", "patients"]].astype("Int64").fillna(-1).astype(int)
     return list(zip(counts["visits"], counts["patients"], strict=True))
 
@@ -187,7 +160,7 @@ def attrition_levels(frame: pd.DataFrame) -> list[tuple[int, int]]:
 
 
 def _features(cells: Cells, names: VariableCells, exclusive: Sequence[Sequence[str]]) -> None:
-    """Counts of features, of those without them, and of what bins leave."""
+    """Visits with each feature, without it, and outside all bins of a measurement."""
     known: dict[str, dict[str, Cell]] = {}
     for kind, table, columns in _feature_tables(names.found):
         for row in table.to_dict("records"):
@@ -234,7 +207,7 @@ def _feature_tables(
 
 
 def _check_table(cells: Cells, names: VariableCells, check: CheckResult) -> None:
-    """Counts and shares of a check's table that is not about features."""
+    """Counts and shares in the table of a check that is not about features."""
     columns, rank = CHECKS[check.kind].table, (COUNT, -names.position)
     if "feature" in check.table:
         return
@@ -266,7 +239,7 @@ def _shares(
     cells: Cells, names: VariableCells, row: Mapping[Any, Any], columns: Mapping[str, Column],
     whole: Cell,
 ) -> None:  # fmt: skip
-    """People behind shares of a group's diagnosed, and the group's others."""
+    """The people in each share of a group's diagnosed, and those outside it."""
     if "fifth" in row:
         return
     for name, holds in columns.items():
@@ -280,7 +253,7 @@ def _shares(
 
 
 def _across(cells: Cells, variables: Sequence[VariableCells], rule: Rule) -> None:
-    """Totals of diagnosed, and features, that differ by few between variables."""
+    """Totals of diagnosed, and counts of features, that differ by few between variables."""
     for one, two in combinations(variables, 2):
         both = [names.counts.get("patients_diagnosed") for names in (one, two)]
         apart = None if any(x is None for x in both) else int(both[0].sum() - both[1].sum())  # type: ignore[union-attr]
@@ -295,7 +268,7 @@ def _across(cells: Cells, variables: Sequence[VariableCells], rule: Rule) -> Non
 
 
 def _recodes(cells: Cells, variables: Sequence[VariableCells], rule: Rule) -> None:
-    """Groups of one column, recoded twice, may be parts of one another."""
+    """Groups of a column that is recoded twice may be parts of one another."""
     for one, two in combinations(variables, 2):
         if not one.found.column or one.found.column != two.found.column:
             continue
@@ -308,7 +281,7 @@ def _recodes(cells: Cells, variables: Sequence[VariableCells], rule: Rule) -> No
 def _nested(
     cells: Cells, variables: Sequence[VariableCells], inside: Sequence[tuple[str, str, str, str]]
 ) -> None:
-    """A group around others is their sum and a rest."""
+    """A group that contains others is their sum and a rest."""
     by_name = {names.found.name: names for names in variables}
     parts: dict[tuple[str, str, str], list[str]] = {}
     for variable, group, other, whole in inside:

@@ -1,18 +1,18 @@
-"""Findings as they may be shown.
+"""Turn findings into a report of what may be shown.
 
-What a study counts is one system of cells (`relprev.report.counted`), of which some must be
-hidden (`relprev.disclosure`). Here the tables lose those cells and what would give them away, and
-messages become texts:
+The counts of a study are one system of cells (`relprev.report.counted`), some of which must be
+hidden (`relprev.disclosure`). Here tables lose those cells and what would give them away, and
+messages become text. Hidden are:
 
-- counts: where their cell is hidden;
-- shares of people: where one of the counts of their row is, or the people they stand for;
-- revealing statistics: in rows of a group, or against a group, with a hidden count. A recorded
-  ratio against everyone else follows from the totals too. Effective cases of one group depend on
-  all groups' diagnosed, so they, and the degrees of freedom, are hidden in all rows or none;
-- order: rows of features with hidden counts come last, by name; they have no weight.
+- counts whose cell is hidden;
+- shares of people, where a count of their row or the people in the share are hidden;
+- revealing statistics in rows of a group, or against a group, with a hidden count. A recorded
+  ratio against everyone else also follows from the totals. One group's effective cases depend on
+  the diagnosed of all groups, so they, and the degrees of freedom, are hidden in all rows or none;
+- the order and weights of features with hidden counts: their rows come last, by name.
 
-Where counts are rounded, shares and revealing statistics are shown to as many digits as rounded
-counts would tell.
+Where counts are rounded, shares and revealing statistics have as many digits as rounded counts
+would support.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ RATIOS = (
     "observed_ratio", "observed_ci_low", "observed_ci_high", "diagnosis_ratio",
     "diagnosis_ci_low", "diagnosis_ci_high",
 )  # fmt: skip
-JOINT = ("effective_cases", "degrees_of_freedom")  # a group's depend on the others' counts
+JOINT = ("effective_cases", "degrees_of_freedom")  # one group's depend on all groups' counts
 ESTIMATES = (
     dict.fromkeys(["group", "versus", "withheld", "few_cases"], Column.NAME)
     | dict.fromkeys(["estimate", "ci_low", "ci_high", "truth"], Column.FREE)
@@ -54,12 +54,12 @@ def disclosed(findings: StudyFindings, rule: Rule | None = None) -> StudyReport:
     findings : StudyFindings
         As found, nothing hidden.
     rule : Rule, optional
-        What is hidden. Default: counts of 1 to 10 people.
+        What to hide. Default: counts of 1 to 10 people.
 
     Returns
     -------
     StudyReport
-        Hidden numbers are missing; messages are texts.
+        Hidden numbers are missing; messages are plain text.
 
     Examples
     --------
@@ -95,9 +95,9 @@ def disclosed_estimates(frame: pd.DataFrame, groups: pd.DataFrame, rule: Rule) -
     frame : DataFrame
         From ``RelativePrevalence.to_frame``.
     groups : DataFrame
-        Columns group, n, n_diagnosed of all groups; patients, patients_diagnosed where known.
+        Columns group, n and n_diagnosed of all groups; patients and patients_diagnosed where known.
     rule : Rule
-        What is hidden.
+        What to hide.
 
     Returns
     -------
@@ -120,7 +120,7 @@ def disclosed_estimates(frame: pd.DataFrame, groups: pd.DataFrame, rule: Rule) -
 
 @dataclass(frozen=True)
 class _Variable:
-    """One group variable, with what is hidden of it."""
+    """One group variable, and what to hide of it."""
 
     names: VariableCells
     cells: Cells
@@ -133,7 +133,7 @@ class _Variable:
 
     @property
     def local(self) -> set[Cell]:
-        """Hidden cells as messages call them: ("n", group or feature), ("n",) for the total."""
+        """Hidden cells as messages name them: ("n", group or feature), ("n",) for the total."""
         named: set[Cell] = {
             (column,) for column, cell in self.names.totals.items() if cell in self.hidden
         }
@@ -151,19 +151,15 @@ class _Variable:
         return _values(self.cells, self.hidden)
 
     def shown(self) -> VariableFindings:
-        found, counts = self.found, self.found.counts[["group", *COUNTS]]
-        local, values = self.local, self.values
-        reasons = {
-            group: shown(why, self.rule, local, values) for group, why in found.left_out.items()
-        }
+        found, words = self.found, (self.rule, self.local, self.values)
         return replace(
             found,
             estimates={name: self._estimates(table) for name, table in found.estimates.items()},
             attrition=self._attrition(),
             checks=tuple(self._check(check) for check in found.checks),
             symptoms=self._table("symptoms", found.symptoms, SYMPTOMS),
-            left_out=reasons,
-            groups=self._table("", counts, ESTIMATES),
+            left_out={group: shown(why, *words) for group, why in found.left_out.items()},
+            groups=self._table("", found.counts[["group", *COUNTS]], ESTIMATES),
         )
 
     # -- estimates and attrition -----------------------------------------------------------
@@ -184,7 +180,7 @@ class _Variable:
         return self._written(table, where, ESTIMATES, self._fewest(table))
 
     def _touched(self, groups: pd.Series) -> pd.Series:
-        """Which of the groups have a hidden count."""
+        """Which groups have a hidden count."""
         touched = {
             group for group in self.names.counts.index for column in COUNTS
             if self.names.group(column, group) in self.hidden
@@ -256,7 +252,7 @@ class _Variable:
         return pd.concat([written[~here], last], ignore_index=True)
 
     def _share_hidden(self, table: pd.DataFrame, name: str) -> pd.Series:
-        """Where the people behind a share are hidden, or the total it is a share of."""
+        """Where the people in a share are hidden, or the total it is a share of."""
         if "group" in table:
             cells = table["group"].map(lambda group: self.names.share(name, group))
             return cells.isin(self.hidden)
@@ -273,7 +269,7 @@ class _Variable:
         self, table: pd.DataFrame, where: Mapping[Any, pd.Series], columns: Mapping[str, Column],
         fewest: pd.Series | None = None,
     ) -> pd.DataFrame:  # fmt: skip
-        """The table, hidden values missing, counts rounded if they are to be."""
+        """The table with hidden values missing and, where the rule says so, counts rounded."""
         out = {}
         for name in map(str, table):
             values = table[name]
@@ -294,13 +290,13 @@ def _values(cells: Cells, hidden: set[Cell]) -> set[float]:
 
 
 def _each(counts: pd.Series, change: Callable[[float], float]) -> pd.Series:
-    """Counts, changed where they are known; whole numbers stay whole."""
+    """Change the counts that are known; whole numbers stay whole."""
     changed = counts.map(change, na_action="ignore")
     return changed.astype(counts.dtype) if len(counts) else counts
 
 
 def _lost(before: pd.DataFrame, after: pd.DataFrame, by_feature: bool) -> set[float]:
-    """Numbers of a table that were hidden, in full and as they might be rounded."""
+    """The hidden numbers of a table, in full and rounded as words might have them."""
     if by_feature:
         after = after.set_index("feature").loc[before["feature"]]
     lost: set[float] = set()

@@ -1,4 +1,4 @@
-"""Figures. Every function draws on the given axes, or on new ones, and returns them."""
+"""Draw estimates, checks and features, on the given axes or on new ones."""
 
 from __future__ import annotations
 
@@ -25,18 +25,17 @@ from matplotlib.ticker import (
 
 from relprev.checks.check import CheckResult
 from relprev.checks.registry import CHECKS
-from relprev.errors import InvalidInputError
 from relprev.estimates import RelativePrevalence, versus_words
 
-# Colours of Okabe and Ito, told apart by all common forms of colour vision.
+# Colours of Okabe and Ito, which people with any common colour vision can tell apart.
 CORRECTED = "#0072B2"
 RECORDED = "#D55E00"
 OTHERS = ("#009E73", "#CC79A7", "#56B4E9", "#E69F00")
 INK = "#000000"
 WIDTH = 5.6  # inches
-LABEL_WIDTH = 22  # characters of a row's label before it is wrapped
+LABEL_WIDTH = 22  # characters at which a row's label is wrapped
 NOTHING_DRAWN = "Nothing is drawn: all points rest on few people."
-LINE_LETTERS = 64  # that fit beside each other above the axes
+LINE_LETTERS = 64  # letters that fit in a line above the axes
 MARKERS = ("o", "s", "^", "v")
 STYLE: Any = {
     "font.size": 10.0,
@@ -59,7 +58,7 @@ Plot = TypeVar("Plot", bound=Callable[..., Axes])
 
 
 def _styled(plot: Plot) -> Plot:
-    """Draw in the house's style, and show dollar signs in names as they are."""
+    """Draw in the report's style, and show dollar signs in names as they are."""
 
     @wraps(plot)
     def drawn(*args: Any, **more: Any) -> Axes:
@@ -81,8 +80,8 @@ def plot_forest(
     Parameters
     ----------
     estimates : RelativePrevalence or DataFrame, or a mapping of method to either
-        An estimator's result, its table (``to_frame``, or as `disclosed_estimates` leaves it), or
-        those of several methods with the same rows, drawn side by side.
+        An estimator's result, its table (from ``to_frame`` or `disclosed_estimates`), or those of
+        several methods with the same rows, drawn side by side.
     truth : Series, optional
         Known values in the table's order, for simulated data.
     ax : matplotlib Axes, optional
@@ -91,7 +90,7 @@ def plot_forest(
     Returns
     -------
     matplotlib Axes
-        With the drawing.
+        Where it was drawn.
 
     Examples
     --------
@@ -133,7 +132,7 @@ def plot_forest(
 
 
 def _row_labels(frame: pd.DataFrame) -> tuple[list[str], str]:
-    """Labels of the rows, and what all are compared with if it is the same for all."""
+    """Labels of the rows, and what they are compared with if that is the same for all."""
     others = frame["versus"].map(versus_words)
     if others.nunique() == 1:
         return [_wrapped(group) for group in frame["group"]], f" versus {others.iloc[0]}"
@@ -144,7 +143,7 @@ def _row_labels(frame: pd.DataFrame) -> tuple[list[str], str]:
 def _draw_method(
     ax: Axes, y: np.ndarray, position: int, count: int, name: str, frame: pd.DataFrame
 ) -> np.ndarray:
-    """Estimates and intervals of one method; returns every value drawn."""
+    """Draw the estimates and intervals of one method; return every value drawn."""
     label = "Corrected for underreporting" if count == 1 else name
     colour = CORRECTED if position == 0 else OTHERS[(position - 1) % len(OTHERS)]
     low, high = frame["ci_low"].to_numpy(float), frame["ci_high"].to_numpy(float)
@@ -157,19 +156,19 @@ def _draw_method(
 
 @_styled
 def plot_check(check: CheckResult, ax: Axes | None = None) -> Axes:
-    """The picture of a check, in the report's style.
+    """Any check's result, drawn as in the report.
 
     Parameters
     ----------
     check : CheckResult
-        Of any check.
+        From any of `relprev.checks`.
     ax : matplotlib Axes, optional
         Where to draw. Default: a new figure.
 
     Returns
     -------
     matplotlib Axes
-        With the drawing.
+        Where it was drawn.
 
     Examples
     --------
@@ -197,98 +196,8 @@ def plot_check(check: CheckResult, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def plot_calibration(check: CheckResult, ax: Axes | None = None) -> Axes:
-    """Predicted and recorded shares of diagnosed, from `relprev.checks.check_calibration`.
-
-    Parameters
-    ----------
-    check : CheckResult
-        From `relprev.checks.check_calibration`.
-    ax : matplotlib Axes, optional
-        Where to draw. Default: a new figure.
-
-    Returns
-    -------
-    matplotlib Axes
-        With the drawing.
-
-    Examples
-    --------
-    >>> from relprev import PURPLE
-    >>> from relprev.checks import check_calibration
-    >>> from relprev.simulate import gauss_synth
-    >>> cohort = gauss_synth((0.5, 0.3), n=(3000, 3000), seed=0).cohort
-    >>> plot_calibration(check_calibration(cohort, PURPLE(lambdas=1e-4))).get_xlabel()
-    'predicted share diagnosed'
-    """
-    return _plot_kind("calibration", check, ax)
-
-
-def plot_overlap(check: CheckResult, ax: Axes | None = None) -> Axes:
-    """How far symptoms tell the groups apart, from `relprev.checks.check_overlap`.
-
-    Parameters
-    ----------
-    check : CheckResult
-        From `relprev.checks.check_overlap`.
-    ax : matplotlib Axes, optional
-        Where to draw. Default: a new figure.
-
-    Returns
-    -------
-    matplotlib Axes
-        With the drawing.
-
-    Examples
-    --------
-    >>> from relprev import DebiasedPURPLE
-    >>> from relprev.checks import check_overlap
-    >>> from relprev.simulate import gauss_synth
-    >>> cohort = gauss_synth((0.5, 0.1), seed=1).cohort
-    >>> fitted = DebiasedPURPLE(risk=None, strengths=[1.0]).fit(cohort)
-    >>> plot_overlap(check_overlap(fitted, cohort)).get_xlabel()
-    'mixing (1: symptoms say nothing about the group)'
-    """
-    return _plot_kind("overlap", check, ax)
-
-
-def plot_sensitivity(check: CheckResult, ax: Axes | None = None) -> Axes:
-    """Ratios if an assumption were wrong, from `relprev.checks.check_sensitivity`.
-
-    Parameters
-    ----------
-    check : CheckResult
-        From `relprev.checks.check_sensitivity`.
-    ax : matplotlib Axes, optional
-        Where to draw. Default: a new figure.
-
-    Returns
-    -------
-    matplotlib Axes
-        With the drawing.
-
-    Examples
-    --------
-    >>> from relprev import DebiasedPURPLE
-    >>> from relprev.checks import check_sensitivity
-    >>> from relprev.simulate import gauss_synth
-    >>> fitted = DebiasedPURPLE(risk=None, strengths=[1.0]).fit(gauss_synth((0.5, 0.1)).cohort)
-    >>> plot_sensitivity(check_sensitivity(fitted, "a", "b")).get_xlabel()
-    'relative prevalence'
-    """
-    return _plot_kind("sensitivity", check, ax)
-
-
-def _plot_kind(kind: str, check: CheckResult, ax: Axes | None) -> Axes:
-    if check.kind != kind:
-        raise InvalidInputError(
-            f"check is of kind {check.kind!r}, expected {kind!r}; plot_check draws any check"
-        )
-    return plot_check(check, ax)
-
-
 def _names(axis: Axis) -> bool:
-    """Whether an axis names things and does not measure them."""
+    """Whether an axis shows names, not numbers."""
     return not isinstance(axis.get_major_formatter(), ScalarFormatter | LogFormatter)
 
 
@@ -305,7 +214,7 @@ def _named_rows(ax: Axes, own: bool) -> None:
 
 
 def _legend(ax: Axes) -> None:
-    """Above the axes, where it hides nothing, in as many columns as the figure is wide enough."""
+    """Put the legend above the axes, where it hides nothing, in as many columns as fit."""
     handles, labels = ax.get_legend_handles_labels()
     words = [_wrapped(label, LINE_LETTERS // 2) for label in labels]
     longest = max((len(line) for label in words for line in label.split("\n")), default=0)
@@ -322,7 +231,7 @@ def _legend(ax: Axes) -> None:
 
 @_styled
 def plot_symptoms(symptoms: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    """The features with the largest weights, as bars from zero.
+    """Weights of features, as bars from zero.
 
     Parameters
     ----------
@@ -334,7 +243,7 @@ def plot_symptoms(symptoms: pd.DataFrame, ax: Axes | None = None) -> Axes:
     Returns
     -------
     matplotlib Axes
-        With the drawing.
+        Where it was drawn.
 
     Examples
     --------
@@ -365,7 +274,7 @@ def symptom_words(row: Mapping[Any, Any]) -> str:
 
 
 def log_axis(ax: Axes, values: np.ndarray) -> None:
-    """A log axis with round ticks that covers all finite values and 1."""
+    """Make the x axis logarithmic, with round ticks, so that it covers 1 and all finite values."""
     finite = np.append(values[np.isfinite(values) & (values > 0)], 1.0)
     low, high = finite.min() / 1.1, finite.max() * 1.1
     ratio = high / low
@@ -381,7 +290,7 @@ def log_axis(ax: Axes, values: np.ndarray) -> None:
 
 
 def _frames(estimates: Estimates) -> dict[str, pd.DataFrame]:
-    """Tables of every method, their rows in the first one's order."""
+    """The table of every method, with rows in the order of the first."""
     named = estimates if isinstance(estimates, Mapping) else {"": estimates}
     frames = {
         name: one if isinstance(one, pd.DataFrame) else one.to_frame()
@@ -392,7 +301,7 @@ def _frames(estimates: Estimates) -> dict[str, pd.DataFrame]:
 
 
 def _axes(ax: Axes | None, labels: list[str], row_inches: float, margin: float) -> Axes:
-    """The axes given, or new ones high enough for the rows."""
+    """The given axes, or new ones tall enough for the rows."""
     if ax is not None:
         return ax
     size = (WIDTH, _height(labels, row_inches, margin))

@@ -1,8 +1,8 @@
-"""What a study found.
+"""What a study found, and the report of it that may be shown.
 
-The study fills these. `relprev.report.disclosed` makes a report of them that holds only what may
-be shown; the page and the files are made of the report. Nothing in here depends on how the
-numbers were obtained, so a report can also be made by hand.
+A study fills in the findings, `relprev.report.disclosed` turns them into a report, and the page and
+the files are made from that. Nothing here depends on how the numbers were obtained, so findings can
+also be written by hand.
 """
 
 from __future__ import annotations
@@ -26,25 +26,25 @@ class VariableFindings:
     Parameters
     ----------
     name : str
-        Of the group variable, such as ``"race"``.
+        The group variable, such as ``"race"``.
     estimates : Mapping of method to DataFrame
-        ``to_frame()`` of every estimator's result, the one to trust first.
+        ``to_frame()`` of every estimator's result; the one to trust comes first.
     attrition : DataFrame
         Columns step, visits, patients.
     checks : tuple of CheckResult
-        The sensitivity analysis among them.
+        Including sensitivity analyses.
     symptoms : DataFrame
         Features that carry the estimate: feature, description, weight, visits, and patients
         where they are known.
     left_out : Mapping of group to Message
-        Groups of the data that got no estimate, and why. A plain text is not shown.
+        Groups without an estimate, and why. Plain text is not shown.
     groups : DataFrame, optional
         Columns group, n, n_diagnosed: visits and diagnosed visits of every group of the cohort,
-        a reference group that has no row of its own among the estimates too. Without it, what
-        would reveal a reference group's small counts cannot be hidden. Where patients are known,
+        including a reference group without a row among the estimates. Without it, what would
+        reveal small counts of a reference group cannot be hidden. Where patients are known,
         columns patients and patients_diagnosed: few of them are hidden, however many their visits.
     column : str
-        Of the data, where it is known: two variables of one column are recodes of it.
+        Column of the data, where it is known: two variables of one column are recodes of it.
 
     Examples
     --------
@@ -71,7 +71,7 @@ class VariableFindings:
 
     @property
     def counts(self) -> pd.DataFrame:
-        """Counts of every group that is known: ``groups``, or else those of the estimates."""
+        """Counts of every known group: ``groups``, or else those of the estimates."""
         if self.groups is not None:
             return self.groups
         frames = [frame[["group", "n", "n_diagnosed"]] for frame in self.estimates.values()]
@@ -90,7 +90,7 @@ class StudyFindings:
     Parameters
     ----------
     title : str
-        Of the report.
+        Title of the report.
     condition : str
         In words, such as ``"intimate partner violence"``.
     population : str
@@ -98,20 +98,20 @@ class StudyFindings:
     source : str
         In words, such as ``"NEDS 2019"``.
     variables : tuple of VariableFindings
-        The group variables.
+        One for every group variable.
     manifest : mapping
         Versions, specification, data fingerprints, seed, timings. Written as it is, so it must
         hold no counts of people.
     warnings : tuple of Message
-        Said while the study ran. A plain text is not shown: it may hold counts.
+        Issued while the study ran. Plain text is not shown: it may hold counts.
     level : float
-        Of the confidence intervals.
+        Level of the confidence intervals.
     sampling : str
         What the standard errors allow for, in words, such as ``"repeat visits of patients"``.
-    inside : tuple of (variable, group, variable, group), optional
+    inside : tuple of (variable, group, other variable, other group), optional
         Groups that lie within a group of another variable, from
-        `relprev.disclosure.nested_groups`. None: not known; groups of two recodes of one column
-        that differ by few people are then taken for nested.
+        `relprev.disclosure.nested_groups`. If None, this is not known, and groups of two recodes of
+        one column that differ by few people are taken to be nested.
     exclusive : tuple of tuple of str
         Features of which a visit has at most one, such as the bins of one measurement.
 
@@ -138,41 +138,29 @@ class StudyFindings:
 
 @dataclass(frozen=True)
 class StudyReport(StudyFindings):
-    """What may be shown of a study's findings; `relprev.report.disclosed` makes it.
+    """What may be shown of a study's findings, made by `relprev.report.disclosed`.
 
-    Hidden numbers are missing from its tables, and warnings and reasons are plain texts.
+    It is what `StudyFindings` is, but hidden numbers are missing from its tables, and warnings and
+    reasons are plain text.
 
     Parameters
     ----------
     title, condition, population, source : str
-        As in `StudyFindings`.
     variables : tuple of VariableFindings
-        The group variables, without what is hidden.
     manifest : mapping
-        As in `StudyFindings`.
     warnings : tuple of str
-        Said while the study ran, as far as they may be shown.
     level : float
-        Of the confidence intervals.
     sampling : str
-        As in `StudyFindings`.
     inside, exclusive : tuple
-        As in `StudyFindings`.
     rule : Rule
-        By which counts were hidden.
+        What was hidden.
 
     Examples
     --------
-    A study makes its report; a small one, without checks:
-
-    >>> from dataclasses import replace
-    >>> from relprev.study.demo import demo_study
-    >>> from relprev.study import CheckOptions, EstimateOptions
-    >>> small = replace(demo_study(5_000), estimate=EstimateOptions(methods=("purple",)),
-    ...                 checks=CheckOptions(run=()))
-    >>> report = small.run(verbose=False).report
-    >>> report.title, [found.name for found in report.variables]
-    ('Demonstration: a simulated condition', ['group'])
+    >>> from relprev.report import disclosed
+    >>> report = disclosed(StudyFindings("A study", "endometriosis", "women", "records", (), {}))
+    >>> type(report).__name__, report.rule.threshold
+    ('StudyReport', 10)
     """
 
     rule: Rule = field(default_factory=Rule)

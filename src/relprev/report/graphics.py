@@ -1,7 +1,7 @@
-"""A figure as bytes: the same figure gives the same bytes, whenever and wherever.
+"""Figures as bytes: the same figure gives the same bytes at any time and on any machine.
 
-SVG in the page stands on its own: presentation attributes in place of styles (which the
-page's content-security policy forbids), names of its own, the page's text colour.
+SVG within the page has presentation attributes in place of styles, which the page's
+content-security policy forbids. Its ids are its own, its text has the page's colour.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ ElementTree.register_namespace("", SVG)
 
 
 def figure_bytes(ax: Axes, kind: str) -> bytes:
-    """The axes' figure as "svg", "png" or "pdf"."""
+    """The figure of the axes as "svg", "png" or "pdf"."""
     figure: Any = ax.figure
     out = io.BytesIO()
     settings: Any = {"svg.hashsalt": "relprev", "svg.fonttype": "none", "pdf.fonttype": 42}
@@ -46,16 +46,9 @@ def figure_bytes(ax: Axes, kind: str) -> bytes:
 
 
 def inline_svg(svg: bytes, name: str, title: str, description: str) -> str:
-    """SVG to stand within a page.
+    """SVG for use within a page, with ids that begin with ``name``.
 
-    Parameters
-    ----------
-    svg : bytes
-        From `figure_bytes`.
-    name : str
-        Of the figure; its parts' names start with it.
-    title, description : str
-        Read aloud in place of the picture.
+    Screen readers read ``title`` and ``description`` in place of the picture.
     """
     root = ElementTree.fromstring(svg)
     for parent in list(root.iter()):
@@ -101,7 +94,7 @@ def _plain_attributes(element: ElementTree.Element, name: str) -> None:
 
 @dataclass(frozen=True)
 class ReportFigure:
-    """A figure, and the words for those who do not see it."""
+    """A figure, with a title and a description for readers who cannot see it."""
 
     name: str
     title: str
@@ -110,12 +103,12 @@ class ReportFigure:
 
     @cached_property
     def svg(self) -> bytes:
-        """For a file."""
+        """As a file of its own."""
         return figure_bytes(self.ax, "svg")
 
     @property
     def inline(self) -> str:
-        """To stand in a page."""
+        """As part of a page."""
         return inline_svg(self.svg, self.name, self.title, self.description)
 
     def as_bytes(self, kind: str) -> bytes:

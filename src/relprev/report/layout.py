@@ -1,4 +1,4 @@
-"""What stands where in a report: the tables, figures and words of every part."""
+"""Lay out a report: which tables, figures and words each part has."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class CheckPart:
 
     @property
     def p_value(self) -> str:
-        """In words, or nothing for a check that is not a test."""
+        """The p-value in words; empty for a check that is not a test."""
         p = self.check.p_value
         return "" if pd.isna(p) else f"p {cell(p, 'p_value')}".replace("p 0", "p = 0")
 
@@ -62,7 +62,7 @@ class Step:
 
 @dataclass(frozen=True)
 class VariablePart:
-    """All that is said of one group variable."""
+    """Everything the report says about one group variable."""
 
     name: str
     slug: str
@@ -87,7 +87,7 @@ class VariablePart:
 
     @property
     def multiplies_out(self) -> bool:
-        """Whether the decomposition is exact; PURPLE's is that of its fit."""
+        """Whether the decomposition is exact. PURPLE's is exact only for its fitted rates."""
         frame = self.decomposition.frame
         gap = np.log(frame["diagnosis_ratio"] * frame["estimate"] / frame["observed_ratio"])
         return not bool((np.abs(gap) > 0.005).any())
@@ -125,7 +125,7 @@ class Layout:
 
     @property
     def overview(self) -> dict[str, list[CheckPart | None]]:
-        """Of every check, its part of every variable."""
+        """Every check's part of each variable."""
         found = [
             {part.name.removeprefix(f"check-{variable.slug}-"): part for part in variable.checks}
             for variable in self.variables
@@ -135,23 +135,23 @@ class Layout:
 
     @property
     def tests(self) -> int:
-        """How many checks are formal tests, some of which raise a concern by chance."""
+        """Number of checks that are formal tests, which may raise a concern by chance."""
         parts = [part for variable in self.variables for part in variable.checks]
         return sum(not pd.isna(part.check.p_value) for part in parts)
 
 
 def lay_out(report: StudyReport) -> Layout:
-    """Tables, figures and words of a report; findings as they are found are refused."""
+    """The tables, figures and words of a report; findings not yet disclosed are refused."""
     if not isinstance(report, StudyReport):
         raise InvalidInputError(
-            f"expected a StudyReport, got {type(report).__name__}; relprev.report.disclosed makes "
-            "one of findings"
+            f"report must be a StudyReport, got {type(report).__name__}; relprev.report.disclosed "
+            "makes one from findings"
         )
     if not report.variables:
         raise InvalidInputError("the report has no group variable; expected at least one")
     names = [found.name for found in report.variables]
     if len(set(names)) < len(names):
-        raise InvalidInputError(f"the report has two group variables of one name: {names}")
+        raise InvalidInputError(f"the report has two group variables of the same name: {names}")
     for found in report.variables:
         if not any(len(frame) for frame in found.estimates.values()):
             raise InvalidInputError(f"the report has no estimates by {found.name}")
@@ -198,7 +198,7 @@ def _variable(report: StudyReport, found: VariableFindings, slug: str) -> Variab
 def _estimate_tables(
     report: StudyReport, found: VariableFindings, slug: str
 ) -> tuple[ReportTable, ReportTable]:
-    """All methods' estimates, and the main method's decomposition."""
+    """The estimates by all methods, and the decomposition by the main one."""
     frame = variable_estimates(found)
     contrast = frame.groupby(["group", "versus"], sort=False).ngroup()
     frame = frame.loc[contrast.sort_values(kind="stable").index]  # methods side by side
@@ -274,7 +274,7 @@ def _step(row: dict[Hashable, Any]) -> Step:
 
 
 def _slugs(names: list[str]) -> list[str]:
-    """Names fit for files, no two alike."""
+    """Distinct names that are safe in file names."""
     out: list[str] = []
     for name in names:
         plain = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:40].strip("-") or "groups"

@@ -1,7 +1,7 @@
-"""The report as one HTML page that needs nothing from outside.
+"""Render the report as one self-contained HTML page.
 
-Data are escaped by the templates. The content-security policy allows the page's own style
-and script, by their hashes, and nothing else: no request can leave the page.
+The templates escape data. The content-security policy allows the page's own style and script, by
+their hashes, and nothing else: the page can make no request.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def render_page(report: StudyReport) -> str:
     Returns
     -------
     str
-        The page; it needs nothing from outside.
+        HTML that needs no other file.
 
     Examples
     --------
@@ -62,7 +62,7 @@ def render_page(report: StudyReport) -> str:
 
 
 def render_frame(report: StudyReport) -> str:
-    """The page in a frame, to stand in another page such as a notebook."""
+    """The page in a frame, for use within another page such as a notebook."""
     page = Markup.escape(render_page(report))
     return (
         f'<iframe title="{Markup.escape(report.title)}" srcdoc="{page}" width="100%" height="720" '
@@ -71,7 +71,7 @@ def render_frame(report: StudyReport) -> str:
 
 
 def render_layout(layout: Layout) -> str:
-    """The whole page of a report whose tables and figures are made."""
+    """The page of a report whose tables and figures are made already."""
     css, js = _file("report.css"), _file("report.js")
     return _templates().get_template("report.html").render(
         layout=layout,
@@ -87,7 +87,7 @@ def render_layout(layout: Layout) -> str:
 
 
 def render_table(table: ReportTable) -> str:
-    """One table as HTML, to look at or to put into another page."""
+    """One table as HTML, to look at or to use in another page."""
     parts = _templates().get_template("parts.html").module
     head = (
         f'<!doctype html>\n<meta charset="utf-8">\n<title>{Markup.escape(table.caption)}</title>\n'

@@ -1,4 +1,4 @@
-"""What a report says: answers, trust, methods, and what every report explains."""
+"""What a report says in words: answers, trust, methods, assumptions, glossary."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ GLOSSARY = {
 
 @dataclass(frozen=True)
 class Trust:
-    """A verdict on trust: "concern", "no concern" or "not judged", with its reasons."""
+    """Whether to trust the answer ("concern", "no concern" or "not judged"), and why."""
 
     verdict: str
     heading: str
@@ -93,18 +93,18 @@ class Trust:
 
 
 def question(report: StudyReport) -> str:
-    """What was asked."""
+    """The question that the report answers."""
     return f"How much more common is {report.condition} in one group than in another?"
 
 
 def method_name(name: str) -> str:
-    """An estimator's name as people read it."""
+    """The name of an estimator for readers."""
     return METHOD_NAMES.get(name, name)
 
 
 @dataclass(frozen=True)
 class Answer:
-    """The largest difference in a sentence, the other comparisons in short, how many in all."""
+    """The largest difference in a sentence, other comparisons in short, and how many there are."""
 
     sentence: str
     estimate: str
@@ -118,7 +118,7 @@ class Answer:
 
 
 def answer(report: StudyReport, found: VariableFindings) -> Answer:
-    """What was found for one group variable, by the method to trust."""
+    """The answer for one group variable, by the method to trust."""
     rows = found.main.to_dict("records")
     first = max(rows, key=_weight)
     others = [row for row in rows if row is not first and not _reverses(row, first)]
@@ -131,7 +131,7 @@ def answer(report: StudyReport, found: VariableFindings) -> Answer:
 
 
 def _weight(row: Mapping[Any, Any]) -> tuple[bool, bool, float]:
-    """Differences that chance does not explain come first, then the larger ones."""
+    """Rank of a row: differences that chance does not explain first, then larger ones."""
     if pd.isna(row["estimate"]):
         return False, False, 0.0
     clear = not pd.isna(row["ci_low"]) and not row["ci_low"] <= 1 <= row["ci_high"]
@@ -143,7 +143,7 @@ def _reverses(row: Mapping[Any, Any], other: Mapping[Any, Any]) -> bool:
 
 
 def short(row: Mapping[Any, Any]) -> str:
-    """What one row says, in short."""
+    """One row in a few words."""
     if pd.isna(row["estimate"]):
         return sentence(row)
     value = with_interval(row["estimate"], row["ci_low"], row["ci_high"])
@@ -153,7 +153,7 @@ def short(row: Mapping[Any, Any]) -> str:
 
 
 def trust(report: StudyReport) -> Trust:
-    """A verdict on trust from the checks, and what limits it."""
+    """Judge trust by the checks, and name what limits it."""
     done = list(assumption_checks(report))
     raised = [
         f"{check.name}, by {name}: {check.effect}"
@@ -170,7 +170,7 @@ def trust(report: StudyReport) -> Trust:
     elif done:
         heading = f"None of {len(done)} checks of the assumptions raises a concern{aside}"
     else:
-        heading = "No check of the assumptions was made"
+        heading = "No check of the assumptions was run"
     verdict = "concern" if raised else "no concern" if len(done) > unsure else "not judged"
     return Trust(verdict, heading, (*raised, *_limits(report)))
 
@@ -180,8 +180,8 @@ def _limits(report: StudyReport) -> Iterator[str]:
     fragile = sum(check.verdict == "concern" for _, check in sensitivity_checks(report))
     if fragile:
         yield (
-            f"{_count(fragile, 'comparison is', 'comparisons are')} fragile: a small violation of "
-            "an assumption could explain the difference (see Sensitivity)."
+            f"{fragile} {'comparison is' if fragile == 1 else 'comparisons are'} fragile: a small "
+            "violation of an assumption could explain the difference (see Sensitivity)."
         )
     without = [found.name for found in report.variables if found.main["ci_low"].isna().all()]
     if without:
@@ -195,7 +195,7 @@ def _limits(report: StudyReport) -> Iterator[str]:
 
 
 def _without_estimate(frame: pd.DataFrame) -> list[str]:
-    """Groups that stand in no comparison with an estimate."""
+    """Groups in no comparison that has an estimate."""
     known = frame[frame["estimate"].notna()]
     seen = {*known["group"], *known["versus"]}
     return [name for name in frame["group"].unique() if name not in seen]
@@ -214,7 +214,7 @@ def sensitivity_checks(report: StudyReport) -> Iterator[tuple[str, CheckResult]]
 
 
 def methods_text(report: StudyReport) -> str:
-    """A methods section with the numbers of this run, and the references."""
+    """A methods section with the numbers of this run, and references."""
     used = list(dict.fromkeys(name for found in report.variables for name in found.estimates))
     paragraphs = [
         _aim(report),
@@ -232,13 +232,10 @@ def methods_text(report: StudyReport) -> str:
 
 def references(report: StudyReport) -> list[str]:
     """Works to cite for this run."""
-    wanted = ["PURPLE"]
     used = {method_name(name) for found in report.variables for name in found.estimates}
-    if "DebiasedPURPLE" in used:
-        wanted.append("DebiasedPURPLE")
     kinds = {check.kind for _, check in assumption_checks(report)}
-    wanted += [work for kind, check in CHECKS.items() if kind in kinds for work in check.references]
-    return [text for name, text in REFERENCES.items() if name in wanted]
+    works = {work for kind in kinds for work in CHECKS[kind].references}
+    return [text for name, text in REFERENCES.items() if name in {"PURPLE", *used, *works}]
 
 
 def _aim(report: StudyReport) -> str:
@@ -296,18 +293,9 @@ def _software(report: StudyReport) -> str:
 
 
 def wrapped(text: str, width: int = 90) -> str:
-    """Paragraphs broken into lines, for a text file."""
-    return (
-        "\n\n".join(
-            textwrap.fill(part, width, break_on_hyphens=False)
-            for part in text.strip().split("\n\n")
-        )
-        + "\n"
-    )
-
-
-def _count(number: int, one: str, many: str) -> str:
-    return f"{number} {one if number == 1 else many}"
+    """Text with its paragraphs broken into lines, for a file."""
+    parts = text.strip().split("\n\n")
+    return "\n\n".join(textwrap.fill(p, width, break_on_hyphens=False) for p in parts) + "\n"
 
 
 def _listed(names: list[str]) -> str:

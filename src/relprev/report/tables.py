@@ -1,4 +1,4 @@
-"""Results as tables: on the terminal, in the page, and in files."""
+"""Results as tables, for the terminal, the page and files."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TEXT_COLUMNS = {HEADINGS["group"], HEADINGS["versus"], "Step"}
 NARROW, WIDE = 80, 140  # characters of a table on the terminal
 NUMBER = "number"
 TEXT = "text"
-FORMULA = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet runs a text that begins so
+FORMULA = ("=", "+", "-", "@", "\t", "\r")  # spreadsheets run text that begins with these
 CHECKS_FILE = (
     "variable", "check", "verdict", "statistic", "p_value", "interval_low", "interval_high",
     "effect",
@@ -30,7 +30,7 @@ CHECKS_FILE = (
 
 @dataclass(frozen=True)
 class Column:
-    """Words of a column, "number" or "text", and whether an interval stands with it."""
+    """Heading of a column, its kind ("number" or "text"), and whether it has intervals."""
 
     words: str
     kind: str
@@ -39,7 +39,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Cell:
-    """What people read, and the value (and interval) in full, empty where there is none."""
+    """A value as people read it, and in full with its interval; empty where there is none."""
 
     text: str
     key: str
@@ -51,19 +51,9 @@ class Cell:
 class ReportTable:
     """A table to be read, sorted and copied.
 
-    Parameters
-    ----------
-    name : str
-        Of its files.
-    caption : str
-    frame : DataFrame
-        The numbers in full, for the CSV file.
-    columns : tuple of str
-        The columns people read, in order. Default: all.
-    intervals : mapping of column to (low, high) columns
-        Shown together with the column.
-    level : float
-        Of the intervals.
+    ``frame`` holds the numbers in full, ``columns`` names those that people read (default: all).
+    ``intervals`` maps a column to its (low, high) columns, of confidence level ``level``. Files are
+    called ``name``.
     """
 
     name: str
@@ -102,16 +92,16 @@ class ReportTable:
             yield cells
 
     def texts(self) -> pd.DataFrame:
-        """The table as people read it."""
+        """The cells as text, under their headings."""
         rows = [[one.text for one in row] for row in self.rows()]
         return pd.DataFrame(rows, columns=[column.words for column in self.headings])
 
     def to_csv(self) -> bytes:
-        """The numbers in full."""
+        """As CSV, with numbers in full."""
         return csv_bytes(self.frame)
 
     def to_latex(self) -> bytes:
-        """For a paper; needs the booktabs package."""
+        """As LaTeX that needs the booktabs package."""
         text = self.texts().to_latex(
             index=False, escape=True, caption=_escaped(self.caption), label=f"tab:{self.name}",
             column_format="".join("r" if one.kind == NUMBER else "l" for one in self.headings),
@@ -145,7 +135,7 @@ def _escaped(text: str) -> str:
 
 
 def csv_bytes(frame: pd.DataFrame) -> bytes:
-    """A frame as CSV; texts that a spreadsheet would run as a formula get an apostrophe.
+    """A frame as CSV; text that a spreadsheet would run as a formula gets an apostrophe.
 
     Examples
     --------
@@ -196,7 +186,7 @@ def variable_estimates(found: VariableFindings) -> pd.DataFrame:
 
 
 def with_excluded(attrition: pd.DataFrame) -> pd.DataFrame:
-    """Steps with the visits each excluded, where both levels are shown."""
+    """The steps, with the visits that each excluded where both levels are shown."""
     visits = attrition["visits"].astype("Int64")
     return attrition.assign(excluded_visits=visits.shift() - visits)
 
@@ -210,19 +200,19 @@ def _by_variable(report: StudyReport, frames: list[pd.DataFrame]) -> pd.DataFram
 
 
 def render_text(frame: pd.DataFrame, title: str) -> str:
-    """Plain-text table of the columns a reader needs; hidden or missing values as a dash.
+    """Plain-text table of estimates, with a dash for hidden or missing values.
 
     Parameters
     ----------
     frame : DataFrame
-        From ``RelativePrevalence.to_frame``, or as `disclosed_estimates` leaves it.
+        From ``RelativePrevalence.to_frame`` or `disclosed_estimates`.
     title : str
-        Printed above.
+        Printed above the table.
 
     Returns
     -------
     str
-        The table.
+        Only the columns that a reader needs.
 
     Examples
     --------
@@ -237,7 +227,7 @@ def render_text(frame: pd.DataFrame, title: str) -> str:
 
 
 def print_table(texts: pd.DataFrame, title: str | None = None) -> str:
-    """Plain-text table of texts. Names of groups and steps may take several lines, numbers not."""
+    """Plain-text table. Names of groups and steps may wrap, numbers may not."""
     table = Table(title=title, title_justify="left", title_style="bold")
     for name in texts:
         text = name in TEXT_COLUMNS

@@ -1,4 +1,4 @@
-"""Write results: tables, figures, the page, and how to reproduce them."""
+"""Write the page, tables, figures and manifest into a folder."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ from relprev.store.versions import versions
 def write_report(report: StudyReport, folder: str | Path) -> list[Path]:
     """Write a study's report into a folder.
 
-    Everything is made before anything is written, each file is written whole or not at all,
-    and the same report gives the same bytes. The manifest is written last.
+    Everything is made before anything is written, and each file is written whole or not at all,
+    the manifest last. The same report gives the same bytes.
 
     Parameters
     ----------
     report : StudyReport
         From `disclosed`: everything in it is written.
     folder : path
-        Made if missing.
+        Created if missing.
 
     Returns
     -------
@@ -71,18 +71,18 @@ def write_results(
     Parameters
     ----------
     frame : DataFrame
-        Results, as `disclosed_estimates` leaves them.
+        From `disclosed_estimates`: everything in it is written.
     out : path
-        Folder, made if missing.
+        Folder, created if missing.
     run : dict
-        Settings needed to reproduce the run; versions are added.
+        Settings needed to reproduce the run; versions of packages are added.
     truth : Series, optional
         Known values, for simulated data.
 
     Returns
     -------
     list of Path
-        The files written.
+        In the order in which they were written.
 
     Examples
     --------

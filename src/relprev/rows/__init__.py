@@ -1,4 +1,4 @@
-"""Rows in memory, on disk or on a Dask cluster, held in one way."""
+"""One way to hold rows in memory, on disk or on a Dask cluster."""
 
 from relprev.rows.rows import Rows, one_part, total
 

@@ -1,4 +1,4 @@
-"""Where parts are kept, and how a function gets to them."""
+"""What a backend offers: it keeps parts somewhere and applies functions to them."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from typing import Any, Protocol, Self
 from numpy.typing import NDArray
 
 Function = Callable[..., Any]
-Each = Sequence[Any] | None  # a further argument of every part's own
+Each = Sequence[Any] | None  # one further argument per part
 
 
 class Part(Protocol):
-    """What can be kept in parts: anything that is made of arrays."""
+    """What a part must offer: access to its arrays."""
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """All arrays that grow with the rows, by name."""
 
     def with_arrays(self, arrays: dict[str, NDArray[Any]]) -> Self:
-        """The same part on other memory."""
+        """The same part in other memory."""
 
     @staticmethod
     def joined(parts: Sequence[Any]) -> Any:
@@ -27,33 +27,32 @@ class Part(Protocol):
 
 
 class Backend(ABC):
-    """Parts that can be mapped over.
+    """Keeps parts and calls ``function(part, *shared)`` or ``function(part, each[k], *shared)``."""
 
-    ``function(part, *shared)`` is called for every part, or ``function(part, each[k], *shared)``.
-    """
+    def __init__(self, parts: Sequence[Any]) -> None:
+        self._parts = list(parts)
 
-    @abstractmethod
     def __len__(self) -> int:
-        """Number of parts."""
+        return len(self._parts)
+
+    @property
+    def handles(self) -> Sequence[Any]:
+        """Stand-ins for the parts, to pass as ``each`` to another backend of the same kind."""
+        return self._parts
 
     @abstractmethod
     def map(self, function: Function, *shared: Any, each: Each = None) -> list[Any]:
-        """What the function returns for every part, in order."""
+        """The results of all parts, in order."""
 
     @abstractmethod
     def derive(self, function: Function, *shared: Any, each: Each = None) -> Backend:
-        """New parts made by the function, kept where the old ones are."""
+        """The new parts that the function returns, kept where the old ones are."""
 
     @abstractmethod
     def keep(
         self, function: Function, *shared: Any, each: Each = None
     ) -> tuple[list[Any], Backend]:
-        """What a function that returns (result, kept) gives: results in order, and kept parts."""
-
-    @property
-    @abstractmethod
-    def handles(self) -> Sequence[Any]:
-        """Stand for the parts in ``each`` of another backend of the same kind."""
+        """With a function that returns (result, kept): the results in order, and the kept parts."""
 
     @abstractmethod
     def select(self, which: Sequence[int]) -> Backend:
@@ -61,5 +60,5 @@ class Backend(ABC):
 
     @property
     def here(self) -> Sequence[Any] | None:
-        """The parts, if they are in this process's memory."""
+        """The parts, if they are in the memory of this process."""
         return None

@@ -1,7 +1,6 @@
 """Parts in the memory of a Dask cluster's workers.
 
-Scheduling, transport and retries are Dask's: a part that is lost with its worker is made
-again from the files.
+Dask schedules, moves and retries: a part that is lost with its worker is rebuilt from the files.
 """
 
 from __future__ import annotations
@@ -28,15 +27,8 @@ class OnCluster(Backend):
     """
 
     def __init__(self, client: Any, futures: Sequence[Any]) -> None:
+        super().__init__(futures)
         self._client = client
-        self._futures = list(futures)
-
-    def __len__(self) -> int:
-        return len(self._futures)
-
-    @property
-    def handles(self) -> Sequence[Any]:
-        return self._futures
 
     def map(self, function: Function, *shared: Any, each: Each = None) -> list[Any]:
         results = gathered(self._client, self._submit(function, shared, each))
@@ -53,7 +45,7 @@ class OnCluster(Backend):
         return both.map(itemgetter(0)), _Kept(self._client, both)
 
     def select(self, which: Sequence[int]) -> OnCluster:
-        return OnCluster(self._client, [self._futures[k] for k in which])
+        return OnCluster(self._client, [self._parts[k] for k in which])
 
     def _submit(self, function: Function, shared: Any, each: Each) -> list[Any]:
         with large_tasks():
@@ -62,18 +54,18 @@ class OnCluster(Backend):
                     on_worker, function, part, *(() if each is None else (each[k],)), *shared,
                     pure=False,
                 )
-                for k, part in enumerate(self._futures)
+                for k, part in enumerate(self._parts)
             ]  # fmt: skip
 
 
 class _Kept(OnCluster):
-    """The second entries of parts that are tuples, taken out when they are first asked for."""
+    """The second entries of parts that are tuples, extracted when they are first needed."""
 
     def __init__(self, client: Any, both: OnCluster) -> None:
         self._client, self._both = client, both
 
     @cached_property
-    def _futures(self) -> list[Any]:  # type: ignore[override]
+    def _parts(self) -> list[Any]:  # type: ignore[override]
         return list(self._both.derive(itemgetter(1)).handles)
 
     def __len__(self) -> int:

@@ -1,7 +1,7 @@
 """Parts on this machine's disk: memory-mapped files, visited one after another.
 
-What ``derive`` makes is written to a scratch folder. Pages are given back after each visit, so
-memory holds one part and a few numbers for every row.
+What ``derive`` makes is written to a scratch folder. Pages are released after each visit, so
+memory holds one part and a few numbers per row.
 """
 
 from __future__ import annotations
@@ -25,26 +25,19 @@ ALIGNMENT = 64
 
 
 class OnDisk(Backend):
-    """Parts on memory-mapped files.
+    """Parts in memory-mapped files.
 
     Parameters
     ----------
     parts : sequence of Part
-        On memory-mapped arrays, see `map_file`.
+        Their arrays are memory-mapped, see `map_file`.
     folder : Scratch, optional
-        Where derived parts are written. Default: a new one among the temporary files.
+        Where derived parts are written. Default: a new temporary folder.
     """
 
     def __init__(self, parts: Sequence[Any], folder: Scratch | None = None) -> None:
-        self._parts = list(parts)
+        super().__init__(parts)
         self._folder = folder or Scratch()
-
-    def __len__(self) -> int:
-        return len(self._parts)
-
-    @property
-    def handles(self) -> Sequence[Any]:
-        return self._parts
 
     def map(self, function: Function, *shared: Any, each: Each = None) -> list[Any]:
         results = [self._visit(k, function, shared, each) for k in range(len(self))]
@@ -59,7 +52,7 @@ class OnDisk(Backend):
         return OnDisk(self.map(made, *shared, each=each), self._folder)
 
     def keep(self, function: Function, *shared: Any, each: Each = None) -> tuple[list[Any], OnDisk]:
-        """Few numbers for every row are kept, which is why they stay in memory."""
+        """As declared; what is kept is a few numbers per row and stays in memory."""
         results, kept = zip(*self.map(function, *shared, each=each), strict=True)
         return list(results), OnDisk(kept, self._folder)
 
@@ -70,7 +63,7 @@ class OnDisk(Backend):
         own = () if each is None else (each[k],)
         result = function(self._parts[k], *own, *shared)
         if isinstance(result, np.ndarray) and _mapping(result) is not None:
-            result = result.copy()  # what is returned must not bring the pages back
+            result = result.copy()  # reading the result must not load the pages again
         for part in _parts_in((self._parts[k], own)):
             for array in part.arrays().values():
                 give_back(array)
@@ -78,7 +71,7 @@ class OnDisk(Backend):
 
 
 def _parts_in(value: Any) -> list[Part]:
-    """The part that this is, or those in a tuple: what a visit may have touched."""
+    """The part itself, or those in a tuple: what a visit may have read."""
     if isinstance(value, tuple):
         return [part for item in value for part in _parts_in(item)]
     return [value] if hasattr(value, "with_arrays") else []
@@ -101,7 +94,7 @@ def _mapped(path: str | Path) -> mmap.mmap:
 
 
 def allow_more_files() -> None:
-    """Let this process have as many files open as the system allows it; each part is one."""
+    """Raise this process's limit on open files to the system's maximum; each part is one file."""
     try:
         import resource
     except ImportError:  # Windows has no such limit
@@ -121,19 +114,16 @@ def _mapping(array: NDArray[Any]) -> mmap.mmap | None:
 
 
 def give_back(array: NDArray[Any]) -> None:
-    """Let the system drop the pages of a memory-mapped array; they are read again when needed."""
+    """Release the pages of a memory-mapped array; they are read again when needed."""
     mapping = _mapping(array)
     if mapping is not None and hasattr(mmap, "MADV_DONTNEED"):
         mapping.madvise(mmap.MADV_DONTNEED)
 
 
 class Scratch:
-    """A private folder for derived parts, removed when nobody uses it any more.
+    """A private folder for derived parts, removed once it is no longer used.
 
-    Parameters
-    ----------
-    inside : path, optional
-        Where to make it. Default: the system's folder for temporary files (``$TMPDIR``).
+    It is made ``inside`` a folder, by default the system's for temporary files (``$TMPDIR``).
     """
 
     def __init__(self, inside: str | Path | None = None) -> None:
@@ -142,7 +132,7 @@ class Scratch:
         weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
 
     def spill(self, arrays: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-        """The arrays on memory-mapped files; those that are on one already stay there."""
+        """The arrays in memory-mapped files; those already in one stay where they are."""
         new = {name: array for name, array in arrays.items() if _mapping(array) is None}
         new = {name: array for name, array in new.items() if array.nbytes}
         if not new:

@@ -1,4 +1,4 @@
-"""Parts in this process's memory, most often a single one."""
+"""Parts in the memory of this process, most often a single one."""
 
 from __future__ import annotations
 
@@ -9,22 +9,7 @@ from relprev.rows.backend import Backend, Each, Function
 
 
 class InMemory(Backend):
-    """Parts that are objects of this process.
-
-    Parameters
-    ----------
-    parts : sequence of Part
-    """
-
-    def __init__(self, parts: Sequence[Any]) -> None:
-        self._parts = list(parts)
-
-    def __len__(self) -> int:
-        return len(self._parts)
-
-    @property
-    def handles(self) -> Sequence[Any]:
-        return self._parts
+    """Parts that are objects of this process."""
 
     @property
     def here(self) -> Sequence[Any]:

@@ -1,24 +1,25 @@
 """Rows kept in parts: the one way in which relprev holds whatever grows with the visits.
 
-`Rows` are parts in a row, each with the arrays of some of the rows. What is true of all rows
-(names of groups, number of features) is known to the subclass that adds it:
+`Rows` are a sequence of parts, each holding the arrays of some of the rows. What all rows share
+(group names, number of features) belongs to the subclass:
 
     Cohort(Rows[CohortPart])      symptoms, diagnosis, groups, weights, patients
-    Problem(Rows[ProblemPart])    the same as the likelihood wants them
+    Problem(Rows[ProblemPart])    the same in the form the likelihood needs
     ScoreData(Rows[ScorePart])    with propensities and risks
 
-A function works on one part, which is always in memory. It reaches all of them by
+A function works on one part, which it always sees in memory. It is applied to all of them by
 
-    map       what it returns for every part, in order
-    total     the sum of that over the parts: every sum over rows is one of these
-    derive    new rows made of the old ones, which stay where those are
-    keep      both at once, where a pass leaves something with the rows
+    map       results, one per part, in order
+    total     the sum of the results: every sum over rows is one of these
+    derive    new rows made from the old ones and kept in the same place
+    keep      both: results, and something that stays with the rows
 
-and only what ``map`` and ``total`` return travels. Where the parts are is up to a backend:
+and only what ``map`` and ``total`` return is moved. Where the parts are is up to a backend:
 `relprev.rows.memory` (this process; a cohort in memory is one part), `relprev.rows.disk`
 (memory-mapped files, visited one after another) or `relprev.rows.dask` (a cluster's workers).
-Nobody asks which. What cannot work on parts takes `Rows.in_memory`, which gives the only part or
-says what to do; `Rows.together` fetches all rows where they are known to be few.
+No caller asks which. Code that cannot work on parts calls `Rows.in_memory`, which returns the only
+part or raises an error that says what to do; `Rows.together` fetches all rows when they are known
+to be few.
 """
 
 from __future__ import annotations
@@ -46,9 +47,9 @@ class Rows(Generic[P]):
     Parameters
     ----------
     backend : Backend
-        Where the parts are.
+        Where the parts are kept.
     sizes : tuple of int
-        Rows of every part.
+        Rows per part.
 
     Examples
     --------
@@ -88,111 +89,59 @@ class Rows(Generic[P]):
 
     @property
     def first_rows(self) -> list[int]:
-        """Number of every part's first row."""
+        """Number of each part's first row."""
         return [int(start) for start in np.cumsum([0, *self.sizes[:-1]])]
 
     @property
     def handles(self) -> Sequence[Any]:
-        """Stand for the parts in ``each`` of other rows that are kept in the same place."""
+        """Stand-ins for the parts, to pass as ``each`` to rows kept in the same place."""
         return self.backend.handles
 
     def map(self, function: Callable[..., Q], *shared: Any, each: Each = None) -> list[Q]:
-        """Apply a function to every part.
+        """Apply a function to each part and return the results in order.
 
         Parameters
         ----------
-        function : function of a part, its entry of ``each`` if there is one, and ``shared``
-            On a cluster it must be importable there.
+        function : function of a part, its entry of ``each`` if given, and ``shared``
+            A cluster's workers must be able to import it.
         *shared : object
             Further arguments, the same for all parts.
-        each : sequence with one entry for every part, optional
-            Further arguments of their own; see `cut` and `handles`.
-
-        Returns
-        -------
-        list
-            What it returned for every part, in order.
+        each : sequence with one entry per part, optional
+            An argument of the part's own; see `cut` and `handles`.
         """
         return self.backend.map(function, *shared, each=each)
 
     def total(
         self, function: Callable[..., tuple[Any, ...]], *shared: Any, each: Each = None
     ) -> Any:
-        """Sum of what a function returns for the parts, entry by entry.
+        """Like `map` with a function that returns a tuple: sums over the parts, entry by entry.
 
-        Parameters
-        ----------
-        function : function that returns a tuple of numbers or arrays
-            As in `map`; shapes must be the same for all parts.
-        *shared : object
-            As in `map`.
-        each : sequence with one entry for every part, optional
-            As in `map`.
-
-        Returns
-        -------
-        tuple
-            Sums, taken in the order of the parts.
+        Entries are numbers or arrays of the same shape for all parts, added in the parts' order.
         """
         return total(self.map(function, *shared, each=each))
 
     def derive(self, function: Callable[..., Q], *shared: Any, each: Each = None) -> Rows[Q]:
-        """Make new rows of these, kept where these are.
-
-        Parameters
-        ----------
-        function : function that returns a part with as many rows
-            As in `map`.
-        *shared : object
-            As in `map`.
-        each : sequence with one entry for every part, optional
-            As in `map`.
-
-        Returns
-        -------
-        Rows
-            Of the new parts.
-        """
+        """Like `map` with a function that returns a new part of as many rows: the new rows."""
         return Rows(self.backend.derive(function, *shared, each=each), self.sizes)
 
     def keep(
         self, function: Callable[..., tuple[Any, Q]], *shared: Any, each: Each = None
     ) -> tuple[list[Any], Rows[Q]]:
-        """Apply a function that returns a result and something to be kept with the rows.
-
-        Parameters
-        ----------
-        function : function that returns (result, kept)
-            As in `map`.
-        *shared : object
-            As in `map`.
-        each : sequence with one entry for every part, optional
-            As in `map`.
-
-        Returns
-        -------
-        list and Rows
-            The results in order, and what is kept.
-        """
+        """Like `map` with a function that returns (result, kept): the results, and new rows."""
         results, kept = self.backend.keep(function, *shared, each=each)
         return results, Rows(kept, self.sizes)
 
     def pick(self, function: Callable[..., Q], positions: Positions, *shared: Any) -> Rows[Q]:
-        """Make new rows of some of these.
+        """Make new rows from some of these.
 
         Parameters
         ----------
-        function : function of a part, (positions in the part, rows picked before) and ``shared``
-            Returns the part's rows at these positions.
+        function : function of a part, (positions in the part, rows picked before it), ``shared``
+            Returns the part's rows at these positions. Not called for parts without any.
         positions : integer array of shape (m,)
-            Ascending, unless there is one part only.
+            In ascending order, unless there is only one part.
         *shared : object
             Further arguments, the same for all parts.
-
-        Returns
-        -------
-        Rows
-            Of the parts that have some of the rows.
         """
         if len(self.sizes) == 1:
             made = self.backend.derive(function, *shared, each=[(positions, 0)])
@@ -205,32 +154,14 @@ class Rows(Generic[P]):
         return Rows(self.backend.select(which).derive(function, *shared, each=each), sizes)
 
     def cut(self, values: NDArray[Any]) -> list[NDArray[Any]]:
-        """Cut an array with one value for every row into those of the parts.
-
-        Parameters
-        ----------
-        values : array of shape (n, ...)
-            One entry for every row.
-
-        Returns
-        -------
-        list of arrays of shape (rows of the part, ...)
-            To be used as ``each``.
-        """
+        """Cut an array of shape (n, ...) into one array per part, to pass as ``each``."""
         return np.split(values, np.cumsum(self.sizes)[:-1])
 
     def cut_positions(self, positions: Positions) -> tuple[Sequence[Positions], list[int]]:
-        """Cut ascending row numbers into those of the parts, counted from the part's first row.
+        """Cut row numbers, shape (m,), into positions within each part, and count those.
 
-        Parameters
-        ----------
-        positions : integer array of shape (m,)
-            Ascending, unless there is one part only.
-
-        Returns
-        -------
-        sequence of integer arrays of shape (rows of the part among these,), and list of int
-            Positions in every part, made when asked for, and their numbers.
+        Row numbers must ascend, unless there is only one part. Positions are computed when they
+        are read.
 
         Examples
         --------
@@ -242,7 +173,9 @@ class Rows(Generic[P]):
         if len(self.sizes) == 1:
             return [positions], [len(positions)]
         if (np.diff(positions) < 0).any():
-            raise InvalidInputError("rows of a cohort kept in parts must be taken in their order")
+            raise InvalidInputError(
+                "rows of a cohort kept in parts must be taken in ascending order; sort them first"
+            )
         first = np.cumsum([0, *self.sizes])
         ends = np.searchsorted(positions, first)
         pieces = _Lazy(
@@ -252,52 +185,25 @@ class Rows(Generic[P]):
         return pieces, np.diff(ends).tolist()
 
     def gathered(self, function: Callable[..., NDArray[Any]], *shared: Any) -> NDArray[Any]:
-        """Bring one value for every row into memory.
+        """Like `map` with a function that returns an array: all joined, of shape (n, ...).
 
-        Parameters
-        ----------
-        function : function that returns an array of shape (rows of the part, ...)
-            As in `map`.
-        *shared : object
-            As in `map`.
-
-        Returns
-        -------
-        array of shape (n, ...)
-            In the order of the rows; not a copy where there is one part in memory.
+        With a single part in memory the array is not copied.
         """
         found = self.map(function, *shared)
         return found[0] if len(found) == 1 else np.concatenate(found)
 
     def in_memory(self, what: str = "this") -> P:
-        """Give the only part, for what cannot work on parts.
-
-        Parameters
-        ----------
-        what : str
-            What needs it, to begin an error with.
-
-        Returns
-        -------
-        part
-            With all rows.
-        """
+        """The only part, if the rows are one part in memory; else an error that names ``what``."""
         here: Sequence[P] | None = self.backend.here
         if here is None or len(here) != 1:
             raise InvalidInputError(
-                f"{what} works on a cohort in memory only; this one is kept in parts. Use fewer "
-                "visits (Cohort.take, then Cohort.collected), or a method that works on parts"
+                f"{what} needs a cohort in memory, but this one is kept in parts; use fewer visits "
+                "(Cohort.take, then Cohort.collected), or a method that works on parts"
             )
         return here[0]
 
     def together(self) -> P:
-        """Bring all rows into memory.
-
-        Returns
-        -------
-        part
-            With all rows: the only one itself, where it is in memory already.
-        """
+        """One part in memory with all rows: the only part itself, if it is in memory already."""
         here: Sequence[P] | None = self.backend.here
         if here is not None and len(here) == 1:
             return here[0]
@@ -306,38 +212,19 @@ class Rows(Generic[P]):
         return made
 
     def collected(self) -> Self:
-        """The same rows in memory, in one part.
-
-        Returns
-        -------
-        Rows
-            Of this class; these themselves, where they are one part in memory already.
-        """
+        """The same rows as one part in memory: these rows themselves, if they are that already."""
         here = self.backend.here
         if here is not None and len(here) == 1:
             return self
         return self.holding(one_part(self.together(), self.n))
 
     def holding(self, rows: Rows[P], **changes: Any) -> Self:
-        """The same kind of rows with other parts.
-
-        Parameters
-        ----------
-        rows : Rows
-            Whose parts to hold.
-        **changes : object
-            Other attributes that change.
-
-        Returns
-        -------
-        Rows
-            Of this class.
-        """
+        """An object like this one, with the parts of ``rows`` and ``changes`` of attributes."""
         return replace(self, backend=rows.backend, sizes=rows.sizes, **changes)
 
 
 def one_part(part: P, size: int) -> Rows[P]:
-    """Rows in memory, in one part.
+    """Rows of a single part in memory.
 
     Examples
     --------
@@ -348,7 +235,7 @@ def one_part(part: P, size: int) -> Rows[P]:
 
 
 def total(results: Sequence[tuple[Any, ...]]) -> Any:
-    """Sums of several results, entry by entry, in their order.
+    """Sums of several results, entry by entry, added in order.
 
     Examples
     --------
@@ -362,12 +249,12 @@ def total(results: Sequence[tuple[Any, ...]]) -> Any:
 
 
 def copied(part: Any) -> Any:
-    """The part on memory of its own."""
+    """The part in memory of its own."""
     return part.with_arrays({name: np.array(values) for name, values in part.arrays().items()})
 
 
 class _Lazy(Sequence[Any]):
-    """A sequence whose entries are made when they are asked for, and not kept."""
+    """A sequence whose entries are computed when they are read, and not kept."""
 
     def __init__(self, count: int, make: Callable[[int], Any]) -> None:
         self._count, self._make = count, make

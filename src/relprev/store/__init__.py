@@ -1,1 +1,1 @@
-"""What is finished stays finished: whole files, digests, versions and kept stages."""
+"""Keep what is finished: whole files, digests, versions and stages."""

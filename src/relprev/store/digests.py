@@ -1,4 +1,4 @@
-"""Digests: 24 hexadecimal digits that say whether two things are the same."""
+"""Digests: 24 hexadecimal digits that tell whether two things are the same."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from relprev.store.files import written_whole
 
 BLOCK = 2**22
 SIZE = 12  # bytes
-LONG = 2**30  # bytes whose reading takes a second or more
+LONG = 2**30  # bytes that take a second or more to read
 
 
 def digest(*parts: Any) -> str:
@@ -43,7 +43,7 @@ def digest(*parts: Any) -> str:
 
 
 def file_digest(path: str | Path, read: Callable[[int], None] = lambda size: None) -> str:
-    """Digest of a file's content; ``read`` is called with the size of every block."""
+    """Digest of a file's content; ``read`` is called with the size of each block read."""
     total = hashlib.blake2b(digest_size=SIZE)
     with Path(path).open("rb") as file:
         while block := file.read(BLOCK):
@@ -53,18 +53,18 @@ def file_digest(path: str | Path, read: Callable[[int], None] = lambda size: Non
 
 
 def seal(path: str | Path) -> None:
-    """Write a file's digest beside it, so that `is_sealed` can tell whether it is whole."""
+    """Write a file's digest beside it, so that `is_sealed` can tell whether it has changed."""
     with written_whole(_seal(Path(path))) as temporary:
         temporary.write_text(file_digest(path), encoding="ascii")
 
 
 def has_seal(path: str | Path) -> bool:
-    """Whether the digest of a file is beside it."""
+    """Whether there is a digest beside a file."""
     return _seal(Path(path)).is_file()
 
 
 def is_sealed(path: str | Path) -> bool:
-    """Whether a file is there as it was when it was sealed."""
+    """Whether a file is as it was when it was sealed."""
     try:
         return _seal(Path(path)).read_bytes() == file_digest(path).encode()
     except OSError:
@@ -76,9 +76,9 @@ def _seal(path: Path) -> Path:
 
 
 def files_digest(paths: Iterable[Path], *, verbose: bool = False) -> str:
-    """Digest of the names and contents of files; missing ones count as such.
+    """Digest of the names and contents of files, including which of them are missing.
 
-    Large files take a second per gigabyte; ``verbose`` then shows how far it is.
+    Large files take a second per gigabyte; ``verbose`` then shows progress.
     """
     files = list(paths)
     total = sum(path.stat().st_size for path in files if path.is_file())

@@ -16,22 +16,16 @@ from relprev.errors import InvalidInputError
 
 PARTIAL = ".partial-"  # begins the name of a file that is being written
 PREFIX = "relprev-"  # begins the name of a temporary folder
-LOCK = ".lock"  # held as long as the process that made the folder lives
+LOCK = ".lock"  # held while the process that made the folder is alive
 OWNER_ONLY = 0o700
 
 
 @contextmanager
 def written_whole(path: str | Path, *, private: bool = False) -> Iterator[Path]:
-    """Give a temporary path beside ``path``; rename it to ``path`` if the block succeeds.
+    """Yield a temporary path beside ``path`` and rename it to ``path`` if the block succeeds.
 
-    An interruption at any moment leaves either the old file or the new one.
-
-    Parameters
-    ----------
-    path : str or Path
-        The file; its folder is made if missing.
-    private : bool
-        Only the owner may read the file. Default: what the user's umask allows.
+    An interruption at any moment leaves either the old file or the new one. The folder is created
+    if missing. Only the owner can read a ``private`` file; otherwise the user's umask decides.
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -51,10 +45,9 @@ def written_whole(path: str | Path, *, private: bool = False) -> Iterator[Path]:
 
 
 def private_folder(path: str | Path) -> Path:
-    """The folder, made if missing, closed to everybody but its owner.
+    """The folder, created if missing and closed to everybody but its owner.
 
-    A folder that others could read is closed. One that belongs to somebody else, who could
-    open it again, is refused.
+    A folder that belongs to somebody else, who could open it again, is refused.
     """
     path = Path(path)
     path.mkdir(mode=OWNER_ONLY, parents=True, exist_ok=True)
@@ -72,8 +65,7 @@ def private_folder(path: str | Path) -> Path:
 class TemporaryFolder(tempfile.TemporaryDirectory[str]):
     """A private folder that is removed when it is closed, or when the process ends.
 
-    One that a killed process could not remove is removed by the next process that makes one:
-    the lock in it has no holder any more.
+    If the process is killed, the next one to make such a folder removes it: nobody holds its lock.
 
     Examples
     --------
@@ -89,7 +81,7 @@ class TemporaryFolder(tempfile.TemporaryDirectory[str]):
         self._lock.acquire()
 
     def cleanup(self) -> None:
-        """Remove the folder and what is in it."""
+        """Remove the folder and its contents."""
         self._lock.release(force=True)
         super().cleanup()
 

@@ -1,10 +1,10 @@
 """Which of relprev's own modules a result depends on, and a digest of their source.
 
-A kept result is used again only while the code that gave it is the same. That code is what
-its modules import, directly or through others: a change in the report is none of an
-estimate's business. The graph is read from the source files; nothing is imported. A name taken
-from a package (``from relprev.cohort import Cohort``) leads to the module that the package
-takes it from, not to everything the package holds.
+A kept result is used again only while the code that made it is the same. That code is what its
+modules import, directly or indirectly: a change to the report does not concern an estimate. The
+graph is read from the source files; nothing is imported. A name taken from a package (``from
+relprev.cohort import Cohort``) leads to the module where the package gets it, not to the whole
+package.
 """
 
 from __future__ import annotations
@@ -21,16 +21,9 @@ PACKAGE = "relprev"
 
 
 def source_digest(*modules: str, data: tuple[str, ...] = (), root: Path | None = None) -> str:
-    """Digest of the source of modules and of everything upstream of them.
+    """Digest of the source of modules, of all upstream of them, and of folders of ``relprev/data``.
 
-    Parameters
-    ----------
-    *modules : str
-        Names such as ``"relprev.inference.debiased"``.
-    data : tuple of str
-        Folders of ``relprev/data`` that they read.
-    root : Path, optional
-        Folder of the package. Default: the one that runs.
+    ``root`` is the folder of the package, by default of the one that is running.
 
     Examples
     --------
@@ -45,7 +38,7 @@ def source_digest(*modules: str, data: tuple[str, ...] = (), root: Path | None =
 
 
 def upstream(*modules: str, root: Path | None = None) -> list[str]:
-    """The modules and all of relprev's modules that they import, directly or not, by name.
+    """Names of the modules and of all modules of relprev that they import, directly or not.
 
     Examples
     --------
@@ -70,20 +63,20 @@ def _root() -> Path:
 
 
 def _file(root: Path, module: str) -> Path | None:
-    """Source of a module or package of relprev; None if there is none of that name."""
+    """Source file of a module or package of relprev; None if there is no such module."""
     path = root.joinpath(*module.split(".")[1:])
     candidates = (path / "__init__.py", path.with_suffix(".py"))
     return next((file for file in candidates if file.is_file()), None)
 
 
 def _imports(root: Path, module: str) -> list[str]:
-    """Modules that a module takes something from."""
+    """Modules from which a module takes something."""
     return [target for source, name in _taken(root, module)
             for target in _origin(root, source, name)]  # fmt: skip
 
 
 def _origin(root: Path, source: str, name: str) -> Iterator[str]:
-    """Where a name of a module comes from: a module below it, one it imports, or itself."""
+    """Where a module's name comes from: a module below it, one it imports, or itself."""
     if _file(root, f"{source}.{name}") is not None:
         yield f"{source}.{name}"
         return
@@ -99,7 +92,7 @@ def _origin(root: Path, source: str, name: str) -> Iterator[str]:
 
 
 def _taken(root: Path, module: str) -> list[tuple[str, str]]:
-    """Module and name of everything a module imports from relprev; type checking aside."""
+    """Module and name of everything a module imports from relprev, except for type checking."""
     file = _file(root, module)
     if file is None:
         return []
@@ -109,7 +102,7 @@ def _taken(root: Path, module: str) -> list[tuple[str, str]]:
 
 @cache
 def _parsed(file: Path, changed: int, size: int) -> tuple[tuple[str, str], ...]:
-    """Imports in a file; the other arguments tell its versions apart."""
+    """Imports of a file; the other arguments tell its versions apart in the cache."""
     found: list[tuple[str, str]] = []
     waiting: list[ast.AST] = [ast.parse(file.read_bytes())]
     while waiting:

@@ -1,11 +1,10 @@
-"""Outcomes of stages, kept in a folder under the digest of all they depend on.
+"""Keep the outcomes of stages in a folder, under a digest of everything they depend on.
 
-An outcome is numbers, texts, messages and tables. It is kept as one JSON file and one Parquet
-file per table, the JSON file last, so a stage is either there whole or not there. The files'
-names end in a key: another key is another file, so nothing stale is ever used. Every file
-carries a checksum: what is damaged counts as not there and is made again. Outcomes are read
-back even when they were just made, so a run that was stopped and one that was not go through
-the same numbers.
+An outcome is numbers, text, messages and tables. It is kept as one JSON file and one Parquet file
+per table. The JSON file is written last, so a stage is there whole or not at all. File names end in
+a key: another key is another file, so nothing stale is ever used. Every file has a checksum: what
+is damaged counts as missing and is made again. Outcomes are read back even when just made, so that
+runs that were stopped and runs that were not use the same numbers.
 """
 
 from __future__ import annotations
@@ -35,13 +34,13 @@ class Outcome:
     Parameters
     ----------
     values : mapping
-        Plain values, as JSON holds them.
+        Plain values that JSON can hold.
     tables : mapping of name to DataFrame
         Columns of numbers and text; the index is not kept.
     warnings : tuple of Message
-        Said while the stage ran.
+        Issued while the stage ran.
     seconds : float
-        How long it took.
+        Running time.
     """
 
     values: Mapping[str, Any] = field(default_factory=dict)
@@ -52,14 +51,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Store:
-    """Outcomes of stages in a folder.
-
-    Parameters
-    ----------
-    folder : Path
-        Made when the first outcome is kept.
-    say : function of str
-        Called with a sentence where something kept is damaged.
+    """Outcomes of stages in a folder, created for the first; ``say`` hears of damaged ones.
 
     Examples
     --------
@@ -75,7 +67,7 @@ class Store:
     say: Callable[[str], object] = lambda words: None
 
     def path(self, name: str) -> Path:
-        """A file in the folder."""
+        """Path of a file in the folder."""
         return self.folder / name
 
     def find(self, stage: str, key: str) -> Outcome | None:
@@ -96,7 +88,7 @@ class Store:
         return Outcome(record["values"], tables, said, record["seconds"])
 
     def keep(self, stage: str, key: str, outcome: Outcome) -> Outcome:
-        """Write an outcome and return it as it will be read."""
+        """Write an outcome, and return it as read back."""
         marks = {}
         for name, table in outcome.tables.items():
             content = io.BytesIO()
@@ -113,10 +105,7 @@ class Store:
         return kept
 
     def _table(self, name: str, mark: str) -> pd.DataFrame:
-        try:
-            content = self.path(name).read_bytes()
-        except OSError:
-            raise DamagedError(name) from None
+        content = _read(self.path(name))
         if digest(content) != mark:
             raise DamagedError(name)
         return pd.read_parquet(io.BytesIO(content))
@@ -128,14 +117,18 @@ def write_checked(path: Path, content: bytes) -> None:
 
 
 def read_checked(path: Path) -> bytes:
-    """Content of a file that `write_checked` wrote; DamagedError if it is not as written."""
-    try:
-        mark, _, content = path.read_bytes().partition(b"\n")
-    except OSError:
-        raise DamagedError(path.name) from None
+    """Content of a file from `write_checked`; DamagedError if it is not as written."""
+    mark, _, content = _read(path).partition(b"\n")
     if mark != digest(content).encode():
         raise DamagedError(path.name)
     return content
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError:
+        raise DamagedError(path.name) from None
 
 
 def _write(path: Path, content: bytes) -> None:

@@ -1,4 +1,4 @@
-"""Versions of all that results depend on."""
+"""Versions of the software that results depend on."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ PACKAGES = ("relprev", "numpy", "scipy", "numba", "scikit-learn", "pandas", "pya
 
 
 def versions() -> dict[str, str]:
-    """Versions of Python and of the packages that numbers depend on, in this process.
+    """Versions of Python and of the packages that numbers depend on.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The study: one file in, one report out."""
+"""A study: one file in, one report out."""
 
 from relprev.study.file import study_schema
 from relprev.study.options import (
@@ -8,9 +8,8 @@ from relprev.study.options import (
     InferenceOptions,
     ReportOptions,
 )
-from relprev.study.result import StudyResult
 from relprev.study.source import SourceOptions
-from relprev.study.study import Study
+from relprev.study.study import Study, StudyResult
 
 __all__ = [
     "CheckOptions",

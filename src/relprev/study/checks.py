@@ -1,4 +1,4 @@
-"""Checks of one group variable, as stages of a study."""
+"""Run the checks of one group variable, as stages of a study."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from relprev.study.variable import Variable
 
 
 def run_check(variable: Variable, kind: str, max_visits: int) -> Outcome:
-    """The results of one check (sensitivity has one for each pair of groups)."""
+    """The results of one check; sensitivity has one for each pair of groups."""
     inputs = CheckInputs(
         variable.cohort, lambda: variable.purple, lambda: variable.debiased,
         versus=variable.versus, reference=variable.reference, level=variable.options.level,
@@ -24,6 +24,6 @@ def run_check(variable: Variable, kind: str, max_visits: int) -> Outcome:
 
 
 def check_results(outcome: Outcome) -> list[CheckResult]:
-    """The results that `run_check` put into an outcome; none if the check could not be made."""
+    """The results that `run_check` put into an outcome; none if the check could not be run."""
     kept = enumerate(outcome.values.get("checks", ()))
     return [CheckResult.from_plain(plain, outcome.tables[f"table{k}"]) for k, plain in kept]

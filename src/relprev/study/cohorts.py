@@ -1,9 +1,10 @@
-"""The cohorts of a study: built in memory or in parts, kept in a folder, opened again."""
+"""The cohorts of a study: build them, in memory or in parts, keep them in a folder, reopen them."""
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from relprev.codes import CodeSet, category
+from relprev.codes.spelling import VERSION_NAMES
 from relprev.cohort import BuiltCohort, Cohort, build_cohorts
 from relprev.cohort.part import ROW_FIELDS
 from relprev.cohort.part_files import HEADER, verify_parts
@@ -18,12 +21,13 @@ from relprev.cohort.summary import group_patients, group_totals
 from relprev.disclosure import nested_groups
 from relprev.disclosure.nesting import Nesting
 from relprev.errors import InvalidInputError
-from relprev.settings import unprintable
+from relprev.matrix.coerce import listed
+from relprev.messages import Message
+from relprev.settings import KeyPath, suggestion, unprintable
 from relprev.sources.source import Source
 from relprev.store.digests import digest, file_digest
 from relprev.store.stages import Outcome
 from relprev.study.contrasts import as_used, reference_group, sampling_words, versus_words
-from relprev.study.data import require_columns, sibling_note
 from relprev.study.simulated import SimulatedSource
 from relprev.study.source import source_words
 
@@ -37,18 +41,9 @@ PARTS = "parts-"  # begins the name of a folder of cohorts kept in parts
 def study_cohorts(
     study: Study, source: Source, folder: Path, *, verbose: bool = False
 ) -> dict[str, BuiltCohort]:
-    """The cohorts of all group variables; fails where a name of them cannot be used.
+    """The cohort of every group variable; names in the data that cannot be used are errors.
 
-    Parameters
-    ----------
-    study : Study
-        What is asked for.
-    source : Source
-        Visits and codes.
-    folder : Path
-        Where cohorts are kept if the study asks for that; it must not exist.
-    verbose : bool
-        Show progress on standard error.
+    A study that keeps its cohorts on disk puts them into ``folder``, which must not exist.
     """
     require_columns(study, source)
     options: dict[str, Any] = {}
@@ -63,23 +58,49 @@ def study_cohorts(
         if any(map(unprintable, groups)):
             raise study.error(
                 ("groups", position, "column"),
-                "a value of this column holds a control character, which no report can show; "
+                "a value of this column contains a control character, which no report can show; "
                 "name the values to compare (recode), or clean the column",
             )
         wanted = study.estimate.reference.get(name)
         if wanted is not None and wanted not in groups:
-            words = f"{wanted!r} has no visits in the cohort; groups are {', '.join(groups)}"
+            words = f"{wanted!r} has no visits in the cohort; its groups are {', '.join(groups)}"
             raise study.error(("estimate", "reference", name), words)
     return built
 
 
-def build(study: Study, folder: Path, *, verbose: bool = False) -> Outcome:
-    """Read the data, build the cohorts and save them one by one.
+def require_columns(study: Study, source: Source) -> None:
+    """Fail at the first column that the study names and the source lacks."""
+    present = source.columns("visits")
+    for path, column in _columns_named(study):
+        if column not in present:
+            why = f" ({source.absent[column]})" if column in source.absent else ""
+            raise study.error(
+                path,
+                f"the {source.name} source has no column {column!r}{why}; "
+                f"{suggestion(column, present)}",
+            )
 
-    The outcome's values name the file, its checksum and the digest of every cohort; its tables
-    are attrition, groups and, of simulated data, the truth.
+
+def _columns_named(study: Study) -> Iterator[tuple[KeyPath, str]]:
+    """Every column that the study names, with its key."""
+    cohort = study.cohort
+    places: list[tuple[KeyPath, tuple[Any, ...]]] = [
+        (("include",), cohort.include),
+        (("features", "extra"), cohort.features.extra),
+        (("groups",), cohort.groups),
+    ]
+    for path, items in places:
+        for position, item in enumerate(items):
+            yield (*path, position, "column"), item.column
+
+
+def build(study: Study, folder: Path, *, verbose: bool = False) -> Outcome:
+    """Read the data, build the cohorts and save them.
+
+    The outcome's values name each cohort's file, the file's checksum and the cohort's digest; its
+    tables are attrition, groups and, for simulated data, the truth.
     """
-    for old in folder.parent.glob(f"{PARTS}*"):  # of other settings or data; they are large
+    for old in folder.parent.glob(f"{PARTS}*"):  # large, and of other settings or data
         shutil.rmtree(old, ignore_errors=True)
     with study.open_source() as source:
         built = study_cohorts(study, source, folder, verbose=verbose)
@@ -103,8 +124,7 @@ def build(study: Study, folder: Path, *, verbose: bool = False) -> Outcome:
     values["inside"] = groups_inside(built)
     features = item.cohort.feature_names or ()
     values["exclusive"] = _exclusive(study, features)
-    beside = sibling_note(study.cohort.condition, features)
-    return Outcome(values, tables, tuple(beside))
+    return Outcome(values, tables, tuple(sibling_note(study.cohort.condition, features)))
 
 
 def groups_inside(built: Mapping[str, BuiltCohort]) -> tuple[Nesting, ...]:
@@ -116,21 +136,21 @@ def groups_inside(built: Mapping[str, BuiltCohort]) -> tuple[Nesting, ...]:
 
 
 def _group_of_visits(item: BuiltCohort) -> NDArray[np.int32]:
-    """Group of every visit of the source, -1 where it is not in the cohort, shape (visits,)."""
+    """Group of every visit of the source, -1 if it is not in the cohort, shape (visits,)."""
     label = np.full(len(item.visits), -1, dtype=np.int32)
     label[item.visits] = item.cohort.groups
     return label
 
 
 def _exclusive(study: Study, features: Sequence[str]) -> list[list[str]]:
-    """The features made of one column each, of which a visit has at most one."""
+    """For each column made into features, those features: a visit has at most one of them."""
     starts = [f"{one.column}:[" if one.edges else f"{one.column}="
               for one in study.cohort.features.extra]  # fmt: skip
     return [[name for name in features if name.startswith(start)] for start in starts]
 
 
 def groups_table(cohort: Cohort) -> pd.DataFrame:
-    """Columns group, n, n_diagnosed; where patients are known, patients, patients_diagnosed."""
+    """Columns group, n and n_diagnosed; patients and patients_diagnosed where they are known."""
     n, n_diagnosed = group_totals(cohort)[:2]
     names = list(cohort.group_names)
     table = pd.DataFrame({"group": names, "n": n, "n_diagnosed": n_diagnosed})
@@ -141,7 +161,7 @@ def groups_table(cohort: Cohort) -> pd.DataFrame:
 
 
 def is_whole(folder: Path, found: Outcome) -> bool:
-    """Whether all cohorts that an outcome speaks of are there as they were written."""
+    """Whether all cohorts that an outcome names are still there as they were written."""
     return all(_is_kept(folder, about) for about in found.values["variables"].values())
 
 
@@ -153,7 +173,7 @@ def open_cohort(path: Path, client: Any = None) -> Cohort:
 
 
 def _keep(cohort: Cohort, folder: Path, position: int) -> dict[str, Any]:
-    """Save a cohort, unless it is on disk already; its digest, file and the file's checksum."""
+    """Save a cohort unless it is on disk already; its digest, file and the file's checksum."""
     file = folder / f"cohort-{position}"
     if file.exists():
         mark = checksum = file_digest(file / HEADER)
@@ -178,7 +198,56 @@ def _is_kept(folder: Path, about: dict[str, Any]) -> bool:
 
 
 def _cohort_digest(cohort: Cohort) -> str:
-    """Digest of everything in a cohort but the visits' identifiers."""
+    """Digest of a cohort without the identifiers of its visits."""
     rows = [getattr(cohort, name) for name in ROW_FIELDS if name != "ids"]
     arrays = [*cohort.X.to_arrays().values(), *(values for values in rows if values is not None)]
     return digest(cohort.group_names, cohort.feature_names, *arrays)
+
+
+# -- features that may mean the condition too ------------------------------------------------
+
+
+def sibling_codes(condition: CodeSet, features: Iterable[str]) -> list[str]:
+    """Features of the same ICD categories as the condition's codes, the most similar first.
+
+    Only single codes count: a prefix or expression is taken to be drawn as intended.
+
+    Examples
+    --------
+    >>> condition = CodeSet.of("endometriosis", ["ICD9:617.9", "ICD10:N80*"])
+    >>> sibling_codes(condition, ["ICD9:6170", "ICD9:6259", "ICD10:N810", "age"])
+    ['ICD9:6170']
+    """
+    families: dict[str, list[str]] = {}
+    for pattern in condition.patterns:
+        if pattern.version in VERSION_NAMES.values() and pattern.text.isalnum():
+            families.setdefault(_family(str(pattern)), []).append(str(pattern))
+    found = {
+        name: max(_alike(name, code) for code in families[_family(name)])
+        for name in features
+        if _family(name) in families
+    }
+    return sorted(found, key=lambda name: (-found[name], name))
+
+
+def sibling_note(condition: CodeSet, features: Iterable[str]) -> list[Message]:
+    """A hint about features that may mean the condition too: one message or none."""
+    found = sibling_codes(condition, features)
+    if not found:
+        return []
+    return [Message(
+        "features include codes of the condition's own categories ({families}): {codes}; if one of "
+        "them means the condition too, add it to the code set",
+        families=listed(sorted({_family(name) for name in found})), codes=listed(found),
+    )]  # fmt: skip
+
+
+def _family(name: str) -> str:
+    """A feature's ICD category, such as ``ICD9:617``; empty if it is not an ICD code."""
+    version, _, code = name.partition(":")
+    return f"{version}:{category(version, code)}" if version in VERSION_NAMES.values() else ""
+
+
+def _alike(one: str, other: str) -> int:
+    """Length of the common prefix."""
+    return len(list(takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))))

@@ -1,4 +1,4 @@
-"""Two runs side by side."""
+"""Compare the estimates of two runs."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ SHOWN = ["estimate", "ci_low", "ci_high", "observed_ratio", "n", "n_diagnosed"]
 
 
 def compare_runs(one: str | Path, two: str | Path) -> pd.DataFrame:
-    """Estimates of two results folders, one row per contrast, with their ratio.
+    """Estimates from two results folders, one row per contrast, with their ratio.
 
-    Columns ending in ``_a`` are the first's, in ``_b`` the second's. A contrast that only one of
-    them has is kept, with gaps.
+    Columns of the first folder end in ``_a``, those of the second in ``_b``. A contrast that only
+    one of them has is kept, with gaps.
     """
     frames = [_estimates(Path(folder)) for folder in (one, two)]
     order = list(dict.fromkeys(tuple(row) for frame in frames for row in frame[KEYS].to_numpy()))
@@ -30,9 +30,9 @@ def compare_runs(one: str | Path, two: str | Path) -> pd.DataFrame:
 
 
 def differences(one: str | Path, two: str | Path) -> list[str]:
-    """What makes the estimates of two runs answers to different questions, in words.
+    """How the questions that two runs answer differ, in words.
 
-    Their manifests tell; where one has none, nothing is said.
+    Nothing is said unless both folders have a manifest.
     """
     try:
         a, b = (_asked(Path(folder)) for folder in (one, two))

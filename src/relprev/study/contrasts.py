@@ -1,4 +1,4 @@
-"""What is compared with what, and what standard errors allow for, in one cohort of a study."""
+"""Which groups of a cohort are compared, and what the standard errors allow for."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from relprev.cohort import Cohort
 from relprev.cohort.summary import group_totals
 from relprev.estimates import COMPLEMENT, PAIRWISE
 
-if TYPE_CHECKING:  # a change in the options' words must not make estimates again
+if TYPE_CHECKING:  # rewording an option must not refit anything
     from relprev.study.options import EstimateOptions, InferenceOptions
 
 
@@ -22,7 +22,7 @@ def as_used(cohort: Cohort, inference: InferenceOptions) -> Cohort:
 
 
 def reference_group(cohort: Cohort, name: str, options: EstimateOptions) -> str:
-    """The reference group of the group variable called ``name``: the study's, or the largest."""
+    """The reference group of the group variable ``name``: the one in the study, or the largest."""
     largest = int(np.argmax(group_totals(cohort)[2]))
     return options.reference.get(name) or cohort.group_names[largest]
 
@@ -34,7 +34,7 @@ def versus_words(reference: str, options: EstimateOptions) -> str:
 
 
 def sampling_words(cohort: Cohort) -> str:
-    """What standard errors of the cohort allow for."""
+    """What the cohort's standard errors allow for."""
     if "psus" in cohort.fields:
         return "the survey's strata and primary sampling units"
     return "repeat visits of patients" if "clusters" in cohort.fields else ""

@@ -1,4 +1,4 @@
-"""The demonstration: a study of simulated visits whose recorded ratio points the wrong way."""
+"""The demonstration: a study of simulated visits whose recorded ratios point the wrong way."""
 
 from __future__ import annotations
 
@@ -14,12 +14,6 @@ CODES = 500
 
 def demo_study(visits: int = VISITS, seed: int = 4) -> Study:
     """A study of simulated emergency-department visits.
-
-    Parameters
-    ----------
-    visits : int
-    seed : int
-        Of the simulation.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The study file: everything that a study says, from the source to the report.
+"""The study file: read it, describe it as a JSON Schema, write one to start from.
 
 seed = 1
 cohort = "ipv-neds"          # or condition, include, features, groups: see relprev.cohort.spec
@@ -31,11 +31,13 @@ out_of_core = true           # cohorts on disk, for data larger than memory
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import ConfigDict, Field, TypeAdapter
 
+from relprev.codes import code_set
 from relprev.cohort import CohortSpec, cohort_spec
 from relprev.cohort.spec import Condition, Features, GroupVariable, Include, cohort_spec_names
 from relprev.disclosure.rule import Rule
@@ -56,7 +58,7 @@ from relprev.study.options import (
     InferenceOptions,
     ReportOptions,
 )
-from relprev.study.source import SourceTable, source_options
+from relprev.study.source import SOURCES, SourceTable, source_options
 from relprev.study.study import Study
 
 MOVED: dict[KeyPath, str] = {
@@ -66,7 +68,7 @@ MOVED: dict[KeyPath, str] = {
 
 @dataclass(frozen=True, kw_only=True)
 class StudyFile:
-    """What may stand in a study file."""
+    """The keys of a study file."""
 
     __pydantic_config__: ClassVar[ConfigDict] = SETTINGS
 
@@ -141,16 +143,43 @@ def study_schema() -> dict[str, Any]:
     }
 
 
+def study_template(kind: str, condition: str = "ipv") -> str:
+    """A commented study file for a kind of source and a named condition.
+
+    Examples
+    --------
+    >>> print(study_template("neds").splitlines()[0])
+    # A study of relative prevalence in NEDS, the Nationwide Emergency Department Sample.
+    """
+    if kind not in SOURCES:
+        raise InvalidInputError(f"source={kind!r}: {suggestion(kind, list(SOURCES))}")
+    code_set(condition)  # an unknown one is an error
+    folder = resources.files("relprev") / "data" / "studies"
+    head = (folder / f"{kind}.toml").read_text(encoding="utf-8")
+    tail = (folder / "options.txt").read_text(encoding="utf-8")
+    variable, group = SOURCES[kind].example
+    lonely = "fail"
+    if SOURCES[kind].has_strata:
+        lonely = "adjust"
+        tail = tail.replace("defaults.", 'defaults, except lonely_psu (default "fail").')
+    words = {"@CONDITION@": condition, "@VARIABLE@": variable, "@GROUP@": group,
+             "@LONELY@": lonely}  # fmt: skip
+    text = head + tail
+    for place, word in words.items():
+        text = text.replace(place, word)
+    return text
+
+
 def _require_printable_name(path: Path) -> None:
-    """The report names the study after its file."""
+    """The report calls the study by the name of its file."""
     if unprintable(path.stem):
         raise InvalidInputError(
-            f"the name of the study file, {path.stem!r}, holds a control character; rename it"
+            f"the name of the study file, {path.stem!r}, contains a control character; rename it"
         )
 
 
 def _cohort(content: StudyFile, path: Path, text: str) -> CohortSpec:
-    """The shipped cohort with the parts that the file replaces, or the file's own."""
+    """The file's own cohort, or a shipped one with the parts that the file replaces."""
     names = ("condition", "include", "features", "groups", "without_codes")
     given: dict[str, Any] = {
         name: getattr(content, name) for name in names if getattr(content, name) is not None

@@ -1,4 +1,4 @@
-"""What a study found, from the outcomes of its stages."""
+"""Gather what a study found from the outcomes of its stages."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def variable_findings(
     study: Study, position: int, cohorts: Outcome, estimates: Mapping[str, Outcome],
     checks: list[CheckResult],
 ) -> VariableFindings:  # fmt: skip
-    """The findings on the group variable at a position of the study."""
+    """The findings for the group variable at a position of the study."""
     group = study.cohort.groups[position]
     symptoms = pd.DataFrame({"feature": [], "description": [], "weight": [], "visits": []})
     left_out = dict(cohorts.values["variables"][group.name]["left_out"])
@@ -49,14 +49,14 @@ def study_findings(
     study: Study, variables: list[VariableFindings], outcomes: Mapping[str, Outcome],
     skipped: list[str],
 ) -> StudyFindings:  # fmt: skip
-    """Everything the study found, nothing hidden yet; ``skipped`` are checks that lack a method."""
+    """Everything the study found, nothing hidden yet; ``skipped`` checks lack a method."""
     condition, options = study.cohort.condition, study.report
     words = options.condition or (condition.title or condition.name).lower()
     rules = " and ".join(str(rule) for rule in study.cohort.include)
     said = [message for outcome in outcomes.values() for message in outcome.warnings]
     if skipped:
         said.append(Message(
-            "checks not made because a method they compare is not part of the study: {checks}",
+            "checks not run because the study lacks a method that they compare: {checks}",
             checks=[name.replace("_", " ") for name in skipped],
         ))  # fmt: skip
     about = outcomes["cohort"].values
@@ -76,7 +76,7 @@ def study_findings(
 
 
 def _manifest(study: Study, outcomes: Mapping[str, Outcome]) -> dict[str, Any]:
-    """How to get the same results: no counts of people, no paths, no addresses."""
+    """What it takes to reproduce the results, without counts of people, paths or addresses."""
     about = outcomes["cohort"].values
     return {
         "versions": versions(),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -10,6 +10,7 @@ from pathlib import Path
 import pandas as pd
 
 from relprev.arrays import numbered
+from relprev.codes import CodeSet
 from relprev.cohort import Cohort
 from relprev.disclosure import NOT_SHOWN
 from relprev.disclosure.nesting import Nesting
@@ -17,16 +18,20 @@ from relprev.errors import InvalidInputError
 from relprev.inference.estimable import MIN_PATIENTS
 from relprev.inference.sampling import SamplingDesign
 from relprev.matrix.coerce import listed
-from relprev.messages import Message, message_of
+from relprev.messages import Message, Number, message_of
 from relprev.report import VariableFindings
+from relprev.settings import KeyPath, suggestion
+from relprev.sources.database import identifier
+from relprev.sources.source import Source
 from relprev.store.files import TemporaryFolder
-from relprev.study.cohorts import groups_inside, groups_table, study_cohorts
-from relprev.study.data import matched_codes, sibling_note, unknown_values
+from relprev.study.cohorts import groups_inside, groups_table, sibling_note, study_cohorts
 from relprev.study.run import recorded_warnings
 from relprev.study.study import Study
 from relprev.study.variable import Variable
 
 TOO_FEW = Message("too few are diagnosed")
+SMALLEST_NAMED = 11  # visits a value needs to be named in a message
+MOST_NAMED = 20  # values named one by one
 
 
 @dataclass(frozen=True)
@@ -37,8 +42,8 @@ class Inspection:
     ----------
     source : str
         Kind of source.
-    codes : mapping of pattern to number of different codes
-        How many codes of the source each pattern of the condition matches.
+    codes : mapping of pattern to int
+        How many distinct codes of the source each pattern of the condition matches.
     variables : tuple of VariableFindings
         Attrition and groups of every group variable, before small counts are hidden.
     words : mapping of group variable to text
@@ -47,8 +52,8 @@ class Inspection:
         What deserves a look.
     problems : tuple of Message
         What would stop the study.
-    inside : tuple of (variable, group, variable, group)
-        Groups within a group of another variable.
+    inside : tuple of (variable, group, other variable, other group)
+        Groups that lie within a group of another variable.
     """
 
     source: str
@@ -92,8 +97,53 @@ def inspect_study(study: Study) -> Inspection:
     )
 
 
+def unknown_values(study: Study, source: Source) -> Iterator[Message]:
+    """Values in rules and recodes that no visit has, with their keys and remedies."""
+    cohort = study.cohort
+    named: list[tuple[KeyPath, str, tuple[str, ...]]] = [
+        (("include", k, "one_of"), rule.column, rule.one_of)
+        for k, rule in enumerate(cohort.include)
+    ]
+    named += [
+        (("groups", k, "recode", name), group.column, tuple(values))
+        for k, group in enumerate(cohort.groups)
+        for name, values in group.recode.items()
+    ]
+    counts = {column: _values(source, column) for column in {item[1] for item in named if item[2]}}
+    unknown = [(path, column, value) for path, column, values in named for value in values
+               if value not in counts[column]]  # fmt: skip
+    for path, column, value in unknown[:MOST_NAMED]:
+        common = [known for known, visits in counts[column].items() if visits >= SMALLEST_NAMED]
+        yield Message(
+            "{where}: no visit has {value!r} in {column}; {hint}", where=study.place(path),
+            value=value, column=column, hint=suggestion(value, common),
+        )  # fmt: skip
+    if len(unknown) > MOST_NAMED:
+        more = Number(len(unknown) - MOST_NAMED, ",d")
+        yield Message("no visit has {n} further values that the study names", n=more)
+
+
+def _values(source: Source, column: str) -> dict[str, int]:
+    """Visits by value of a column. Rare values could identify a person: never show them."""
+    name = identifier(column)
+    rows = source.query(
+        f"SELECT {name}::VARCHAR AS value, count(*) FROM visits WHERE {name} IS NOT NULL "
+        "GROUP BY value ORDER BY value"
+    )
+    return dict(rows)
+
+
+def matched_codes(condition: CodeSet, source: Source) -> dict[str, int]:
+    """How many distinct codes of the source each pattern of the condition matches."""
+    found = source.query("SELECT DISTINCT version, code FROM codes")
+    return {
+        str(pattern): sum(pattern.matches(version, code) for version, code in found)
+        for pattern in condition.cut_to(source.code_lengths).patterns
+    }
+
+
 def _words(cohort: Cohort) -> str:
-    """Features and design; visits and patients are the attrition table's last line."""
+    """Features and design; visits and patients are in the last line of the attrition table."""
     words = [f"{cohort.n_cols:,} features"]
     words += ["sampling weights"] if "weights" in cohort.fields else []
     for name, units in {"strata": "strata", "psus": "primary sampling units"}.items():
@@ -106,11 +156,8 @@ def _words(cohort: Cohort) -> str:
 def _notes(variable: Variable) -> list[Message]:
     """Groups that get no debiased estimate, and what that means for the others."""
     thin = _thin(variable)
-    if (
-        not thin
-        or len(variable.cohort.group_names) - len(thin) < 2
-        or "debiased" not in variable.options.methods
-    ):
+    enough = len(variable.cohort.group_names) - len(thin) >= 2
+    if not thin or not enough or "debiased" not in variable.options.methods:
         return []
     words = (
         "{variable}: too few diagnosed {units} for a debiased estimate in {groups}; {then}; merge "
@@ -141,40 +188,29 @@ def _problems(variable: Variable, study: Study) -> list[Message]:
     diagnosed = _diagnosed(cohort)
     lone = [group for group, n in diagnosed.items() if n == 1]
     if sum(n >= MIN_PATIENTS for n in diagnosed.values()) < 2:
-        found.append(
-            Message(
-                "{variable}: fewer than two groups have enough diagnosed {units} for an estimate; "
-                "merge groups or widen the condition",
-                variable=variable.name,
-                units=_units(cohort),
-            )
-        )
+        found.append(Message(
+            "{variable}: fewer than two groups have enough diagnosed {units} for an estimate; "
+            "merge groups or widen the condition",
+            variable=variable.name, units=_units(cohort),
+        ))  # fmt: skip
     elif study.estimate.methods == ("purple",) and lone:
-        found.append(
-            Message(
-                "{variable}: too few diagnosed {units} in {groups} to choose the penalty of purple "
-                "on held-out visits; merge with another group, or leave out",
-                variable=variable.name,
-                units=_units(cohort),
-                groups=listed(lone),
-            )
-        )
+        found.append(Message(
+            "{variable}: too few diagnosed {units} in {groups} to choose the penalty of purple "
+            "on held-out visits; merge with another group, or leave out",
+            variable=variable.name, units=_units(cohort), groups=listed(lone),
+        ))  # fmt: skip
     try:
         SamplingDesign.from_cohort(cohort, study.inference.lonely_psu)
     except InvalidInputError as error:
-        found.append(
-            Message(
-                "{where}: {variable}: {why}",
-                where=study.place(("inference", "lonely_psu")),
-                variable=variable.name,
-                why=message_of(error) or Message(NOT_SHOWN),
-            )
-        )
+        found.append(Message(
+            "{where}: {variable}: {why}", where=study.place(("inference", "lonely_psu")),
+            variable=variable.name, why=message_of(error) or Message(NOT_SHOWN),
+        ))  # fmt: skip
     return found
 
 
 def _diagnosed(cohort: Cohort) -> dict[str, int]:
-    """Diagnosed patients of every group; visits where patients are not known."""
+    """Diagnosed patients of every group, or visits where patients are not known."""
     table = groups_table(cohort)
     column = "patients_diagnosed" if "patients_diagnosed" in table else "n_diagnosed"
     return dict(zip(table["group"], table[column].tolist(), strict=True))

@@ -1,4 +1,4 @@
-"""What a study file can say beyond the cohort: how to estimate, check and report."""
+"""The options of a study beside source and cohort: how to estimate, check and report."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ class EstimateOptions:
     Parameters
     ----------
     methods : tuple of "debiased" and "purple"
-        The one to trust first. ``"debiased"`` has confidence intervals, ``"purple"`` is the
+        The one to trust comes first. ``"debiased"`` has confidence intervals; ``"purple"`` is the
         published estimator.
     versus : "complement", "pairwise" or "reference"
         What a group is compared with: everybody else, every other group, or the reference group.
     reference : mapping of group variable to group
         Default: the largest group.
     level : float
-        Of the confidence intervals.
+        Confidence level of the intervals.
 
     Examples
     --------
@@ -69,14 +69,14 @@ class InferenceOptions:
     Parameters
     ----------
     clusters : bool
-        Visits of one patient belong together, where the source identifies patients.
+        Treat visits of one patient as dependent, where the source identifies patients.
     design : bool
-        Strata and primary sampling units, where the source is a survey. Sampling weights are
+        Use strata and primary sampling units, where the source is a survey. Sampling weights are
         used either way.
     lonely_psu : "fail", "adjust" or "certainty"
         What to do with a stratum of one primary sampling unit.
     folds : int
-        Folds in which the debiased estimator fits its models.
+        Folds for cross-fitting the debiased estimator.
 
     Examples
     --------
@@ -97,15 +97,15 @@ class InferenceOptions:
 
 @dataclass(frozen=True)
 class CheckOptions:
-    """Which checks of the assumptions are made.
+    """Which checks of the assumptions to run.
 
     Parameters
     ----------
     run : tuple of str
-        Default: all. An empty list makes none.
+        Default: all. An empty list runs none.
     max_visits : int
-        Checks that fit models again (calibration, unconstrained) use this many visits at most,
-        whole patients or sampling units drawn at random, and say so.
+        Checks that refit models (calibration, unconstrained) use at most this many visits, drawn
+        at random by whole patients or sampling units, and say so.
 
     Examples
     --------
@@ -130,10 +130,9 @@ class ComputeOptions:
     Parameters
     ----------
     out_of_core : bool
-        Keep cohorts on disk, in parts that are read one after another, for data that do not fit
-        in memory.
+        Keep cohorts on disk, in parts read one after another, for data that do not fit in memory.
     rows_per_part : int
-        Visits of a part. Memory holds one part, and some bytes a visit.
+        Visits per part. Memory holds one part and a few bytes per visit.
 
     Examples
     --------
@@ -153,12 +152,12 @@ class ComputeOptions:
 
 @dataclass(frozen=True)
 class ReportOptions:
-    """What the report says that the data cannot know.
+    """Wording of the report that the data cannot supply.
 
     Parameters
     ----------
     title, condition, population : str
-        In words; made up from the rest of the study where empty.
+        In words; where empty, derived from the rest of the study.
 
     Examples
     --------

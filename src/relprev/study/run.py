@@ -1,8 +1,8 @@
 """Run a study: cohorts, estimates, checks, findings, disclosure, report.
 
-Every stage is kept when finished, so a run that was stopped at any moment goes on where it
-was. The same study on the same data gives the same results, byte for byte (times and dates
-aside). A stage is made again when its data, its settings or the code upstream of it change.
+Every stage is kept when finished, so a run that was stopped at any moment resumes where it was. The
+same study on the same data gives the same results, byte for byte (times and dates aside). A stage
+runs again when its data, its settings or the code upstream of it change.
 """
 
 from __future__ import annotations
@@ -33,9 +33,8 @@ from relprev.store.versions import versions
 from relprev.study.checks import check_results, run_check
 from relprev.study.cohorts import PARTS, build, is_whole, open_cohort
 from relprev.study.findings import study_findings, variable_findings
-from relprev.study.folder import FINISHED, put_in_place, require_replaceable, working_folder
-from relprev.study.result import StudyResult
-from relprev.study.study import Study
+from relprev.study.results_folder import FINISHED, put_in_place, require_replaceable, working_folder
+from relprev.study.study import Study, StudyResult
 from relprev.study.variable import Variable
 
 LOG = "run.log"
@@ -52,7 +51,7 @@ def run_study(
     study: Study, out: str | Path | None = None, *, force: bool = False, verbose: bool = True,
     client: Any = None,
 ) -> StudyResult:  # fmt: skip
-    """Do the whole study; see `Study.run`."""
+    """Run the whole study; see `Study.run`."""
     target = None if out is None else Path(out)
     if client is not None:
         require_ready(client)
@@ -109,7 +108,7 @@ def _findings(
     checks = []
     for kind in _checks(study)[0]:
         checking = partial(run_check, variable, kind, study.checks.max_visits)
-        words = Message("the check {check} could not be made", check=kind.replace("_", " "))
+        words = Message("the check {check} could not be run", check=kind.replace("_", " "))
         made = stages(
             kind, check_key(study, key), checking, of=name, unless=InvalidInputError, failure=words,
         )  # fmt: skip
@@ -118,14 +117,14 @@ def _findings(
 
 
 def _checks(study: Study) -> tuple[list[str], list[str]]:
-    """The checks asked for that the study's methods allow, and those that they do not."""
-    possible = {name: set(CHECKS[name].needs) <= {*study.estimate.methods}
-                for name in study.checks.run}  # fmt: skip
-    return [name for name in possible if possible[name]], [n for n in possible if not possible[n]]
+    """The requested checks that the study's methods allow, and those they do not."""
+    asked = dict.fromkeys(study.checks.run)
+    skipped = [name for name in asked if not {*CHECKS[name].needs} <= {*study.estimate.methods}]
+    return [name for name in asked if name not in skipped], skipped
 
 
 def _steps(study: Study, verbose: bool) -> tuple[int, bool, list[float]]:
-    """Number of steps, whether they are shown, and about how long each of them takes."""
+    """Number of steps, whether to show them, and roughly how long each takes."""
     fitted = [SECONDS[name] for name in study.estimate.methods]
     checked = [CHECKS[name].seconds for name in _checks(study)[0]]
     each = (fitted + checked) * len(study.cohort.groups)
@@ -133,7 +132,7 @@ def _steps(study: Study, verbose: bool) -> tuple[int, bool, list[float]]:
 
 
 def _write(report: StudyReport, finished: Path, log: logging.Logger) -> None:
-    """The results, into a folder that is not theirs yet."""
+    """Write the results into a folder that is moved into place later."""
     shutil.rmtree(finished, ignore_errors=True)  # left by a run that was stopped
     finished.mkdir()
     write_report(report, finished)
@@ -143,11 +142,11 @@ def _write(report: StudyReport, finished: Path, log: logging.Logger) -> None:
     shutil.copy(finished.parent / LOG, finished / LOG)
 
 
-# -- keys: the digest of all that a stage depends on ----------------------------------------
+# -- keys: digests of everything a stage depends on -----------------------------------------
 
 
 def cohort_key(study: Study, verbose: bool = False) -> str:
-    """Of the cohorts: the content of the input files, the settings, the code that reads them."""
+    """Key of the cohorts: the input files' content, the settings, the code that reads them."""
     source = study.source
     unseen = uuid.uuid4().hex if source.is_database else ""  # read a database every time
     return digest(
@@ -159,7 +158,7 @@ def cohort_key(study: Study, verbose: bool = False) -> str:
 
 
 def estimate_key(study: Study, name: str, cohort: str) -> str:
-    """Of the estimates of a group variable, whose cohort has this digest."""
+    """Key of the estimates for a group variable, given the digest of its cohort."""
     return digest(
         source_digest(*ESTIMATES), versions(), cohort, asdict(study.estimate),
         asdict(study.inference), study.seed, name,
@@ -167,7 +166,7 @@ def estimate_key(study: Study, name: str, cohort: str) -> str:
 
 
 def check_key(study: Study, estimates: str) -> str:
-    """Of the checks of a group variable, whose estimates have this key."""
+    """Key of the checks of a group variable, given the key of its estimates."""
     return digest(source_digest(*CHECKING), estimates, study.checks.max_visits)
 
 
@@ -176,7 +175,7 @@ def check_key(study: Study, estimates: str) -> str:
 
 @dataclass(frozen=True)
 class Stages:
-    """Makes stages that are not kept yet, and remembers the outcomes of all."""
+    """Runs the stages that are not kept yet, and remembers the outcomes of all."""
 
     store: Store
     log: logging.Logger
@@ -188,9 +187,9 @@ class Stages:
         is_whole: Callable[[Outcome], bool] = lambda outcome: True,
         unless: type[InvalidInputError] | tuple[()] = (), failure: Message | None = None,
     ) -> Outcome:  # fmt: skip
-        """The outcome kept under the key, or made and kept now.
+        """The outcome kept under the key, or else made and kept now.
 
-        An error of type ``unless`` makes an outcome too: a warning that says ``failure``.
+        An error of type ``unless`` gives an outcome too: a warning that says ``failure``.
         """
         name = f"{of}: {kind.replace('_', ' ')}" if of else kind
         self.advance(name)
@@ -213,7 +212,7 @@ def _made(
     make: Callable[[], Outcome], of: str, unless: type[InvalidInputError] | tuple[()],
     failure: Message | None,
 ) -> Outcome:  # fmt: skip
-    """The outcome with its time and warnings; of what failed only the reason is said."""
+    """The outcome with its time and warnings; for a failure, only the reason."""
     began = time.perf_counter()
     try:
         with recorded_warnings() as said:
@@ -228,9 +227,9 @@ def _made(
 
 @contextmanager
 def recorded_warnings() -> Iterator[list[Message]]:
-    """Collect relprev's warnings instead of showing them; others are none of the user's.
+    """Collect relprev's warnings instead of showing them; drop those of other packages.
 
-    One that is plain text may hold counts that nobody declared: only that it was said is kept.
+    A plain-text warning may hold undeclared counts: only the fact that there was one is kept.
     """
     said: list[Message] = []
     with warnings.catch_warnings(record=True) as caught:
@@ -245,7 +244,7 @@ def recorded_warnings() -> Iterator[list[Message]]:
 
 @contextmanager
 def _log(path: Path, rule: Rule) -> Iterator[logging.Logger]:
-    """The log of this run: stages, times and how it ended; nothing that may not be shown."""
+    """The log of this run: stages, times and how it ended, and only what may be shown."""
     log = logging.Logger("relprev.study", logging.INFO)
     handler = logging.FileHandler(path, mode="w", encoding="utf-8")
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
@@ -253,12 +252,10 @@ def _log(path: Path, rule: Rule) -> Iterator[logging.Logger]:
     try:
         yield log
     except BaseException as error:
-        message = message_of(error)
-        words = type(error).__name__
-        if message is not None:
+        if (message := message_of(error)) is not None:
             words = shown(message, rule)
-        elif isinstance(error, ClusterError):  # they speak of machines, never of data
-            words = str(error)
+        else:  # errors of a cluster are about machines, never about data
+            words = str(error) if isinstance(error, ClusterError) else type(error).__name__
         log.error("stopped: %s", words)
         raise
     finally:

@@ -1,8 +1,8 @@
 """A source of simulated visits whose truth is known, to try a study on.
 
-Patients belong to Group A, B, C or D, whose cases are diagnosed at different rates, so the
-recorded ratios mislead. Sex and age have nothing to do with the condition, except that the
-study's rules may ask for them. See `relprev.simulate.ed_visits`.
+Patients belong to Group A, B, C or D. Their cases are diagnosed at different rates, so the recorded
+ratios mislead. Sex and age are unrelated to the condition; they are there for a study's rules to
+use. See `relprev.simulate.ed_visits`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from relprev.sources.source import Source
 
 VERSION = "SIMULATED"
 CONDITION = "CONDITION"  # the code that records the condition
-MOST_VISITS, MOST_CODES = 100_000_000, 100_000  # that fit into the memory of a large machine
+MOST_VISITS, MOST_CODES = 100_000_000, 100_000  # what fits in the memory of a large machine
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -65,18 +65,16 @@ def read_simulated(
     visits : int
         Number of visits.
     codes : int
-        Number of different codes.
+        Number of distinct codes.
     prevalence : float
         Share of visits with the condition, recorded or not.
     survey : bool
         Add weights, strata and primary sampling units.
-    seed : int
-        Of the simulation.
 
     Returns
     -------
     SimulatedSource
-        Attribute group (Group A to D). The condition is recorded as ``SIMULATED:CONDITION``.
+        With attribute group (Group A to D); the condition is recorded as ``SIMULATED:CONDITION``.
     """
     limits = {"visits": (visits, 1, MOST_VISITS), "codes": (codes, 1, MOST_CODES),
               "seed": (seed, 0, 2**32 - 1)}  # fmt: skip
@@ -102,7 +100,7 @@ class SimulatedTable(SourceTable):
 
     kind: Literal["simulated"]
     visits: Annotated[int | None, Field(description="Number of visits.")] = None
-    codes: Annotated[int | None, Field(description="Number of different codes.")] = None
+    codes: Annotated[int | None, Field(description="Number of distinct codes.")] = None
     prevalence: Annotated[
         float | None, Field(description="Share of visits with the condition, recorded or not.")
     ] = None

@@ -1,7 +1,7 @@
-"""The ``[source]`` of a study: which source, with which arguments.
+"""The ``[source]`` table of a study: which source, with which arguments.
 
-Every kind is declared beside its reader (`relprev.sources.declared`), so a reader and the
-study file cannot disagree. Paths are relative to the study file's folder.
+Every kind is declared beside its reader (`relprev.sources.declared`), so that reader and study file
+cannot disagree. Paths are relative to the folder of the study file.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ class SourceOptions:
     kind : str
         One of `SOURCES`.
     arguments : mapping
-        Of its reader, as they stand in the study file.
+        Arguments of its reader, as in the study file.
     folder : Path
-        What relative paths are relative to.
+        Where relative paths start.
 
     Examples
     --------
@@ -50,6 +50,8 @@ class SourceOptions:
     <Source simulated: 2,000 visits, attributes group>
     >>> options.files(), options.is_database, options.described()["kind"]
     ([], False, 'simulated')
+    >>> options.described_files()
+    []
     """
 
     kind: str
@@ -61,17 +63,11 @@ class SourceOptions:
             raise InvalidInputError(f"source={self.kind!r}: {suggestion(self.kind, [*SOURCES])}")
 
     def open(self) -> Source:
-        """Read the data.
-
-        Returns
-        -------
-        Source
-            Visits and codes.
-        """
+        """Read the data."""
         return SOURCES[self.kind](kind=self.kind, **self._resolved()).open()
 
     def files(self) -> list[Path]:
-        """The files the arguments name, folders opened; they need not exist."""
+        """The files named by the arguments or in folders they name; they need not exist."""
         inputs = SOURCES[self.kind].path_keys(Role.INPUT)
         named = [value for name, value in self._resolved().items() if name in inputs]
         paths = [
@@ -81,35 +77,18 @@ class SourceOptions:
 
     @property
     def is_database(self) -> bool:
-        """Whether the data are on a server, where nothing says if they changed."""
+        """Whether the data are on a server, where changes cannot be noticed."""
         return any(map(is_address, self.arguments.values()))
 
     def described(self) -> dict[str, Any]:
-        """Kind and arguments for the manifest: no user, password or folder names.
-
-        Returns
-        -------
-        dict
-            Plain values.
-        """
+        """Kind and arguments for the manifest, without users, passwords or folder names."""
         paths = SOURCES[self.kind].path_keys(*Role)
         shown = {name: without_folder(value) if name in paths or is_address(value) else value
                  for name, value in self.arguments.items()}  # fmt: skip
         return {"kind": self.kind, **shown}
 
     def described_files(self) -> list[dict[str, str]]:
-        """The files that exist, for the manifest: names, and no sizes that tell numbers of rows.
-
-        Returns
-        -------
-        list of dict
-            Each with the key ``name``.
-
-        Examples
-        --------
-        >>> SourceOptions("simulated", {}).described_files()
-        []
-        """
+        """The names of the files that exist, for the manifest; sizes would tell numbers of rows."""
         return [{"name": file.name} for file in self.files() if file.is_file()]
 
     def _resolved(self) -> dict[str, Any]:

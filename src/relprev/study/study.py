@@ -1,4 +1,4 @@
-"""The study: from the source to the report. Study files: `relprev.study.file`."""
+"""A study, from its source to its report, and what running it returns."""
 
 from __future__ import annotations
 
@@ -7,12 +7,15 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from relprev.cohort import CohortSpec
 from relprev.disclosure.rule import Rule
 from relprev.errors import InvalidInputError
 from relprev.messages import Message, message_of
+from relprev.report import StudyReport
 from relprev.settings import KeyPath, located
 from relprev.sources.addresses import SHOWN, is_address
 from relprev.sources.source import Source
@@ -25,13 +28,10 @@ from relprev.study.options import (
 )
 from relprev.study.source import SourceOptions
 
-if TYPE_CHECKING:
-    from relprev.study.result import StudyResult
-
 
 @dataclass(frozen=True)
 class Study:
-    """Source, cohort, estimates, checks and report of a study.
+    """What to study and how: source, cohort, estimates, checks and report.
 
     Parameters
     ----------
@@ -44,17 +44,17 @@ class Study:
     inference : InferenceOptions
         What standard errors account for.
     checks : CheckOptions
-        Which checks are made.
+        Which checks to run.
     report : ReportOptions
-        Words that the data cannot know.
+        Wording that the data cannot supply.
     compute : ComputeOptions
         Where cohorts are kept.
     disclosure : Rule
-        Which counts are hidden, and what shown ones are rounded to.
+        Which counts are hidden, and how the others are rounded.
     seed : int
-        Of everything random.
+        Seeds everything random.
     name : str
-        Of the study file, without its ending.
+        Name of the study file, without its extension.
     file, text : str
         Path and content of the study file, for error messages.
 
@@ -92,17 +92,7 @@ class Study:
 
     @staticmethod
     def from_toml(path: str | Path) -> Study:
-        """Read a study file; a mistake in it is an error that names line and remedy.
-
-        Parameters
-        ----------
-        path : str or Path
-            The study file.
-
-        Returns
-        -------
-        Study
-            Ready to `run`.
+        """Read a study file; errors name the line of a mistake and its remedy.
 
         Examples
         --------
@@ -129,73 +119,39 @@ class Study:
         self, out: str | Path | None = None, *, force: bool = False, verbose: bool = True,
         client: Any = None,
     ) -> StudyResult:  # fmt: skip
-        """Do the whole study: read, estimate, check, report.
+        """Run the whole study: read, estimate, check, report.
 
         Parameters
         ----------
         out : path, optional
-            Folder for the results, written whole or not at all. None: nothing is written.
+            Results folder, written whole or not at all. None: nothing is written.
         force : bool
             Replace results of another study.
         verbose : bool
             Show progress on standard error.
         client : distributed.Client, optional
-            Work on this Dask cluster, whose workers must be able to read the folder beside ``out``
+            Run on this Dask cluster. Its workers must be able to read the folder beside ``out``
             in which cohorts are kept. The results are the same.
-
-        Returns
-        -------
-        StudyResult
-            Findings, and the folder they were written to.
         """
         from relprev.study.run import run_study
 
         return run_study(self, out, force=force, verbose=verbose, client=client)
 
     def open_source(self) -> Source:
-        """Read the data; what is wrong with them is an error that names the study file too.
-
-        Returns
-        -------
-        Source
-            Visits and codes.
-        """
+        """Read the data; errors about them name the study file too."""
         try:
             return self.source.open()
         except InvalidInputError as error:
             raise self.about(("source",), error) from None
 
     def error(self, path: KeyPath, message: str) -> InvalidInputError:
-        """An error about one key of the study file.
-
-        Parameters
-        ----------
-        path : tuple of str or int
-            Keys from the top of the file, such as ``("estimate", "level")``.
-        message : str
-            What is wrong and how to mend it.
-
-        Returns
-        -------
-        InvalidInputError
-            With file, line and key; the caller raises it.
-        """
+        """The error to raise about the key at ``path``, with file and line."""
         return located(self.text, self.file or "the study", path, message)
 
     def about(self, path: KeyPath, error: InvalidInputError) -> InvalidInputError:
-        """An error about the data, with the key of the study file that it has to do with.
+        """The error to raise in place of one about the data: it also names the key at ``path``.
 
-        Parameters
-        ----------
-        path : tuple of str or int
-            Keys from the top of the file.
-        error : InvalidInputError
-            With a Message, or plain words on files and settings.
-
-        Returns
-        -------
-        InvalidInputError
-            Of the same type, with a Message if there was one; the caller raises it.
+        It is of the same type, and carries a Message if the first one did.
         """
         message = message_of(error)
         if message is None:
@@ -203,33 +159,80 @@ class Study:
         return type(error)(Message("{where}: {why}", where=self.place(path), why=message))
 
     def place(self, path: KeyPath) -> str:
-        """File, line and key, as errors name them."""
+        """File, line and key, as errors give them."""
         return str(self.error(path, "")).removesuffix(": ")
 
     def described(self) -> dict[str, Any]:
-        """Everything that was asked for, as plain values, without secrets and folder names.
-
-        Returns
-        -------
-        dict
-            Plain values, for the manifest.
-        """
+        """All settings as plain values for the manifest, without secrets and folder names."""
         cohort = asdict(self.cohort)
         cohort["condition"] = {
             "name": self.cohort.condition.name,
             "codes": [str(pattern) for pattern in self.cohort.condition.patterns],
         }
+        tables = ("estimate", "inference", "checks", "report", "compute", "disclosure")
         return {
             "name": self.name, "seed": self.seed, "source": self.source.described(),
-            "cohort": cohort, "estimate": asdict(self.estimate),
-            "inference": asdict(self.inference), "checks": asdict(self.checks),
-            "report": asdict(self.report), "compute": asdict(self.compute),
-            "disclosure": asdict(self.disclosure),
+            "cohort": cohort, **{name: asdict(getattr(self, name)) for name in tables},
         }  # fmt: skip
 
 
+@dataclass(frozen=True, repr=False)
+class StudyResult:
+    """What a study found, and where it was written.
+
+    Parameters
+    ----------
+    report : StudyReport
+        What may be shown of the findings.
+    folder : Path or None
+        Results folder; None if nothing was written.
+
+    Examples
+    --------
+    >>> from dataclasses import replace
+    >>> from relprev.study.demo import demo_study
+    >>> small = replace(demo_study(5_000), estimate=EstimateOptions(methods=("purple",)),
+    ...                 checks=CheckOptions(run=()))
+    >>> result = small.run(verbose=False)
+    >>> result
+    <StudyResult 'Demonstration: a simulated condition': group>
+    >>> result.table("group", method="purple")["group"].tolist()
+    ['Group A', 'Group B', 'Group C', 'Group D']
+    """
+
+    report: StudyReport
+    folder: Path | None = None
+
+    def table(self, variable: str, method: str | None = None) -> pd.DataFrame:
+        """Relative prevalences of a group variable, one row per contrast; hidden values missing.
+
+        Parameters
+        ----------
+        variable : str
+            Name of the group variable.
+        method : str, optional
+            ``"debiased"`` or ``"purple"``. Default: the study's first.
+        """
+        found = {item.name: item for item in self.report.variables}
+        if variable not in found:
+            raise InvalidInputError(f"variable={variable!r}: the study has {list(found)}")
+        estimates = found[variable].estimates
+        method = next(iter(estimates)) if method is None else method
+        if method not in estimates:
+            raise InvalidInputError(f"method={method!r}: the study has {list(estimates)}")
+        return estimates[method].copy()
+
+    def _repr_html_(self) -> str:
+        return self.report._repr_html_()
+
+    def __repr__(self) -> str:
+        where = f", written to {self.folder}" if self.folder else ""
+        names = ", ".join(item.name for item in self.report.variables)
+        return f"<StudyResult {self.report.title!r}: {names}{where}>"
+
+
 def _without_addresses(text: str, source: SourceOptions) -> str:
-    """The text without addresses of databases that the study names, whole or in part."""
+    """The text without the database addresses in the study, or parts of them."""
     for given in _texts(source.arguments.values()):
         if is_address(given):
             address = os.path.expandvars(given)

@@ -1,4 +1,4 @@
-"""Estimates of one group variable."""
+"""Estimate the relative prevalences of one group variable."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from relprev.model import PURPLE
 from relprev.store.stages import Outcome
 from relprev.study.contrasts import as_used, reference_group, versus_words
 
-if TYPE_CHECKING:  # a change in the options' words must not make estimates again
+if TYPE_CHECKING:  # rewording an option must not refit anything
     from relprev.study.options import EstimateOptions, InferenceOptions, Method
 
 SYMPTOMS_SHOWN = 30
@@ -28,23 +28,7 @@ SYMPTOMS_SHOWN = 30
 
 @dataclass(frozen=True)
 class Variable:
-    """One group variable of a study; its cohort is read, and models fitted, when first needed.
-
-    Parameters
-    ----------
-    name : str
-        Of the group variable.
-    open_cohort : function without arguments
-        Gives its cohort.
-    options : EstimateOptions
-        Contrasts, reference group and level.
-    inference : InferenceOptions
-        What standard errors account for.
-    seed : int
-        Of splits and folds.
-    verbose : bool
-        Show progress on standard error.
-    """
+    """One group variable of a study; its cohort is opened and models are fitted when needed."""
 
     name: str
     open_cohort: Callable[[], Cohort]
@@ -60,7 +44,7 @@ class Variable:
 
     @cached_property
     def reference(self) -> str:
-        """The reference group: the study's, or the largest."""
+        """The reference group: the one in the study, or the largest."""
         return reference_group(self.cohort, self.name, self.options)
 
     @property
@@ -108,7 +92,7 @@ class Variable:
         }
 
     def _symptoms(self) -> pd.DataFrame:
-        """The features that move p(y=1|x) most: largest |weight| times SD of the feature."""
+        """The features that move p(y=1|x) most: those with the largest |weight| × SD."""
         names = feature_labels(self.cohort)
         visits = np.sum(self.cohort.map(_visits_with), axis=0)
         share = visits / self.cohort.n

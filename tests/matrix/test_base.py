@@ -1,9 +1,8 @@
 import numpy as np
 import pytest
 
-from relprev.matrix import BinaryCSR, Dense
+from relprev.matrix import Dense
 from relprev.matrix.base import side_by_side
-from relprev.matrix.csr import index_dtype, pointer_dtype
 from relprev.parallel.threads import use_threads
 from tests.conftest import design_of
 
@@ -87,25 +86,6 @@ def test_typical_size_is_the_root_mean_square_of_nonzero_values():
     expected = [np.sqrt(12.5), 1.0, 1.0]
     for kind in ("dense", "float"):
         np.testing.assert_allclose(design_of(matrix, kind).typical_size(), expected)
-
-
-def test_indices_take_two_bytes_below_65536_columns():
-    assert index_dtype(65_536) is np.uint16
-    assert index_dtype(65_537) is np.uint32
-    assert pointer_dtype(2**32 - 1) is np.uint32
-    assert pointer_dtype(2**32) is np.uint64
-
-
-def test_last_column_of_a_two_byte_index_is_reached():
-    X = BinaryCSR(np.array([0, 1]), np.array([65_535]), 65_536)
-    w = np.zeros(65_536)
-    w[-1] = 7.0
-    assert X.matvec(w)[0] == 7.0
-
-
-def test_more_than_65536_columns_work():
-    X = BinaryCSR(np.array([0, 2]), np.array([1, 70_000]), 70_001)
-    assert X.rmatvec(np.array([2.0]))[70_000] == 2.0
 
 
 def test_repr_shows_size_not_content():

@@ -1,9 +1,8 @@
-"""The results folder: it appears whole, and nothing that relprev did not write is removed.
+"""The results folder: it appears whole, and nothing that relprev did not write is ever removed.
 
-Results are written into the working folder beside it (``results.work``) and moved into
-place when complete. A file ``.relprev.json`` lists what was written, so that results can
-be replaced later, and only they. The working folder holds patients' data while a study
-runs; only its owner can read it.
+Results are written into a working folder beside it (``results.work``) and moved into place when
+complete. The file ``.relprev.json`` lists them, so that they, and only they, can be replaced
+later. While a study runs, its working folder holds patients' data; only its owner can read it.
 """
 
 from __future__ import annotations
@@ -18,12 +17,7 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from relprev.errors import InvalidInputError
-from relprev.store.files import (
-    TemporaryFolder,
-    private_folder,
-    remove_unfinished,
-    written_whole,
-)
+from relprev.store.files import TemporaryFolder, private_folder, remove_unfinished, written_whole
 
 LISTING = ".relprev.json"
 FINISHED = "finished"
@@ -32,9 +26,9 @@ OLD = "replaced"
 
 @contextmanager
 def working_folder(out: Path | None) -> Iterator[Path]:
-    """The folder in which a run keeps its stages; without ``out`` a temporary one.
+    """The folder in which a run keeps its stages, a temporary one without ``out``.
 
-    It is private, locked against a second run, and stays if the run is interrupted or fails.
+    It is private and locked against a second run. It stays if the run is interrupted or fails.
     """
     if out is None:
         with TemporaryFolder() as name:
@@ -72,9 +66,7 @@ def require_replaceable(out: Path, study: str, force: bool) -> None:
         return
     listing = _listing(out)
     if listing is None:
-        raise InvalidInputError(
-            f"{out} holds files that relprev did not write; give another out="
-        )  # fmt: skip
+        raise InvalidInputError(f"{out} holds files that relprev did not write; give another out=")
     present = {file.relative_to(out).as_posix() for file in out.rglob("*") if not file.is_dir()}
     strange = sorted(present - set(listing["files"]) - {LISTING})
     if strange:

@@ -9,10 +9,9 @@ import pytest
 
 from relprev.checks.registry import CHECKS
 from relprev.errors import InvalidInputError
-from relprev.settings import line_of
 from relprev.study import Study, study_schema
+from relprev.study.file import study_template
 from relprev.study.source import SOURCES
-from relprev.study.template import study_template
 from tests.study.conftest import TABLES
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
@@ -122,12 +121,3 @@ def test_credentials_never_leave_the_study_file(tmp_path, monkeypatch):
         study = Study.from_toml(file)
         assert study.source.is_database
         assert "secret" not in json.dumps(study.described())
-
-
-def test_lines_of_keys_are_found_among_long_values():
-    text = 'a = """\nb = 1\n"""\nlist = [\n  "]", # [\n]\n'
-    text += '[t]\n"x y".z = 1\n[[u]]\n[[u]]\nk = {l = 1}\n'
-    assert line_of(text, ("list",)) == 4
-    assert line_of(text, ("t", "x y", "z")) == 8
-    assert line_of(text, ("u", 1, "k", "l")) == 11
-    assert line_of(text, ("b",)) is None

@@ -130,16 +130,19 @@ def test_leakage_is_found_in_parts(cohort, tmp_path):
 def test_what_needs_memory_says_so(parts):
     from sklearn.linear_model import LogisticRegression
 
-    with pytest.raises(InvalidInputError, match="in memory only"):
+    with pytest.raises(InvalidInputError, match="needs a cohort in memory"):
         PURPLE(1e-3, learner=LogisticRegression()).fit(parts)
     for name in ("propensity", "risk"):
-        with pytest.raises(InvalidInputError, match=f"a classifier as {name} works on a cohort in"):
+        with pytest.raises(InvalidInputError, match=f"a classifier as {name} needs a cohort in"):
             DebiasedPURPLE(strengths=[10.0], lambdas=1e-3).set_params(
                 **{name: LogisticRegression()}
             ).fit(parts)
-    with pytest.raises(InvalidInputError, match=r"Cohort\.X works on a cohort in memory only"):
+    with pytest.raises(
+        InvalidInputError,
+        match=r"Cohort\.X needs a cohort in memory, but this one is kept in parts",
+    ):
         as_cohort(parts).X  # noqa: B018
-    with pytest.raises(InvalidInputError, match="must not be given too"):
+    with pytest.raises(InvalidInputError, match=r"X is a Cohort.*leave out"):
         PURPLE().fit(parts, [0, 1])
 
 

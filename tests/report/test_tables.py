@@ -1,0 +1,29 @@
+from relprev.disclosure import Rule
+from relprev.estimates import RelativePrevalence
+from relprev.report import disclosed_estimates, render_text
+
+
+def test_text_table_shows_dashes_for_hidden_values(frame):
+    text = render_text(disclosed_estimates(frame, frame, Rule()), "Title")
+    assert "everyone else" in text
+    assert "–" in text
+    assert " 5 " not in text
+
+
+def test_interval_is_shown_when_there_is_one(frame):
+    frame.loc[0, ["ci_low", "ci_high"]] = [1.2, 1.9]
+    assert "1.50 (1.20 to 1.90)" in render_text(frame, "Title")
+
+
+def test_markup_in_group_names_is_printed_as_it_is(frame):
+    frame.loc[0, "group"] = "[bold]x[/bold]"
+    assert "[bold]x[/bold]" in render_text(frame, "Title")
+
+
+def test_result_in_a_notebook_is_escaped_and_readable(frame):
+    frame = frame.assign(group="<b>", ci_low=1.0, ci_high=2.0, estimate=1.5)
+    html = RelativePrevalence(tuple(frame.to_dict("records")), "x")._repr_html_()
+    assert "&lt;b&gt;" in html
+    assert "1.50 (1.00 to 2.00)" in html
+    assert "Corrected ratio" in html
+    assert "everyone else" in html

@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+from relprev.codes import CodeSet
+from relprev.cohort import CohortSpec
+from relprev.cohort.spec import GroupVariable
+from relprev.errors import InvalidInputError
+from relprev.study import Study
+from tests.cli.commands import invoke
+from tests.study.conftest import TABLES, simulated, write_tables
+
+
+def test_codes_of_the_condition_s_own_categories_are_named(tmp_path):
+    """ICD-9 617.0 to 617.8 stayed among the symptoms of endometriosis without a word."""
+    file = write_tables(tmp_path)
+    codes = pd.read_csv(tmp_path / "codes.csv")
+    codes["code"] = codes["code"].replace({"A03": "R52.0", "A04": "R52.9", "A05": "R50"})
+    codes.to_csv(tmp_path / "codes.csv", index=False)
+    file.write_text(TABLES.replace("R52*", "R52.1").replace('"debiased", "purple"', '"purple"'))
+    expected = (
+        "features include codes of the condition's own categories (ICD10:R52): ICD10:R520, "
+        "ICD10:R529; if one of them means the condition too, add it to the code set"
+    )
+    assert expected in invoke("check", file).stderr
+    assert expected in Study.from_toml(file).run(verbose=False).report.warnings
+    file.write_text(TABLES)
+    assert "own categories" not in invoke("check", file).stderr
+
+
+def test_control_characters_in_the_data_s_names_fail_before_anything_is_fitted(tables_study):
+    visits = tables_study.parent / "visits.csv"
+    visits.write_text(visits.read_text().replace(",N,", ",N\x07,"))
+    text = tables_study.read_text()
+    tables_study.write_text(text.partition("[groups.recode]")[0] + "[checks]\nrun = []\n")
+    with pytest.raises(
+        InvalidInputError, match=r"line 21: groups\[1\].column: .*control"
+    ) as caught:
+        Study.from_toml(tables_study).run(verbose=False)
+    assert "recode" in str(caught.value)
+
+
+def test_a_group_variable_may_have_any_name():
+    """Also one that the stages use themselves, or that could not name a file."""
+    variables = tuple(
+        GroupVariable("group", name=name) for name in ("source", "variables", "../a b/ü")
+    )
+    cohort = CohortSpec(CodeSet.of("it", ["SIMULATED:CONDITION"]), variables)
+    result = simulated(cohort=cohort).run(verbose=False)
+    tables = [result.table(variable.name) for variable in variables]
+    assert tables[0].equals(tables[1])
+    assert tables[0].equals(tables[2])
+
+
+def test_small_groups_are_left_out_with_a_reason():
+    cohort = CohortSpec(
+        CodeSet.of("it", ["SIMULATED:CONDITION"]), (GroupVariable("group", minimum_size=1500),)
+    )
+    result = simulated(cohort=cohort).run(verbose=False)
+    left_out = result.report.variables[0].left_out
+    assert {group: str(why) for group, why in left_out.items()} == {"Group D": "too few visits"}
+    assert any("excluded" in text for text in result.report.warnings)

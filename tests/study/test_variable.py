@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+import numpy as np
+
+from relprev.codes import CodeSet
+from relprev.cohort import CohortSpec
+from relprev.cohort.spec import GroupVariable, Include
+from relprev.disclosure import Rule
+from relprev.study import EstimateOptions, SourceOptions
+from relprev.study.variable import Variable
+from tests.study.conftest import simulated
+
+
+def test_patients_with_a_symptom_are_counted_once(visits):
+    study = simulated()
+    variable = Variable("group", lambda: visits.cohort, study.estimate, study.inference)
+    table = variable.estimate("purple").tables["symptoms"]
+    feature = table["feature"][0]
+    j = list(visits.cohort.feature_names).index(feature)
+    has = visits.cohort.X.matvec(np.eye(visits.cohort.n_cols)[j]) != 0
+    assert table["visits"][0] == has.sum()
+    assert table["patients"][0] == len(np.unique(visits.cohort.clusters[has]))
+
+
+def test_groups_withheld_by_the_estimator_are_named():
+    """Only one diagnosed patient in a group: it gets no estimate, and the report says why."""
+    cohort = CohortSpec(
+        CodeSet.of("it", ["SIMULATED:CONDITION"]),
+        (GroupVariable("group"),),
+        (Include("age", maximum=12),),
+    )
+    source = {"visits": 8_000, "codes": 60, "prevalence": 0.2, "seed": 3}
+    study = simulated(
+        cohort=cohort,
+        source=SourceOptions("simulated", source),
+        estimate=EstimateOptions(methods=("debiased",)),
+        disclosure=Rule(hide=False),
+    )
+    found = study.run(verbose=False).report.variables[0]
+    thin = found.groups.loc[found.groups["n_diagnosed"] < 2, "group"].tolist()
+    assert thin
+    assert set(thin) <= set(found.left_out)
+    table = found.estimates["debiased"].set_index("group")
+    assert table.loc[thin, "estimate"].isna().all()
