@@ -223,7 +223,8 @@ def _error(contrast: Contrast, variance: float, df: int) -> dict[str, Any]:
 
 def _without_risk(part: ScorePart, recorded: NDArray[np.uint8]) -> ScorePart:
     return replace(
-        part, s=recorded.astype(float), risk=np.zeros_like(part.risk), missed=None
+        part, s=recorded.astype(float), risk=np.zeros_like(part.risk), missed=None,
+        risk_error=None,
     )  # fmt: skip
 
 

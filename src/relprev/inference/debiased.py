@@ -3,9 +3,11 @@
 PURPLE's penalty flattens p(y=1|x) and so pulls ratios towards 1. Here the ratio of
 diagnosis rates is estimated directly, by the orthogonal score of
 `relprev.inference.score`, from two nuisances fitted out of fold: the group propensities
-pi_g(x), an ordinary regression on all visits, and the risk m(x). Their errors enter
-only as a product; where that product is not small, with many codes and few cases, the standard
-error includes it (`relprev.inference.missed`). Then
+pi_g(x), an ordinary regression on all visits, and the risk m(x). Both are linear in x unless the
+data say otherwise (`relprev.inference.adaptive`). Their errors enter only as a product; where that
+product is not small, because there are many codes and few cases or because one of the models is
+wrong, the standard error includes it (`relprev.inference.missed`, `relprev.inference.risk_error`).
+Then
 
     rho_ab = (mu_a / mu_b) exp(theta_b - theta_a),
 
@@ -21,7 +23,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
@@ -31,28 +33,20 @@ from relprev.cohort.origin import about, origin_of
 from relprev.cohort.summary import group_totals
 from relprev.errors import DataWarning, InvalidInputError
 from relprev.estimates import COMPLEMENT
+from relprev.inference.crossfit import ADAPTIVE, Deal, Fitted, Settings
 from relprev.inference.estimable import domain_rows, estimable
 from relprev.inference.folds import fold_of_rows, given_folds, make_folds
 from relprev.inference.intervals import FEW_CASES, InferredPrevalence, infer
-from relprev.inference.missed import with_missed_risk
 from relprev.inference.moments import GroupMoments, group_moments
-from relprev.inference.nuisance import (
-    PurpleRisk,
-    RidgePropensity,
-    bounded,
-    classifier_out_of_fold,
-    cross_fit,
-    recalibrated,
-    score_data,
-)
 from relprev.inference.propensity import STRENGTHS
+from relprev.inference.repeats import combined, repeats_for
 from relprev.inference.sampling import SamplingDesign
-from relprev.inference.score import ScorePart, solve_score
+from relprev.inference.score import ScorePart
 from relprev.messages import Count, Message
-from relprev.model.likelihood import Parameters, Problem
+from relprev.model.likelihood import Problem
 from relprev.model.path import Lambdas, grid
 from relprev.model.screening import screen
-from relprev.progress import Advance, progress
+from relprev.progress import progress
 
 
 class DebiasedPURPLE(BaseEstimator):
@@ -60,11 +54,14 @@ class DebiasedPURPLE(BaseEstimator):
 
     Parameters
     ----------
-    propensity : "ridge" or scikit-learn classifier
+    propensity : "adaptive", "ridge" or scikit-learn classifier
         Model of the group given x. ``"ridge"``: multinomial logistic regression with a ridge.
-    risk : "purple", None or scikit-learn classifier
-        Model of the diagnosis given x. ``"purple"``: the logistic PURPLE model. None: no model
-        (the case-only estimator). A classifier is fitted to s given x.
+        ``"adaptive"``: the same unless a richer model (curves and products of features, then
+        gradient-boosted trees) clearly tells the groups apart better, out of fold.
+    risk : "adaptive", "purple", None or scikit-learn classifier
+        Model of the diagnosis given x. ``"purple"``: the logistic PURPLE model. ``"adaptive"``:
+        the same, unless curves and products of features clearly predict diagnoses better. None: no
+        model (the case-only estimator). A classifier is fitted to s given x.
     strengths : sequence of float, optional
         Ridge strengths to choose from by out-of-fold log-loss. A third of the best one is
         then used, unless only one is given.
@@ -73,6 +70,9 @@ class DebiasedPURPLE(BaseEstimator):
     folds : int or integer array of shape (n,)
         Number of folds, or the fold of each row, which should be the same for all rows of a
         patient or primary sampling unit.
+    n_repeats : int, optional
+        Number of times that folds are dealt. Default: more where cases are few, one from 5,000
+        diagnosed rows on.
     tuning_folds : int, optional
         Folds used to choose the strengths. Default: as many as it takes to hold 500 rows of the
         smallest group, or of the diagnosed.
@@ -103,7 +103,7 @@ class DebiasedPURPLE(BaseEstimator):
     design_ : SamplingDesign
         Primary sampling units and strata of the rows used.
     score_data_ : ScoreData
-        Rows and nuisances the score was solved with.
+        Rows and nuisances the score was solved with, for the first deal of folds.
     propensity_ : array of shape (rows, groups)
         Out-of-fold pi_g(x) of ``rows_``, columns as in ``moments_.names``.
     risk_ : array of shape (rows,)
@@ -112,6 +112,10 @@ class DebiasedPURPLE(BaseEstimator):
         Positions of the rows used (in the domain, in groups that can be estimated).
     folds_ : integer array of shape (rows,)
         Fold of each of ``rows_``.
+    propensity_model_, risk_model_ : str
+        The models used, such as ``"linear"`` or ``"0.80 expanded + 0.20 trees"``.
+    n_repeats_ : int
+        Number of times that folds were dealt.
     strength_, lambda_ : float
         Penalties of the propensities and of the risk; NaN if there are none.
     risk_slope_ : float
@@ -124,7 +128,9 @@ class DebiasedPURPLE(BaseEstimator):
     The score: :mod:`relprev.inference.score`. From it to ratios and their standard errors:
     :mod:`relprev.inference.moments`, :mod:`relprev.inference.sampling`. The two models fitted
     out of fold: :mod:`relprev.inference.nuisance`. What the risk model misses and standard errors
-    must include: :mod:`relprev.inference.missed`.
+    must include: :mod:`relprev.inference.missed`; what its own errors add:
+    :mod:`relprev.inference.risk_error`. Richer models: :mod:`relprev.inference.adaptive`. Several
+    deals of folds: :mod:`relprev.inference.repeats`.
 
     Examples
     --------
@@ -145,12 +151,13 @@ class DebiasedPURPLE(BaseEstimator):
 
     def __init__(
         self,
-        propensity: Any = "ridge",
-        risk: Any = "purple",
+        propensity: Any = ADAPTIVE,
+        risk: Any = ADAPTIVE,
         *,
         strengths: Sequence[float] | None = None,
         lambdas: Lambdas = "paper",
         folds: int | ArrayLike = 5,
+        n_repeats: int | None = None,
         tuning_folds: int | None = None,
         lonely_psu: str = "fail",
         reference: str | None = None,
@@ -162,6 +169,7 @@ class DebiasedPURPLE(BaseEstimator):
         self.strengths = strengths
         self.lambdas = lambdas
         self.folds = folds
+        self.n_repeats = n_repeats
         self.tuning_folds = tuning_folds
         self.lonely_psu = lonely_psu
         self.reference = reference
@@ -234,8 +242,16 @@ class DebiasedPURPLE(BaseEstimator):
         for name in ("propensity", "risk"):
             value = getattr(self, name)
             known = {"propensity": "ridge", "risk": "purple"}[name]
-            if isinstance(value, str) and value != known:
-                raise InvalidInputError(f"{name} must be {known!r} or a classifier, got {value!r}")
+            if isinstance(value, str) and value not in (ADAPTIVE, known):
+                raise InvalidInputError(
+                    f"{name} must be {ADAPTIVE!r}, {known!r} or a classifier, got {value!r}"
+                )
+        if self.n_repeats is not None and (
+            not isinstance(self.n_repeats, int | np.integer) or self.n_repeats < 1
+        ):
+            raise InvalidInputError(
+                f"n_repeats must be a whole number, 1 or more, or None, got {self.n_repeats!r}"
+            )
         given = [0.0] if self.strengths is None else list(self.strengths)
         if not given or any(not 0 <= value < np.inf for value in given):
             raise InvalidInputError(
@@ -248,32 +264,53 @@ class DebiasedPURPLE(BaseEstimator):
 
     def _estimate(self, kept: Cohort, design: SamplingDesign) -> None:
         problem = Problem.from_cohort(about(kept, origin_of(kept)))
-        folds = (
-            make_folds(kept, design, int(self.folds), self.random_state)
-            if isinstance(self.folds, int | np.integer)
-            else given_folds(kept, np.asarray(self.folds)[self.rows_])
-        )
-        self.folds_ = fold_of_rows(folds)
-        n_patients = _n_patients(kept)
-        steps = (len(self._strengths()) + len(folds)) * isinstance(self.propensity, str)
-        steps += (len(grid(self.lambdas, problem)) + len(folds)) * isinstance(self.risk, str)
+        given = None if np.ndim(self.folds) == 0 else np.asarray(self.folds)[self.rows_]
+        self.n_repeats_ = 1
+        if given is None:
+            self.n_repeats_ = self.n_repeats or repeats_for(int(kept.diagnosed.sum()))
         reference = int(np.argmax(problem.group_weight))
         if self.reference in kept.group_names:
             reference = kept.group_names.index(str(self.reference))
-        with progress("DebiasedPURPLE", steps, self.verbose) as advance:
-            propensity = self._propensities(problem, n_patients, folds, advance)
-            risk = self._risks(problem, propensity, folds, reference, advance)
-            self.score_data_ = score_data(problem, folds, propensity, risk, reference)
-            if self.risk is not None:
-                self.score_data_, refit = recalibrated(self.score_data_)
-                self.risk_slope_ = refit.slope
-        theta = solve_score(self.score_data_)
-        self.score_data_ = with_missed_risk(
-            self.score_data_, problem, theta, folds, self.ridge_, n_patients
-        )
+        settings = Settings(
+            self.propensity, self.risk, self._strengths(), grid(self.lambdas, problem),
+            self.tuning_folds, self.random_state,
+        )  # fmt: skip
+        found: list[GroupMoments] = []
+        with progress("DebiasedPURPLE", self._steps(settings), self.verbose) as advance:
+            for repeat in range(self.n_repeats_):
+                folds = (
+                    make_folds(
+                        kept, design, int(np.asarray(self.folds)), self.random_state + repeat
+                    )
+                    if given is None
+                    else given_folds(kept, given)
+                )
+                deal = Deal(problem, design, folds, reference, _n_patients(kept), settings, advance)
+                fitted = deal.fit()
+                found.append(group_moments(fitted.data, fitted.theta, kept.group_names, design))
+                if repeat == 0:
+                    self.folds_ = fold_of_rows(folds)
+                    self._keep(fitted)
+                    settings = settings.like(fitted)
         self.design_ = design
-        self.moments_ = group_moments(self.score_data_, theta, kept.group_names, design)
+        self.moments_ = combined(found)
         _warn_if_thin(self.moments_)
+
+    def _keep(self, fitted: Fitted) -> None:
+        """What is kept of the first deal of folds."""
+        self.score_data_ = fitted.data
+        self.strength_, self.lambda_, self.risk_slope_ = (
+            fitted.strength, fitted.lambda_, fitted.slope,
+        )  # fmt: skip
+        self.propensity_tuning_, self.risk_tuning_ = fitted.propensity_tuning, fitted.risk_tuning
+        self.propensity_model_, self.risk_model_ = fitted.propensity_model, fitted.risk_model
+
+    def _steps(self, settings: Settings) -> int:
+        """Steps of the progress bar, if nothing but linear models is fitted."""
+        folds = int(np.asarray(self.folds)) if np.ndim(self.folds) == 0 else 5
+        first = (len(settings.strengths) + folds) * isinstance(self.propensity, str)
+        first += (len(settings.lambdas) + folds) * isinstance(self.risk, str)
+        return first + 2 * folds * (self.n_repeats_ - 1)
 
     @property
     def propensity_(self) -> FloatArray:
@@ -299,26 +336,6 @@ class DebiasedPURPLE(BaseEstimator):
         check_is_fitted(self)
         return self.score_data_.in_memory("this attribute")
 
-    def _propensities(
-        self, problem: Problem, n_patients: int, folds: list[NDArray[np.int64]],
-        advance: Advance,
-    ) -> list[Any] | FloatArray:  # fmt: skip
-        """One model per fold, or a classifier's out-of-fold values."""
-        self.strength_, self.propensity_tuning_ = float("nan"), None
-        if not isinstance(self.propensity, str):
-            rows = problem.in_memory("a classifier as propensity")
-            return bounded(
-                classifier_out_of_fold(
-                    self.propensity, rows.X.to_scipy(), rows.g, rows.n_groups, rows.omega, folds
-                )
-            )
-        found = cross_fit(
-            RidgePropensity(problem, n_patients), folds, self._strengths(),
-            tuning_folds=self.tuning_folds, advance=lambda step: advance(f"propensities, {step}"),
-        )  # fmt: skip
-        self.strength_, self.propensity_tuning_ = found.strength, found.tuning
-        return found.models
-
     @property
     def ridge_(self) -> float:
         """The ridge of the propensities, or the weakest of the default ones if they have none."""
@@ -326,28 +343,6 @@ class DebiasedPURPLE(BaseEstimator):
 
     def _strengths(self) -> Sequence[float]:
         return STRENGTHS if self.strengths is None else self.strengths
-
-    def _risks(
-        self, problem: Problem, propensity: list[Any] | FloatArray,
-        folds: list[NDArray[np.int64]], reference: int, advance: Advance,
-    ) -> list[Parameters] | FloatArray | None:  # fmt: skip
-        """One model per fold, or a classifier's out-of-fold values."""
-        self.lambda_, self.risk_slope_, self.risk_tuning_ = float("nan"), float("nan"), None
-        if self.risk is None:
-            return None
-        if not isinstance(self.risk, str):
-            rows = problem.in_memory("a classifier as risk")
-            diagnosed = classifier_out_of_fold(
-                self.risk, rows.X.to_scipy(), rows.s, 2, rows.omega, folds
-            )[:, 1]
-            data = score_data(problem, folds, propensity, None, reference)
-            return diagnosed / (data.in_memory().propensity @ np.exp(solve_score(data)))
-        found = cross_fit(
-            PurpleRisk(problem), folds, grid(self.lambdas, problem),
-            tuning_folds=self.tuning_folds, advance=lambda step: advance(f"risk, {step}"),
-        )  # fmt: skip
-        self.lambda_, self.risk_tuning_ = found.strength, found.tuning
-        return found.models
 
     def _summarise(self, cohort: Cohort) -> None:
         """Counts and weights of all groups, including those without an estimate."""

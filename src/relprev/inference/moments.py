@@ -7,7 +7,8 @@ influence functions are
     log P_g:  1(g_i = g) / P_g - 1
     log D_g:  1(g_i = g) s_i / D_g - 1
     theta  :  J^{-1} U_i   (see `relprev.inference.score`; U_i with all of the risk, also what m
-                            leaves out, see `relprev.inference.missed`)
+                            leaves out, see `relprev.inference.missed`, and with
+                            what m's own error adds, see `relprev.inference.risk_error`)
 
 All results are smooth functions of these. For a set B of other groups (one group, or the
 complement), with estimated cases C_h = D_h e^{-theta_h} and sums over B written C_B:
@@ -47,8 +48,8 @@ from relprev.inference.sampling import SamplingDesign
 from relprev.inference.score import (
     ScoreData,
     ScorePart,
+    influence_scores,
     mean_score,
-    row_scores,
     tilted_propensity,
 )
 
@@ -207,7 +208,7 @@ def _diagnosis_influence(
     data: ScorePart, theta: FloatArray, of_cases: FloatArray, of_score: FloatArray
 ) -> Iterator[FloatArray]:
     """omega * influence of combinations of log D and theta (log D's constant sums to zero)."""
-    U = row_scores(data.with_all_risk(), theta)
+    U = influence_scores(data, theta)
     hit = np.flatnonzero(data.s)
     for own, score in zip(of_cases, of_score, strict=True):
         value = U @ score
@@ -248,7 +249,7 @@ def _influence_functions(
         yield data.omega * ((data.g == group) / share[group] - 1.0)
     for group in range(data.n_groups):
         yield data.omega * ((data.g == group) * data.s / cases[group] - 1.0)
-    U = row_scores(data.with_all_risk(), theta)
+    U = influence_scores(data, theta)
     for row in inverse:
         yield data.omega * (U @ row)
 

@@ -39,10 +39,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import expit
-from sklearn.base import clone
 
 from relprev.arrays import FloatArray
-from relprev.errors import InvalidInputError
 from relprev.inference.folds import fold_of_rows
 from relprev.inference.propensity import PropensityModel, PropensityProblem, fit_propensity
 from relprev.inference.score import ScoreData, ScorePart
@@ -235,35 +233,15 @@ def _tune(
     return pd.DataFrame({"strength": grid[: len(losses)], "loss": losses}), paths
 
 
-def classifier_out_of_fold(
-    classifier: Any, X: Any, target: NDArray[Any], n_classes: int, omega: FloatArray,
-    folds: Sequence[Positions],
-) -> FloatArray:  # fmt: skip
-    """Class probabilities (n, n_classes) of a scikit-learn classifier."""
-    for method in ("fit", "predict_proba"):
-        if not hasattr(classifier, method):
-            raise InvalidInputError(
-                f"a classifier given as propensity or risk must have the method {method}, which "
-                f"{type(classifier).__name__} has not"
-            )
-    weight, fold = omega * len(omega), fold_of_rows(folds)
-    out = np.zeros((len(omega), n_classes))
-    for k, rows in enumerate(folds):
-        others = np.flatnonzero(fold != k)
-        fitted = clone(classifier).fit(X[others], target[others], sample_weight=weight[others])
-        out[np.ix_(rows, fitted.classes_.astype(int))] = fitted.predict_proba(X[rows])
-    return out
-
-
 def score_data(
-    problem: Problem, folds: Sequence[Positions], propensity: list[Any] | FloatArray,
+    problem: Problem, folds: Sequence[Positions], propensity: list[Any] | FloatArray | None,
     risk: list[Parameters] | FloatArray | None, reference: int,
 ) -> ScoreData:  # fmt: skip
     """Rows with their nuisances, from one model per fold or as given.
 
     Parameters
     ----------
-    propensity : list of models, or array of shape (n, K)
+    propensity : list of models, array of shape (n, K), or None for ones
     risk : list of models, array of shape (n,), or None for zeros
         Arrays belong to rows in memory.
     """
@@ -276,7 +254,7 @@ def _score_part(
     part: ProblemPart, fold: NDArray[np.uint8], propensity: Any, risk: Any, reference: int
 ) -> ScorePart:
     by_models = isinstance(propensity, list), isinstance(risk, list)
-    pi = np.empty((len(fold), part.n_groups)) if by_models[0] else propensity
+    pi = np.ones((len(fold), part.n_groups)) if by_models[0] or propensity is None else propensity
     m = np.zeros(len(fold)) if by_models[1] or risk is None else risk
     for k in np.unique(fold) if any(by_models) else ():
         rows = np.flatnonzero(fold == k)
@@ -306,7 +284,7 @@ class Recalibration:
         """The risk as it should be, shape (n,); itself where nothing was found."""
         if not self.found:
             return risk
-        return self.rate * expit((_logit(risk) - self.mean) * self.slope + self.intercept)
+        return self.rate * expit((logit(risk) - self.mean) * self.slope + self.intercept)
 
 
 def recalibration(data: ScoreData) -> Recalibration:
@@ -331,13 +309,14 @@ def recalibrated(data: ScoreData) -> tuple[ScoreData, Recalibration]:
     return (data.holding(data.derive(_refitted, found)) if found.found else data), found
 
 
-def _logit(risk: FloatArray) -> FloatArray:
+def logit(risk: FloatArray) -> FloatArray:
+    """log m / (1 - m), m kept away from 0 and 1."""
     inside = np.clip(risk, SMALLEST, 1 - SMALLEST)
     return np.log(inside / (1 - inside))
 
 
 def _logit_sums(data: ScorePart) -> tuple[float, float, float]:
-    z = _logit(data.risk)
+    z = logit(data.risk)
     return float(len(z)), float(z.sum()), float(z @ z)
 
 
@@ -348,7 +327,7 @@ def _logit_problem(data: ScoreData, mean: float) -> Problem:
 
 
 def _logit_part(data: ScorePart, first_row: int, mean: float) -> ProblemPart:
-    centred = np.ascontiguousarray((_logit(data.risk) - mean)[:, None])
+    centred = np.ascontiguousarray((logit(data.risk) - mean)[:, None])
     s = data.s.astype(np.uint8)
     return ProblemPart(Dense(centred), s, data.g, data.omega, data.n_groups, first_row)
 

@@ -64,6 +64,8 @@ class ScorePart:
         Group r.
     missed : float array of shape (n,), optional
         What the risk leaves out (`relprev.inference.missed`); used for variances only.
+    risk_error : float array of shape (n, K), optional
+        What the risk's sampling error adds to U (`relprev.inference.risk_error`).
     """
 
     g: NDArray[np.uint8] | NDArray[np.uint16]
@@ -73,6 +75,7 @@ class ScorePart:
     risk: FloatArray
     reference: int = 0
     missed: FloatArray | None = None
+    risk_error: FloatArray | None = None
 
     @property
     def n_groups(self) -> int:
@@ -86,7 +89,7 @@ class ScorePart:
     def without_risk(self) -> ScorePart:
         """The same rows for the case-only score: all of the risk is missed."""
         missed = None if self.missed is None else self.missed + self.risk
-        return replace(self, risk=np.zeros_like(self.risk), missed=missed)
+        return replace(self, risk=np.zeros_like(self.risk), missed=missed, risk_error=None)
 
     def with_all_risk(self) -> ScorePart:
         """The same rows with what the risk leaves out added back, for variances."""
@@ -94,7 +97,7 @@ class ScorePart:
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """All arrays that grow with the rows."""
-        names = ("g", "s", "omega", "propensity", "risk", "missed")
+        names = ("g", "s", "omega", "propensity", "risk", "missed", "risk_error")
         return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
 
     def take(self, rows: NDArray[np.integer[Any]]) -> ScorePart:
@@ -191,6 +194,12 @@ def row_scores(data: ScorePart, theta: FloatArray) -> FloatArray:
 
     map_chunks(one_chunk, len(data.g))
     return out
+
+
+def influence_scores(data: ScorePart, theta: FloatArray) -> FloatArray:
+    """U of every row for variances, shape (n, K): with all that the nuisances' errors add."""
+    U = row_scores(data.with_all_risk(), theta)
+    return U if data.risk_error is None else U + data.risk_error
 
 
 def tilted_propensity(propensity: FloatArray, theta: FloatArray) -> FloatArray:

@@ -1,0 +1,274 @@
+"""Does a linear model miss something, and if so, a richer one beside it.
+
+Both nuisances are fitted linear in x first (`relprev.inference.nuisance`). The features of
+`relprev.inference.expansion` are then compared with what the linear models leave over, by
+
+    z_j = sum_i v_i r_i f_ij / sqrt(sum_i v_i^2 r_i^2 f_ij^2),    f_j less its mean,
+
+with out-of-fold residuals r = 1(g) - pi_g(x) for the propensities and r = s - m(x) e^theta for the
+risk. Only where the largest |z_j| exceeds what the largest of so many would exceed one time in five
+by chance, the model is fitted again, on x and the new features. This question is
+asked of each nuisance on its own, and costs one pass over the data.
+
+Propensities of the richer model are used if they tell the groups apart better, out of fold and
+beyond chance: the mean of d_i = log pi'_{g_i}(x_i) - log pi_{g_i}(x_i) must exceed two of its
+standard errors, under the sampling design. Both are then mixed,
+
+    pi = sum_k a_k pi^k,    a_k >= 0, sum_k a_k = 1,    the a of the smallest out-of-fold log-loss.
+
+Risks are combined as PURPLE of their own logits, with non-negative coefficients and no penalty,
+
+    p(s=1|x,g) = c_g sigma(a + sum_k b_k logit m_k(x)),    b_k >= 0,
+
+which is how a single one is made steeper. The richer risk is used if the likelihood ratio of this
+combination to the linear risk alone, on out-of-fold values, exceeds what one more coefficient
+gains by chance (4 on the scale of chi-squared). A handful of numbers estimated from all rows adds
+no noticeable variance. Where the linear models are kept, the estimate is exactly theirs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+from scipy.stats import norm
+
+from relprev.arrays import FloatArray
+from relprev.inference.expansion import (
+    MOST_BASES,
+    MOST_PAIRS,
+    Expansion,
+    all_pairs,
+    basic_expansion,
+    evenly,
+    telling_pairs,
+)
+from relprev.inference.nuisance import logit
+from relprev.inference.sampling import SamplingDesign
+from relprev.inference.score import ScoreData, ScorePart
+from relprev.matrix import Dense, Matrix
+from relprev.model.likelihood import Parameters, Problem, ProblemPart, evaluate
+from relprev.model.quadratic import Penalty
+from relprev.model.solver import solve
+
+MOST_ROWS = 250_000  # rows with and without a diagnosis in which residuals are looked at
+ASKING = 0.2  # chance that a linear model that misses nothing is asked to be fitted again
+CLEARLY = 2.0  # standard errors of the gain at which richer propensities are used
+STACK_STEPS = 200
+
+
+@dataclass(frozen=True)
+class Look:
+    """What linear models leave over, in some of the rows.
+
+    Parameters
+    ----------
+    X : Matrix of shape (n, p)
+    groups : array of shape (n, K)
+        v [1(g) - pi_g(x)].
+    diagnoses : array of shape (n, 1)
+        v [s - m(x) e^theta].
+    """
+
+    X: Matrix
+    groups: FloatArray
+    diagnoses: FloatArray
+
+    @staticmethod
+    def at(problem: Problem, data: ScoreData, theta: FloatArray) -> Look:
+        """A look at no more than `MOST_ROWS` rows with, and as many without, a diagnosis."""
+        hit = data.gathered(_is_diagnosed)
+        found = [np.flatnonzero(hit), np.flatnonzero(~hit)]
+        taken = [rows[evenly(len(rows), MOST_ROWS)] for rows in found]
+        rows = np.sort(np.concatenate(taken))
+        share = [len(few) / max(len(all_), 1) for few, all_ in zip(taken, found, strict=True)]
+        part = data.pick(_taken, rows)
+        own = data.holding(part).together()
+        v = own.omega / np.where(own.s > 0.5, share[0], share[1])
+        groups = (own.g[:, None] == np.arange(own.n_groups)) - own.propensity
+        left = own.s - own.risk * np.exp(theta)[own.g]
+        X = problem.take(rows).together().X
+        return Look(X, v[:, None] * groups, (v * left)[:, None])
+
+    def recipe(self, problem: Problem) -> Expansion:
+        """The expansion, with products that these residuals ask for."""
+        basic = basic_expansion(problem)
+        often = self.X.nonzero_squares()[1]
+        numeric = np.array([score.column for score in basic.scores], dtype=np.int64)
+        bases = np.union1d(numeric, np.flatnonzero(basic.codes & (often > 0)))
+        bases = np.sort(bases[np.argsort(-often[bases], kind="stable")][:MOST_BASES])
+        pairs = all_pairs(bases)
+        if len(pairs) > MOST_PAIRS:
+            both = np.hstack([self.groups, self.diagnoses])
+            pairs = telling_pairs(basic.bases(self.X), bases, both)
+        return basic.with_pairs(pairs)
+
+    def asks(self, recipe: Expansion) -> tuple[bool, bool]:
+        """Whether the propensities, and the risk, miss something that the new features know."""
+        X = recipe.matrix(self.X)
+        new = slice(recipe.n_in, None)
+        return _exceeds(X, self.groups, new), _exceeds(X, self.diagnoses, new)
+
+
+def _is_diagnosed(data: ScorePart) -> NDArray[np.bool_]:
+    return data.s > 0.5
+
+
+def _taken(data: ScorePart, where: tuple[NDArray[np.int64], int]) -> ScorePart:
+    return data.take(where[0])
+
+
+def _exceeds(X: Matrix, residuals: FloatArray, new: slice) -> bool:
+    z = np.abs(np.array([residual_z(X, residual)[new] for residual in residuals.T]))
+    return bool(z.size) and float(z.max()) > norm.isf(ASKING / 2 / z.size)
+
+
+def residual_z(X: Matrix, residual: FloatArray) -> FloatArray:
+    """z of every column, shape (p,); see the module. ``residual`` is v r, shape (n,).
+
+    Examples
+    --------
+    >>> X = Dense(np.array([[1.0], [1.0], [0.0], [0.0]]))
+    >>> residual_z(X, np.array([1.0, 1.0, -1.0, -1.0]))
+    array([2.])
+    """
+    square = residual**2
+    spread = max(float(square.sum()), 1e-300)
+    middle = X.rmatvec(square)
+    mean = middle / spread
+    top = X.rmatvec(residual) - mean * residual.sum()
+    bottom = X.rmatvec_sq(square) - mean * middle
+    out: FloatArray = np.where(
+        bottom > 1e-9 * spread, top / np.sqrt(np.maximum(bottom, 1e-300)), 0.0
+    )
+    return out
+
+
+# -- propensities --------------------------------------------------------------------------
+
+
+def mean_gain(data: ScoreData, richer: ScoreData, design: SamplingDesign) -> tuple[float, float]:
+    """Mean of log pi'_g(x) - log pi_g(x) of the rows' own groups, and its standard error."""
+    mean = sum(data.map(_gain_sum, each=richer.handles))
+    V = design.covariance_in_parts(data, _gain_column, mean, each=richer.handles)
+    return float(mean), float(np.sqrt(max(V[0, 0], 0.0)))
+
+
+def _gains(data: ScorePart, richer: ScorePart) -> FloatArray:
+    row = np.arange(len(data.g))
+    gained: FloatArray = np.log(richer.propensity[row, data.g] / data.propensity[row, data.g])
+    return gained
+
+
+def _gain_sum(data: ScorePart, richer: ScorePart) -> float:
+    return float(data.omega @ _gains(data, richer))
+
+
+def _gain_column(data: ScorePart, richer: ScorePart, mean: float) -> Iterator[FloatArray]:
+    yield data.omega * (_gains(data, richer) - mean)
+
+
+def mixed(models: Sequence[ScoreData]) -> tuple[ScoreData, FloatArray]:
+    """The first model's rows with the mixture of all propensities, and its weights a."""
+    first, others = models[0], list(zip(*(model.handles for model in models[1:]), strict=True))
+    a = np.full(len(models), 1 / len(models))
+    for _ in range(STACK_STEPS):  # each step raises the likelihood of the mixture
+        before, a = a, first.total(_responsibilities, a, each=others)[0]
+        a = a / a.sum()
+        if np.abs(a - before).max() < 1e-4:
+            break
+    a = np.where(a < 1e-3, 0.0, a)
+    a = a / a.sum()
+    return first.holding(first.derive(_mixed, a, each=others)), a
+
+
+def _responsibilities(
+    data: ScorePart, others: tuple[ScorePart, ...], a: FloatArray
+) -> tuple[FloatArray]:
+    row = np.arange(len(data.g))
+    each = np.array([one.propensity[row, data.g] for one in (data, *others)])
+    own = a[:, None] * each
+    return (own @ (data.omega / own.sum(axis=0)),)
+
+
+def _mixed(data: ScorePart, others: tuple[ScorePart, ...], a: FloatArray) -> ScorePart:
+    mixture = sum(w * one.propensity for w, one in zip(a, (data, *others), strict=True))
+    return replace(data, propensity=np.asarray(mixture))
+
+
+def with_propensity_of(data: ScoreData, other: ScoreData) -> ScoreData:
+    """The rows with the propensities of other rows kept in the same place."""
+    return data.holding(data.derive(_own_propensity, each=other.handles))
+
+
+def _own_propensity(data: ScorePart, other: ScorePart) -> ScorePart:
+    return replace(data, propensity=other.propensity)
+
+
+# -- risk ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class CombinedRisk:
+    """Rows with the combined risk, the coefficients b of the logits, and c_r."""
+
+    data: ScoreData
+    slopes: FloatArray
+    rate: float
+
+
+def combined_risks(models: Sequence[ScoreData]) -> CombinedRisk | None:
+    """The risks combined; None if that is not clearly better than the first alone."""
+    first, others = models[0], list(zip(*(model.handles for model in models[1:]), strict=True))
+    mean, squares = first.total(_logit_sums, each=others)
+    rows = first.derive(_logit_part, mean, each=list(zip(others, first.first_rows, strict=True)))
+    problem = Problem.made_of(rows, len(models), first.n_groups)
+    alone = _solved(problem, np.arange(len(models)) == 0)
+    kept = np.ones(len(models), dtype=bool)
+    while True:
+        found = _solved(problem, kept)
+        if (found.w[kept] >= 0).all():
+            break
+        kept[np.argmin(found.w)] = False
+        if not kept.any():
+            return None
+    gain = 2.0 / squares * (evaluate(problem, alone).loss - evaluate(problem, found).loss)
+    if not gain > CLEARLY**2:
+        return None
+    rate = float(found.c[first.reference])
+    made = first.derive(_combined, mean, found, each=others)
+    return CombinedRisk(first.holding(made), found.w, rate)
+
+
+def _solved(problem: Problem, kept: NDArray[np.bool_]) -> Parameters:
+    """PURPLE of the kept logits, without a penalty; the others' coefficients are zero."""
+    held = np.where(kept, 0.0, 1e9)  # a ridge that keeps them there
+    found = solve(problem, Penalty(0.0, held), warn=False).parameters
+    return replace(found, w=np.where(kept, found.w, 0.0))
+
+
+def _logits(data: ScorePart, others: tuple[ScorePart, ...]) -> FloatArray:
+    return np.column_stack([logit(one.risk) for one in (data, *others)])
+
+
+def _logit_sums(data: ScorePart, others: tuple[ScorePart, ...]) -> tuple[FloatArray, float]:
+    """Means of the logits, and the sum of squared weights."""
+    return data.omega @ _logits(data, others), float(data.omega @ data.omega)
+
+
+def _logit_part(
+    data: ScorePart, own: tuple[tuple[ScorePart, ...], int], mean: FloatArray
+) -> ProblemPart:
+    X = Dense(_logits(data, own[0]) - mean)
+    s = (data.s > 0.5).astype(np.uint8)
+    return ProblemPart(X, s, data.g, data.omega, data.n_groups, own[1])
+
+
+def _combined(
+    data: ScorePart, others: tuple[ScorePart, ...], mean: FloatArray, at: Parameters
+) -> ScorePart:
+    z = (_logits(data, others) - mean) @ at.w + at.b
+    return replace(data, risk=at.c[data.reference] * expit(z))

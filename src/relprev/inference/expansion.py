@@ -1,0 +1,312 @@
+"""Features made of features, so that a linear model of them need not be linear in x.
+
+For every numeric feature, t is its normal score: the quantile of the standard normal distribution
+at the share of visits with a smaller value, linear between 101 quantiles. It does not depend on
+units or skewness (for a laboratory value it is close to the logarithm), and for a normal feature
+it is the feature itself. Binary features (codes) are their own t. Added to x are
+
+    t_j, t_j^2 and (t_j - k)_+, k = -0.84, 0, 0.84       of every numeric feature
+    1(number of codes = 0), 1(number of codes >= k)      k at the fifths of that number
+    t_i t_j                                              pairs, all or the most telling ones
+
+Where more than `MOST_PAIRS` pairs are possible, those are taken whose product is related to what
+the linear models leave over, by
+
+    z = sum_i v_i r_i f_i / sqrt(sum_i v_i^2 r_i^2 f_i^2),    f = t_i t_j less its mean,
+
+with residuals r = 1(g) - pi_g(x) for each group and r = s - m(x) e^theta for the risk, out of
+fold, and weights v. A pair is taken if |z| exceeds what the largest of all pairs would exceed once
+in twenty times by chance: few are taken that say nothing, and which ones hardly depends on chance.
+
+In a sparse matrix t is shifted to be 0 where x is, so that sparse features stay sparse; of codes
+alone all that is added is 0 or 1. The recipe is learned from at most 20,000 visits, evenly spread,
+and applied part by part: it is the same in memory, on disk and on a cluster.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.stats import norm
+
+from relprev.arrays import FloatArray
+from relprev.matrix import BinaryCSR, Dense, FloatCSR, Matrix
+from relprev.model.likelihood import Problem, ProblemPart
+
+SAMPLE = 20_000  # visits from which quantiles are taken
+POINTS = 101
+KNOTS = (-0.84, 0.0, 0.84)  # about the fifths of a normal distribution
+LARGEST_SCORE = 4.0
+MOST_PAIRS = 120  # that are added without asking the residuals
+MOST_BASES = 200  # features whose pairs are looked at
+MOST_TAKEN = 100  # pairs taken where there are more
+CHANCE = 0.05
+FEWEST_WITH = 20  # visits with a product of two codes
+COUNT_SHARES = (0.2, 0.4, 0.6, 0.8, 0.95)
+
+
+@dataclass(frozen=True)
+class NormalScore:
+    """t of one feature: its column, points of x and t there."""
+
+    column: int
+    x: FloatArray
+    t: FloatArray
+
+    def of(self, values: FloatArray) -> FloatArray:
+        """t of these values."""
+        return np.interp(values, self.x, self.t)
+
+
+@dataclass(frozen=True)
+class Expansion:
+    """A recipe for new features.
+
+    Parameters
+    ----------
+    n_in : int
+        Features it starts from.
+    scores : tuple of NormalScore
+        Of the numeric features.
+    codes : boolean array of shape (n_in,)
+        Binary features, whose number is counted.
+    edges : tuple of int
+        Numbers of codes; 0 stands for none at all, k for k or more.
+    pairs : integer array of shape (q, 2)
+        Features to multiply.
+    """
+
+    n_in: int
+    scores: tuple[NormalScore, ...]
+    codes: NDArray[np.bool_]
+    edges: tuple[int, ...]
+    pairs: NDArray[np.int64]
+
+    @property
+    def n_added(self) -> int:
+        """Number of new features."""
+        return (2 + len(KNOTS)) * len(self.scores) + len(self.edges) + len(self.pairs)
+
+    def with_pairs(self, pairs: NDArray[np.int64]) -> Expansion:
+        """The same recipe with other products."""
+        return Expansion(self.n_in, self.scores, self.codes, self.edges, pairs)
+
+    def of(self, problem: Problem) -> Problem:
+        """The problem with the new features after its own."""
+        rows = problem.derive(_expanded_part, self)
+        return Problem.made_of(rows, self.n_in + self.n_added, problem.n_groups)
+
+    def matrix(self, X: Matrix) -> Matrix:
+        """X with the new features after its own."""
+        if isinstance(X, Dense):
+            return Dense(np.hstack([X.values, self._dense(X.values)]))
+        own = _as_csr(X)
+        both = sp.hstack([own, self._sparse(own)], format="csr")
+        both.sort_indices()
+        if self.scores or isinstance(X, FloatCSR):
+            return FloatCSR(both.indptr, both.indices, both.data, both.shape[1])
+        return BinaryCSR(both.indptr, both.indices, both.shape[1])
+
+    @cached_property
+    def _of_column(self) -> dict[int, NormalScore]:
+        return {score.column: score for score in self.scores}
+
+    def bases(self, X: Matrix) -> Any:
+        """t of every feature, an array or sparse columns of shape (n, n_in)."""
+        if isinstance(X, Dense):
+            return self._dense_bases(X.values)
+        return self._sparse_bases(_as_csr(X).tocsc())
+
+    def _dense_bases(self, values: FloatArray) -> FloatArray:
+        t = values.copy()
+        for score in self.scores:
+            t[:, score.column] = score.of(values[:, score.column])
+        return t
+
+    def _sparse_bases(self, columns: Any) -> Any:
+        t = columns.copy()
+        for score in self.scores:
+            own = slice(*columns.indptr[score.column : score.column + 2])
+            t.data[own] = score.of(columns.data[own]) - score.of(np.zeros(1))
+        return t
+
+    def _dense(self, values: FloatArray) -> FloatArray:
+        t = self._dense_bases(values)
+        pieces = [_pieces(t[:, score.column]) for score in self.scores]
+        counted = self._counted(values[:, self.codes].sum(axis=1))
+        products = [t[:, self.pairs[:, 0]] * t[:, self.pairs[:, 1]]]
+        return np.hstack([*pieces, counted, *products])
+
+    def _sparse(self, own: Any) -> Any:
+        columns = own.tocsc()
+        t = self._sparse_bases(columns)
+        added = []
+        for score in self.scores:
+            rows = columns.indices[slice(*columns.indptr[score.column : score.column + 2])]
+            zero = score.of(np.zeros(1))
+            at = t.data[slice(*t.indptr[score.column : score.column + 2])] + zero
+            pieces = _pieces(at) - _pieces(zero)
+            added += [_column(rows, piece, own.shape[0]) for piece in pieces.T]
+        count = np.asarray(own @ self.codes.astype(float)).ravel()
+        added.append(sp.csc_array(self._counted(count)))
+        if len(self.pairs):
+            added.append(t[:, self.pairs[:, 0]].multiply(t[:, self.pairs[:, 1]]))
+        made = sp.hstack(added, format="csr")
+        made.eliminate_zeros()
+        return made
+
+    def _counted(self, count: FloatArray) -> FloatArray:
+        columns = [count == 0 if edge == 0 else count >= edge for edge in self.edges]
+        return np.array(columns, dtype=float).reshape(len(columns), len(count)).T
+
+
+def _pieces(t: FloatArray) -> FloatArray:
+    """t, t^2 - 1 and (t - k)_+, shape (n, 2 + knots)."""
+    return np.column_stack([t, t**2 - 1.0, *(np.maximum(t - knot, 0.0) for knot in KNOTS)])
+
+
+def _column(rows: NDArray[Any], values: FloatArray, n: int) -> Any:
+    return sp.csc_array((values, rows, np.array([0, len(rows)])), shape=(n, 1))
+
+
+def _as_csr(X: Matrix) -> Any:
+    """The values that products are taken with: those less the origin."""
+    arrays = X.to_arrays()
+    values = arrays["values"] if isinstance(X, FloatCSR) else np.ones(X.nnz)
+    index = np.int32 if max(X.nnz, X.n_cols) < 2**31 else np.int64
+    parts = values, arrays["indices"].astype(index), arrays["indptr"].astype(index)
+    return sp.csr_array(parts, shape=X.shape)
+
+
+def _expanded_part(part: ProblemPart, recipe: Expansion) -> ProblemPart:
+    X = recipe.matrix(part.X)
+    return ProblemPart(X, part.s, part.g, part.omega, part.n_groups, part.first_row)
+
+
+def basic_expansion(problem: Problem) -> Expansion:
+    """The recipe without products of two features.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = Dense(np.column_stack([np.exp(rng.normal(size=500)), rng.random(500) < 0.3]))
+    >>> s, g = np.zeros(500, np.uint8), np.zeros(500, np.uint8)
+    >>> recipe = basic_expansion(Problem.of(X, s, g, np.full(500, 1 / 500), n_groups=1))
+    >>> [score.column for score in recipe.scores], recipe.edges, recipe.n_added
+    ([0], (), 5)
+    """
+    sample = problem.take(evenly(problem.n, SAMPLE)).together().X
+    values = sample.values if isinstance(sample, Dense) else _as_csr(sample).tocsc()
+    columns = [_values_of(values, j) for j in range(sample.n_cols)]
+    binary = np.array([bool(np.isin(column, (0.0, 1.0)).all()) for column in columns])
+    if isinstance(sample, BinaryCSR):
+        binary[:] = True
+    scores = tuple(
+        score
+        for j in np.flatnonzero(~binary)
+        if (score := _normal_score(int(j), columns[j], sample.n_rows)) is not None
+    )
+    return Expansion(
+        sample.n_cols, scores, binary, _edges(values, binary), np.empty((0, 2), dtype=np.int64)
+    )
+
+
+def _values_of(values: Any, column: int) -> FloatArray:
+    """The stored values of a column."""
+    if isinstance(values, np.ndarray):
+        return values[:, column]
+    stored: FloatArray = values.data[slice(*values.indptr[column : column + 2])]
+    return stored
+
+
+def _normal_score(column: int, stored: FloatArray, n: int) -> NormalScore | None:
+    """None if the feature is constant."""
+    values = np.append(stored, np.zeros(1 if len(stored) < n else 0))
+    share = np.append(np.ones(len(stored)), np.full(len(values) - len(stored), n - len(stored)))
+    order = np.argsort(values, kind="stable")
+    distinct, start = np.unique(values[order], return_index=True)
+    if len(distinct) < 2:
+        return None
+    held = np.add.reduceat(share[order], start)
+    rank = (np.cumsum(held) - held / 2) / held.sum()
+    if len(distinct) > POINTS:
+        wanted = np.linspace(rank[0], rank[-1], POINTS)
+        places = np.unique(np.searchsorted(rank, wanted).clip(max=len(rank) - 1))
+        distinct, rank = distinct[places], rank[places]
+    t = norm.ppf(rank)
+    return NormalScore(column, *_with_tails(distinct, np.clip(t, -LARGEST_SCORE, LARGEST_SCORE)))
+
+
+def _with_tails(x: FloatArray, t: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Points that continue the line through the outermost ones, up to the largest score."""
+    lowest, highest = -LARGEST_SCORE - 1, LARGEST_SCORE + 1
+    below = (x[1] - x[0]) / (t[1] - t[0]) * (t[0] - lowest)
+    above = (x[-1] - x[-2]) / (t[-1] - t[-2]) * (highest - t[-1])
+    return np.r_[x[0] - below, x, x[-1] + above], np.r_[lowest, t, highest]
+
+
+def _edges(values: Any, codes: NDArray[np.bool_]) -> tuple[int, ...]:
+    if codes.sum() < 2:
+        return ()
+    count = np.asarray(values @ codes.astype(float)).ravel()
+    found = {int(np.ceil(value)) for value in np.quantile(count, COUNT_SHARES)}
+    none = [0] if FEWEST_WITH <= (count == 0).sum() < len(count) else []
+    return (*none, *sorted(k for k in found if k > 1))
+
+
+def evenly(n: int, most: int) -> NDArray[np.int64]:
+    """At most ``most`` of n positions, evenly spread."""
+    if n <= most:
+        return np.arange(n)
+    return np.linspace(0, n - 1, most).astype(np.int64)
+
+
+def all_pairs(bases: NDArray[np.int64]) -> NDArray[np.int64]:
+    """All pairs of these features, shape (q, 2)."""
+    i, j = np.triu_indices(len(bases), k=1)
+    return np.column_stack([bases[i], bases[j]])
+
+
+def telling_pairs(t: Any, bases: NDArray[np.int64], residuals: FloatArray) -> NDArray[np.int64]:
+    """The pairs whose product is related to a residual, the most telling ones first.
+
+    Parameters
+    ----------
+    t : array or sparse matrix of shape (n, p)
+    bases : integer array of shape (b,)
+        Features to look at.
+    residuals : array of shape (n, q)
+        v r of the module's formula.
+    """
+    own = t[:, bases]
+    own = own if isinstance(own, np.ndarray) else own.tocsr()
+    squared = own**2 if isinstance(own, np.ndarray) else own.multiply(own)
+    held = _crossed(own != 0, np.ones(len(residuals)))
+    largest = np.zeros((len(bases), len(bases)))
+    for residual in residuals.T:
+        square = residual**2
+        total, spread, middle = residual.sum(), square.sum(), _crossed(own, square)
+        mean = middle / max(spread, 1e-300)
+        top = _crossed(own, residual) - mean * total
+        bottom = _crossed(squared, square) - 2 * mean * middle + mean**2 * spread
+        z = np.abs(top) / np.sqrt(np.maximum(bottom, 1e-300))
+        largest = np.maximum(largest, np.where(bottom > 1e-9 * spread, z, 0.0))
+    i, j = np.triu_indices(len(bases), k=1)
+    z = np.where(held[i, j] >= FEWEST_WITH, largest[i, j], 0.0)
+    limit = norm.isf(CHANCE / 2 / max(len(z) * residuals.shape[1], 1))
+    best = np.argsort(-z, kind="stable")[:MOST_TAKEN]
+    best = best[z[best] > limit]
+    return np.column_stack([bases[i[best]], bases[j[best]]])
+
+
+def _crossed(own: Any, weight: FloatArray) -> FloatArray:
+    """sum_i weight_i t_ij t_ik."""
+    if isinstance(own, np.ndarray):
+        return (own * weight[:, None]).T @ own.astype(float)
+    scaled = sp.diags_array(weight) @ own.astype(float)
+    return np.asarray((scaled.T @ own.astype(float)).todense())
