@@ -6,6 +6,7 @@ from relprev.checks.check import CheckResult, Verdict
 from relprev.checks.constant_ratio import check_constant_ratio
 from relprev.checks.controls import check_controls
 from relprev.checks.leakage import check_leakage
+from relprev.checks.models import check_models
 from relprev.checks.overlap import check_overlap
 from relprev.checks.sensitivity import check_sensitivity
 from relprev.checks.unconstrained import check_unconstrained
@@ -18,6 +19,7 @@ __all__ = [
     "check_constant_ratio",
     "check_controls",
     "check_leakage",
+    "check_models",
     "check_overlap",
     "check_sensitivity",
     "check_unconstrained",

@@ -30,13 +30,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 from scipy.stats import norm
 
-from relprev.arrays import FloatArray
+from relprev.arrays import FloatArray, numbered
 from relprev.inference.expansion import (
     MOST_BASES,
     MOST_PAIRS,
@@ -57,6 +58,7 @@ from relprev.model.solver import solve
 MOST_ROWS = 250_000  # rows with and without a diagnosis in which residuals are looked at
 ASKING = 0.2  # chance that a linear model that misses nothing is asked to be fitted again
 CLEARLY = 2.0  # standard errors of the gain at which richer propensities are used
+ROWS_PER_FEATURE = 20  # that a new feature needs
 STACK_STEPS = 200
 
 
@@ -71,27 +73,39 @@ class Look:
         v [1(g) - pi_g(x)].
     diagnoses : array of shape (n, 1)
         v [s - m(x) e^theta].
+    group_weights, diagnosis_weights : arrays of the same shapes
+        v pi_g (1 - pi_g) and v m(x) e^theta, the variances of the residuals.
+    unit : integer array of shape (n,)
+        Patient of each row.
     """
 
     X: Matrix
     groups: FloatArray
     diagnoses: FloatArray
+    group_weights: FloatArray
+    diagnosis_weights: FloatArray
+    unit: NDArray[np.int64]
 
     @staticmethod
-    def at(problem: Problem, data: ScoreData, theta: FloatArray) -> Look:
+    def at(
+        problem: Problem, data: ScoreData, theta: FloatArray,
+        patient: NDArray[np.integer[Any]] | None = None,
+    ) -> Look:  # fmt: skip
         """A look at no more than `MOST_ROWS` rows with, and as many without, a diagnosis."""
         hit = data.gathered(_is_diagnosed)
         found = [np.flatnonzero(hit), np.flatnonzero(~hit)]
         taken = [rows[evenly(len(rows), MOST_ROWS)] for rows in found]
         rows = np.sort(np.concatenate(taken))
         share = [len(few) / max(len(all_), 1) for few, all_ in zip(taken, found, strict=True)]
-        part = data.pick(_taken, rows)
-        own = data.holding(part).together()
-        v = own.omega / np.where(own.s > 0.5, share[0], share[1])
+        own = data.holding(data.pick(_taken, rows)).together()
+        v = (own.omega / np.where(own.s > 0.5, share[0], share[1]))[:, None]
         groups = (own.g[:, None] == np.arange(own.n_groups)) - own.propensity
-        left = own.s - own.risk * np.exp(theta)[own.g]
-        X = problem.take(rows).together().X
-        return Look(X, v[:, None] * groups, (v * left)[:, None])
+        p = (own.risk * np.exp(theta)[own.g])[:, None]
+        unit = np.arange(len(rows)) if patient is None else numbered(patient[rows])[1]
+        return Look(
+            problem.take(rows).together().X, v * groups, v * (own.s[:, None] - p),
+            v * own.propensity * (1 - own.propensity), v * p, unit.astype(np.int64),
+        )  # fmt: skip
 
     def recipe(self, problem: Problem) -> Expansion:
         """The expansion, with products that these residuals ask for."""
@@ -107,7 +121,12 @@ class Look:
         return basic.with_pairs(pairs)
 
     def asks(self, recipe: Expansion) -> tuple[bool, bool]:
-        """Whether the propensities, and the risk, miss something that the new features know."""
+        """Whether the propensities, and the risk, miss something that the new features know.
+
+        Nothing is asked where the new features are so many that the rows could not tell.
+        """
+        if recipe.n_added > self.X.n_rows / ROWS_PER_FEATURE:
+            return False, False
         X = recipe.matrix(self.X)
         new = slice(recipe.n_in, None)
         return _exceeds(X, self.groups, new), _exceeds(X, self.diagnoses, new)

@@ -85,6 +85,8 @@ class Fitted:
     propensity_tuning, risk_tuning : pandas.DataFrame or None
     propensity_model, risk_model : str
         What was chosen, such as "linear" or "0.9 expanded + 0.1 trees".
+    expansion : Expansion or None
+        The features that were tried beyond x; None if neither nuisance is adaptive.
     """
 
     data: ScoreData
@@ -96,6 +98,7 @@ class Fitted:
     risk_tuning: pd.DataFrame | None
     propensity_model: str
     risk_model: str
+    expansion: Expansion | None = None
 
 
 @dataclass(frozen=True)
@@ -215,6 +218,7 @@ class Deal:
         return Fitted(
             data, theta, float("nan") if named else groups.strength, diagnoses.strength,
             found.shape.slope, groups.tuning, diagnoses.tuning, groups.words, diagnoses.words,
+            found.expansion,
         )  # fmt: skip
 
 
@@ -251,6 +255,7 @@ class _Found:
     of_groups: Problem
     of_diagnoses: Problem
     changed: bool = False
+    expansion: Expansion | None = None
 
 
 @dataclass
@@ -270,6 +275,7 @@ class _Richer:
         deal = self.deal
         look = Look.at(deal.problem, self.found.data, self.theta)
         recipe = look.recipe(deal.problem)
+        self.found = replace(self.found, expansion=recipe)
         settings = deal.settings
         asked = look.asks(recipe)
         ask_groups = asked[0] and settings.propensity == ADAPTIVE

@@ -114,6 +114,8 @@ class DebiasedPURPLE(BaseEstimator):
         Fold of each of ``rows_``.
     propensity_model_, risk_model_ : str
         The models used, such as ``"linear"`` or ``"0.80 expanded + 0.20 trees"``.
+    expansion_ : Expansion or None
+        Recipe of the features that were tried beyond x; None if neither model is adaptive.
     n_repeats_ : int
         Number of times that folds were dealt.
     strength_, lambda_ : float
@@ -304,6 +306,7 @@ class DebiasedPURPLE(BaseEstimator):
         )  # fmt: skip
         self.propensity_tuning_, self.risk_tuning_ = fitted.propensity_tuning, fitted.risk_tuning
         self.propensity_model_, self.risk_model_ = fitted.propensity_model, fitted.risk_model
+        self.expansion_ = fitted.expansion
 
     def _steps(self, settings: Settings) -> int:
         """Steps of the progress bar, if nothing but linear models is fitted."""

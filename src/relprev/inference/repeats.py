@@ -1,15 +1,15 @@
 """Several deals of folds, so that the estimate does not depend on one.
 
 Folds are dealt at random, and so every deal r gives another estimate theta_r with covariance V_r.
-They are combined as in DoubleML (Chernozhukov et al. 2018, section 3.4), which is robust to a deal
-that goes wrong: theta is the median of the theta_r, and
+They are combined by medians as in DoubleML (Chernozhukov et al. 2018, section 3.4), which is robust
+to a deal that goes wrong. With more than two groups theta is their spatial median,
 
-    V = the median of V_r + (theta_r - theta) (theta_r - theta)'
+    theta = argmin sum_r |theta - theta_r|,    |d|^2 = d' (mean V_r)^{-1} d,
 
-by their largest eigenvalue, so that it is one of these matrices (with an even number of deals, the
-mean of two).
+which does not depend on the reference group as a median of each entry would. The covariance is that
+one of V_r + (theta_r - theta) (theta_r - theta)' whose trace, in the same units, is the median.
 
-With N diagnosed rows, `repeats_for` takes 5,000 / N deals, no fewer than one and no more than five.
+With N diagnosed rows, `repeats_for` takes 5,000 / N deals, but an odd number and at most five.
 Deals matter where cases are few, and there they are cheap: a linear model chosen in the first deal
 is not chosen again.
 """
@@ -21,10 +21,13 @@ from dataclasses import replace
 
 import numpy as np
 
+from relprev.arrays import FloatArray
 from relprev.inference.moments import GroupMoments
 
 MANY_CASES = 5_000  # diagnosed rows from which on one deal is enough
 MOST_REPEATS = 5
+STEPS = 200
+NEAREST = 1e-3  # standard errors; closer to a point than that need not be told apart
 
 
 def repeats_for(n_diagnosed: int) -> int:
@@ -35,7 +38,8 @@ def repeats_for(n_diagnosed: int) -> int:
     >>> [repeats_for(n) for n in (200, 2_000, 5_000, 100_000)]
     [5, 3, 1, 1]
     """
-    return int(np.clip(np.ceil(MANY_CASES / max(n_diagnosed, 1)), 1, MOST_REPEATS))
+    wanted = int(np.clip(np.ceil(MANY_CASES / max(n_diagnosed, 1)), 1, MOST_REPEATS))
+    return wanted + 1 - wanted % 2
 
 
 def combined(found: Sequence[GroupMoments]) -> GroupMoments:
@@ -50,16 +54,31 @@ def combined(found: Sequence[GroupMoments]) -> GroupMoments:
     """
     if len(found) == 1:
         return found[0]
-    theta = np.median([one.theta for one in found], axis=0)
-    K = len(theta)
-    each = []
-    for one in found:
-        away = np.concatenate([np.zeros(2 * K), one.theta - theta])
-        each.append(one.covariance + np.outer(away, away))
-    order = np.argsort([np.linalg.eigvalsh(V)[-1] for V in each], kind="stable")
+    K = len(found[0].theta)
+    each = np.array([one.covariance for one in found])
+    points = np.array([one.theta for one in found])
+    metric = np.linalg.pinv(each[:, 2 * K :, 2 * K :].mean(axis=0), hermitian=True)
+    theta = _spatial_median(points, metric)
+    away = np.hstack([np.zeros((len(found), 2 * K)), points - theta])
+    each = each + away[:, :, None] * away[:, None, :]
+    size = np.einsum("rij,ji->r", each[:, 2 * K :, 2 * K :], metric)
+    order = np.argsort(size, kind="stable")
     middle = order[(len(each) - 1) // 2 : len(each) // 2 + 1]
     return replace(
-        found[0], theta=theta, covariance=np.mean([each[r] for r in middle], axis=0),
+        found[0], theta=theta, covariance=each[middle].mean(axis=0),
         information=np.median([one.information for one in found], axis=0),
         mixing=np.median([one.mixing for one in found], axis=0),
     )  # fmt: skip
+
+
+def _spatial_median(points: FloatArray, metric: FloatArray) -> FloatArray:
+    """The point nearest to all, shape (K,), by Weiszfeld's steps from the entries' medians."""
+    at = np.median(points, axis=0)
+    if points.shape[1] == 2:  # one of the two is always zero
+        return at
+    for _ in range(STEPS):
+        away = points - at
+        distance = np.sqrt(np.maximum(np.einsum("ri,ij,rj->r", away, metric, away), 0.0))
+        pull = 1.0 / np.maximum(distance, NEAREST)
+        at = pull @ points / pull.sum()
+    return at

@@ -1,13 +1,13 @@
 """Gradient-boosted trees, for what neither a linear model nor its expansion can say.
 
 Trees are slow and, with few cases, coarse, so they are fitted only where a small forest finds
-something in the residuals r of the models at hand: fitted to r in one half of (at most 40,000)
+something in the residuals r of the models at hand: fitted to r in one half of (at most 20,000)
 rows, its predictions h are compared with r in the other half, and the other way round,
 
     z = sum_i r_i h_i / sqrt(sum_i r_i^2 h_i^2),
 
-which is standard normal if nothing is left to find. Trees see all numeric features and the codes
-that are related to the residuals most closely, as an array of at most `MOST_COLUMNS` columns.
+which is standard normal if nothing is left to find. Trees see at most `MOST_COLUMNS` features: all
+numeric ones, if they are not more, and those that are related to the residuals most closely.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from relprev.matrix import Dense, Matrix
 from relprev.model.likelihood import Problem
 
 MOST_COLUMNS = 60
-PROBE_ROWS = 40_000
+PROBE_ROWS = 20_000
 MOST_ROWS = 500_000  # to fit trees to
 CLEARLY = 2.5  # z above which trees are fitted
-PROBE = {"max_iter": 40, "max_leaf_nodes": 8, "learning_rate": 0.1, "early_stopping": False}
+PROBE = {"max_iter": 25, "max_leaf_nodes": 8, "learning_rate": 0.1, "early_stopping": False}
 TREES = {"max_iter": 200, "max_leaf_nodes": 12, "learning_rate": 0.06, "l2_regularization": 5.0}
 
 
@@ -69,7 +69,8 @@ def compact(z: FloatArray, numeric: NDArray[np.int64]) -> NDArray[np.int64]:
     numeric : integer array
     """
     size = np.abs(z).max(axis=0)
-    size[numeric] = np.inf
+    if len(numeric) <= MOST_COLUMNS:
+        size[numeric] = np.inf
     return np.sort(np.argsort(-size, kind="stable")[:MOST_COLUMNS])
 
 

@@ -1,0 +1,247 @@
+"""Do the two models behind the estimate miss something that the features know?
+
+The estimate is right if either the model of the groups or that of the diagnoses is, and precise if
+both are. This check asks each of them whether its out-of-fold residuals r, 1(g) - pi_g(x) or
+s - m(x) e^theta, are related to curves and products of features (`relprev.inference.expansion`), or
+to gradient-boosted trees. Patients are split in halves. A function h(x) is learned from the
+residuals of one half, by ridge regression or by trees, and tested on the other half, after its
+projection on the features Z that the model uses has been taken away,
+
+    z = sum_i v_i r_i h'_i / sqrt(sum_u (sum_{i in u} v_i r_i h'_i)^2),
+    h' = h - Z b,    b = argmin sum_i v_i w_i (h_i - Z_i b)^2,    w = pi (1 - pi) or m e^theta,
+
+with sums over patients u. Errors of the coefficients of Z then cancel in first order (a residual's
+mean is w Z times the error), so that z is standard normal if the model is right, and positive if h
+has found something. The halves swap places and the mean is taken. P-values of the two kinds of h,
+of all groups and of both models are combined by Bonferroni's rule.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy import stats
+from scipy.sparse.linalg import LinearOperator, lsmr
+from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.linear_model import Ridge
+from threadpoolctl import threadpool_limits
+
+from relprev.arrays import FloatArray
+from relprev.checks.check import Axes, Check, CheckResult, Verdict
+from relprev.cohort import Cohort
+from relprev.cohort.origin import about, origin_of
+from relprev.disclosure.columns import Column
+from relprev.errors import InvalidInputError
+from relprev.inference import DebiasedPURPLE
+from relprev.inference.adaptive import Look, residual_z
+from relprev.inference.trees import PROBE, columns_of, compact
+from relprev.messages import Message, Number
+from relprev.model.likelihood import Problem
+
+GROUPS, DIAGNOSES = "model of the groups", "model of the diagnoses"
+SEED = 11
+RIDGE_SHARE = 0.01  # of the weight, as the ridge of standardised features
+
+
+def check_models(fitted: DebiasedPURPLE, cohort: Cohort, *, level: float = 0.95) -> CheckResult:
+    """Test whether a richer model would tell the groups apart, or predict diagnoses, better.
+
+    Parameters
+    ----------
+    fitted : DebiasedPURPLE
+        Fitted with ``propensity`` or ``risk`` "adaptive".
+    cohort : Cohort
+        The one it was fitted to.
+    level : float
+        The test rejects below ``1 - level``.
+
+    Returns
+    -------
+    CheckResult
+        A concern if one of the models misses something. ``table`` has one row per model.
+
+    Notes
+    -----
+    Formula: :mod:`relprev.checks.models`.
+
+    Examples
+    --------
+    >>> from relprev.simulate import gauss_synth
+    >>> cohort = gauss_synth((0.5, 0.1), n=(2_000, 4_000), seed=1).cohort
+    >>> fitted = DebiasedPURPLE(n_repeats=1).fit(cohort)
+    >>> print(check_models(fitted, cohort).verdict)
+    no concern
+    """
+    if fitted.expansion_ is None:
+        raise InvalidInputError(
+            "check_models needs an estimator fitted with propensity='adaptive' or risk='adaptive'"
+        )
+    if fitted.n_rows_in_ != cohort.n:
+        raise InvalidInputError(
+            "the cohort is not the one that the estimator was fitted to: that had "
+            f"{fitted.n_rows_in_:,} visits, this one has {cohort.n:,}"
+        )
+    tests = _Tests.of(fitted, cohort)
+    rows = [tests.row(GROUPS, fitted.propensity_model_)]
+    if fitted.risk is not None:
+        rows.append(tests.row(DIAGNOSES, fitted.risk_model_))
+    table = pd.DataFrame(rows)
+    worst = table.iloc[int(np.argmin(table["p_value"].to_numpy()))]
+    p_value = float(min(1.0, len(table) * worst["p_value"]))
+    verdict = Verdict.of_test(p_value, level)
+    return CHECK.result(
+        verdict, _effect(verdict, worst), table, statistic=float(worst["z"]), p_value=p_value
+    )
+
+
+class _Tests:
+    """Rows to test on, and what the models leave over there."""
+
+    def __init__(self, look: Look, fitted: DebiasedPURPLE) -> None:
+        assert fitted.expansion_ is not None
+        self.look, self.recipe = look, fitted.expansion_
+        unit = look.unit
+        self.half = np.random.default_rng(SEED).random(int(unit.max()) + 1)[unit] < 0.5
+        self.expanded = self.recipe.matrix(look.X).to_scipy()
+
+    @staticmethod
+    def of(fitted: DebiasedPURPLE, cohort: Cohort) -> _Tests:
+        kept, names = cohort, fitted.moments_.names
+        if len(fitted.rows_) < cohort.n:
+            kept = kept.take(fitted.rows_)
+        if len(names) < kept.n_groups:
+            kept = kept.with_groups(np.array([kept.group_names.index(name) for name in names]))
+        problem = Problem.from_cohort(about(kept, origin_of(kept)))
+        theta, patient = fitted.moments_.theta, fitted.design_.patient
+        return _Tests(Look.at(problem, fitted.score_data_, theta, patient), fitted)
+
+    def row(self, model: str, words: str) -> dict[str, Any]:
+        """The most telling of all tests of one model, its p-value corrected for their number."""
+        of_groups = model == GROUPS
+        residuals = self.look.groups if of_groups else self.look.diagnoses
+        weights = self.look.group_weights if of_groups else self.look.diagnosis_weights
+        features = self.expanded if "expanded" in words else self.expanded[:, : self.recipe.n_in]
+        numeric = np.array([score.column for score in self.recipe.scores], dtype=np.int64)
+        z = np.array([residual_z(self.look.X, residual) for residual in residuals.T])
+        trees = columns_of(self.look.X, compact(z, numeric))
+        first = 1 if of_groups and residuals.shape[1] == 2 else 0  # two groups mirror each other
+        found = {
+            (kind, k): self._z(kind, trees, features, residuals[:, k], weights[:, k])
+            for k in range(first, residuals.shape[1])
+            for kind in ("curves and products", "trees")
+        }
+        best = max(found, key=lambda key: found[key])
+        p_value = min(1.0, len(found) * float(stats.norm.sf(found[best])))
+        return {"model": model, "fitted": words, "found_by": best[0], "z": found[best],
+                "p_value": p_value}  # fmt: skip
+
+    def _z(
+        self, kind: str, trees: FloatArray, features: Any, residual: FloatArray, weight: FloatArray
+    ) -> float:
+        """The mean over both halves, scaled to be standard normal."""
+        z = 0.0
+        for train in (self.half, ~self.half):
+            test = np.flatnonzero(~train)
+            if kind == "trees":
+                h = _by_trees(trees, residual, train)
+            else:
+                h = _by_ridge(self.expanded, residual, weight, train)
+            h = _without_projection(h, features[test], weight[test])
+            z += self._standard(residual[test] * h, test)
+        return z / float(np.sqrt(2))
+
+    def _standard(self, terms: FloatArray, rows: NDArray[np.int64]) -> float:
+        total = np.bincount(self.look.unit[rows], terms)
+        return float(total.sum() / np.sqrt(max(float(total @ total), 1e-300)))
+
+
+def _by_ridge(
+    expanded: Any, residual: FloatArray, weight: FloatArray, train: NDArray[np.bool_]
+) -> FloatArray:
+    """h in the other half, by a ridge regression of residual over weight."""
+    safe = np.maximum(weight, 1e-12 * weight.max())
+    scale = _sizes(expanded)
+    own = expanded[train] @ sp.diags_array(1 / scale) if sp.issparse(expanded) else (
+        expanded[train] / scale
+    )  # fmt: skip
+    strength = float(safe[train].sum()) * RIDGE_SHARE
+    model = Ridge(alpha=strength, solver="sparse_cg" if sp.issparse(own) else "cholesky")
+    model.fit(own, residual[train] / safe[train], sample_weight=safe[train])
+    other = expanded[~train] @ (model.coef_ / scale)
+    return np.asarray(other).ravel() + float(model.intercept_)
+
+
+def _sizes(expanded: Any) -> FloatArray:
+    square = expanded.multiply(expanded) if sp.issparse(expanded) else expanded**2
+    size = np.sqrt(np.asarray(square.mean(axis=0)).ravel())
+    return np.where(size > 0, size, 1.0)
+
+
+def _by_trees(values: FloatArray, residual: FloatArray, train: NDArray[np.bool_]) -> FloatArray:
+    r = residual / (float(np.sqrt(np.mean(residual**2))) or 1.0)
+    with threadpool_limits(1, user_api="openmp"):
+        forest = HistGradientBoostingRegressor(**PROBE, random_state=SEED)
+        found: FloatArray = forest.fit(values[train], r[train]).predict(values[~train])
+    return found
+
+
+def _without_projection(h: FloatArray, Z: Any, weight: FloatArray) -> FloatArray:
+    """h less its weighted projection on Z and a constant."""
+    root, scale = np.sqrt(np.maximum(weight, 0.0)), _sizes(Z)
+    n, p = Z.shape
+
+    def forward(b: FloatArray) -> FloatArray:
+        found: FloatArray = root * (np.asarray(Z @ (b[:-1] / scale)).ravel() + b[-1])
+        return found
+
+    def back(r: FloatArray) -> FloatArray:
+        own = root * r
+        return np.append(np.asarray(Z.T @ own).ravel() / scale, own.sum())
+
+    system = LinearOperator((n, p + 1), matvec=forward, rmatvec=back, dtype=float)
+    b = lsmr(system, root * h, atol=1e-6, btol=1e-6, maxiter=500)[0]
+    return h - np.asarray(Z @ (b[:-1] / scale)).ravel() - b[-1]
+
+
+def _effect(verdict: Verdict, worst: pd.Series) -> Message:
+    if verdict is not Verdict.CONCERN:
+        return Message("No richer model was found that would do better than the two models used.")
+    better = (
+        "tell the groups apart better" if worst["model"] == GROUPS else "predict diagnoses better"
+    )
+    return Message(
+        "A richer model ({kind}) would {better} than the one used ({words}; z = {z}), so estimates "
+        "may be off by more than their intervals say. Give features in the form in which they "
+        "matter, or name a learner as propensity or risk.",
+        kind=worst["found_by"], better=better, words=worst["fitted"], z=Number(worst["z"], ".1f"),
+    )  # fmt: skip
+
+
+def _draw(ax: Axes, table: pd.DataFrame) -> None:
+    position = np.arange(len(table))[::-1]
+    ax.barh(position, table["z"], color="C0")
+    ax.axvline(float(stats.norm.isf(0.025)), color="grey", linewidth=1)
+    ax.set_yticks(position, table["model"])
+    ax.set_xlabel("what a richer model finds in the residuals (z)")
+
+
+CHECK = Check(
+    kind="models",
+    title="Models of the groups and of the diagnoses",
+    explained=(
+        "Asks whether curves and products of features, or trees, find something that the model of "
+        "the groups or that of the diagnoses has missed. If one of them is right the estimate is, "
+        "but neither is known to be."
+    ),
+    run=lambda given: [check_models(given.debiased, given.cohort, level=given.level)],
+    needs=("debiased",),
+    table=dict.fromkeys(["model", "fitted", "found_by"], Column.NAME)
+    | dict.fromkeys(["z", "p_value"], Column.FREE),
+    columns=("model", "fitted", "found_by", "z", "p_value"),
+    draw=_draw,
+    seconds=30.0,
+)
