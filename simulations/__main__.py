@@ -13,7 +13,9 @@ from relprev.parallel.threads import available_cores
 from simulations import bias as bias_
 from simulations import controls as controls_
 from simulations import coverage as coverage_
+from simulations import learners as learners_
 from simulations import power as power_
+from simulations.nonlinear import NONLINEAR
 from simulations.page import PAGE, write_page
 from simulations.replicates import RESULTS, run_all
 from simulations.scenarios import DRIFTS, SCENARIOS, WORLDS
@@ -57,6 +59,25 @@ def power(
     command = f"power --replicates {replicates} --paper-checks {paper_checks}"
     run = partial(power_.replicate, paper_checks=paper_checks)
     _show(power_.summary(run_all(run, jobs, out, processes, command)))
+
+
+@app.command()
+def nonlinear(
+    world: Annotated[
+        list[str], typer.Option(help=f"One of {', '.join(NONLINEAR)}; repeatable.")
+    ] = list(NONLINEAR),  # noqa: B006 (typer copies it)
+    replicates: Replicates = 500,
+    processes: Processes = CORES,
+    out: Out = RESULTS / "nonlinear.csv",
+) -> None:
+    """Bias and coverage where linear models are wrong, and whether the check of models notices."""
+    unknown = [name for name in world if name not in NONLINEAR]
+    if unknown:
+        raise typer.BadParameter(f"{unknown[0]!r} is none of {', '.join(NONLINEAR)}")
+    jobs = [(name, number) for number in range(replicates) for name in world]
+    command = f"nonlinear --replicates {replicates}"
+    table = run_all(learners_.replicate, jobs, out, processes, command)
+    _show(learners_.summary(table, learners_.true_ratios(out.with_name("nonlinear_truth.csv"))))
 
 
 @app.command()

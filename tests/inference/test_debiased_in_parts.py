@@ -17,7 +17,9 @@ COLUMNS = [
 
 
 def fitted(cohort, **options):
-    return DebiasedPURPLE(strengths=[30.0, 10.0], lambdas=[1e-3, 1e-4]).fit(cohort, **options)
+    return DebiasedPURPLE(strengths=[30.0, 10.0], lambdas=[1e-3, 1e-4], n_repeats=1).fit(
+        cohort, **options
+    )
 
 
 def in_parts(cohort, folder, rows=3_001):

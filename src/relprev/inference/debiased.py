@@ -71,7 +71,7 @@ class DebiasedPURPLE(BaseEstimator):
         Number of folds, or the fold of each row, which should be the same for all rows of a
         patient or primary sampling unit.
     n_repeats : int, optional
-        Number of times that folds are dealt. Default: more where cases are few, one from 5,000
+        Number of times that folds are dealt. Default: more where cases are few, one from 2,000
         diagnosed rows on.
     tuning_folds : int, optional
         Folds used to choose the strengths. Default: as many as it takes to hold 500 rows of the

@@ -9,7 +9,7 @@ to a deal that goes wrong. With more than two groups theta is their spatial medi
 which does not depend on the reference group as a median of each entry would. The covariance is that
 one of V_r + (theta_r - theta) (theta_r - theta)' whose trace, in the same units, is the median.
 
-With N diagnosed rows, `repeats_for` takes 5,000 / N deals, but an odd number and at most five.
+With N diagnosed rows, `repeats_for` takes 2,000 / N deals, but an odd number and at most five.
 Deals matter where cases are few, and there they are cheap: a linear model chosen in the first deal
 is not chosen again.
 """
@@ -24,7 +24,7 @@ import numpy as np
 from relprev.arrays import FloatArray
 from relprev.inference.moments import GroupMoments
 
-MANY_CASES = 5_000  # diagnosed rows from which on one deal is enough
+MANY_CASES = 2_000  # diagnosed rows from which on one deal is enough
 MOST_REPEATS = 5
 STEPS = 200
 NEAREST = 1e-3  # standard errors; closer to a point than that need not be told apart
@@ -35,7 +35,7 @@ def repeats_for(n_diagnosed: int) -> int:
 
     Examples
     --------
-    >>> [repeats_for(n) for n in (200, 2_000, 5_000, 100_000)]
+    >>> [repeats_for(n) for n in (200, 1_000, 2_000, 100_000)]
     [5, 3, 1, 1]
     """
     wanted = int(np.clip(np.ceil(MANY_CASES / max(n_diagnosed, 1)), 1, MOST_REPEATS))

@@ -230,7 +230,9 @@ def _shares(group_shares: tuple[float, ...] | None, count: int) -> FloatArray:
     return shares / shares.sum()
 
 
-def group_prevalences(**options: Any) -> tuple[FloatArray, FloatArray]:
+def group_prevalences(
+    *, truth_visits: int = TRUTH_VISITS, **options: Any
+) -> tuple[FloatArray, FloatArray]:
     """p(y=1|g) in the population of ``ed_visits(**options)``, and the groups' shares.
 
     Given its presentation k, a visit's codes do not depend on the group, so
@@ -238,12 +240,14 @@ def group_prevalences(**options: Any) -> tuple[FloatArray, FloatArray]:
         p(y=1|g) = sum_k p(k|g) E[p(y=1|x) | k].
 
     The means are taken over 250,000 new visits per presentation, and eight times as many for
-    suspicious ones, 17 million in total. This makes ratios accurate to about a tenth of a
+    suspicious ones, by default 17 million in total. This makes ratios accurate to about a tenth of a
     percent, whatever the group sizes.
 
     Parameters
     ----------
-    options
+    truth_visits : int
+        New visits per presentation.
+    **options : object
         As in `ed_visits`; the number of visits and ``survey`` do not matter.
 
     Returns
@@ -268,7 +272,7 @@ def group_prevalences(**options: Any) -> tuple[FloatArray, FloatArray]:
 
     def mean_of(block: tuple[int, int]) -> float:
         rng = np.random.default_rng([seed, TRUTH_STREAM, *block])
-        X = _codes_of(world, rng, np.full(TRUTH_VISITS, block[0]))
+        X = _codes_of(world, rng, np.full(truth_visits, block[0]))
         z = np.empty(X.n_rows)
         X.dot(world.w, 0, X.n_rows, z)
         return float(np.mean(expit(intercept + z)))

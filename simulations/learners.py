@@ -1,0 +1,74 @@
+"""Where linear models are wrong: estimates by linear and by adaptive models, and the models' check."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from relprev.checks import check_models
+from relprev.inference import DebiasedPURPLE
+from relprev.store.files import written_whole
+from simulations.nonlinear import NONLINEAR
+from simulations.replicates import Job, seed_of
+
+ESTIMATORS = {
+    "linear": DebiasedPURPLE(propensity="ridge", risk="purple"),
+    "adaptive": DebiasedPURPLE(),
+}
+BY = ["scenario", "method", "group"]
+COLUMNS = ["group", "estimate", "ci_low", "ci_high", "std_error"]
+
+
+def replicate(job: Job) -> list[dict[str, Any]]:
+    """Results of both estimators for one cohort, versus the second group."""
+    cohort = NONLINEAR[job[0]].cohort(seed_of(job))
+    rows = []
+    for method, estimator in ESTIMATORS.items():
+        fitted = estimator.fit(cohort)
+        head = {"scenario": job[0], "replicate": job[1], "method": method}
+        head |= {"n_diagnosed": int(cohort.diagnosed.sum())}
+        head |= {"propensity": fitted.propensity_model_, "risk": fitted.risk_model_}
+        if fitted.expansion_ is not None:
+            head["p_models"] = check_models(fitted, cohort).p_value
+        found = fitted.relative_prevalence(cohort.group_names[1]).to_frame()[COLUMNS]
+        rows += [head | row for row in found.to_dict("records")]
+    return rows
+
+
+def true_ratios(path: Path) -> pd.DataFrame:
+    """Scenario, group and true ratio to group b, read from the file or computed and kept."""
+    if not path.is_file():
+        rows = []
+        for name, world in NONLINEAR.items():
+            means = world.truth()
+            rows += [
+                {"scenario": name, "group": group, "truth": mean / means[1]}
+                for group, mean in zip(world.names, means, strict=True)
+            ]
+        with written_whole(path) as temporary:
+            pd.DataFrame(rows).to_csv(temporary, index=False)
+    return pd.read_csv(path)
+
+
+def summary(table: pd.DataFrame, truths: pd.DataFrame) -> pd.DataFrame:
+    """Bias, standard errors and coverage for every world, estimator and contrast."""
+    table = table.merge(truths, on=["scenario", "group"], validate="many_to_one")
+    table = table.assign(
+        covered=(table.ci_low <= table.truth) & (table.truth <= table.ci_high),
+        error=np.log(table.estimate / table.truth),
+        concern=np.where(table.p_models.isna(), np.nan, table.p_models < 0.05),
+        richer=(table.propensity != "linear") | (table.risk != "linear"),
+    )
+    by = table.groupby(BY, sort=False)
+    out = by.agg(
+        replicates=("replicate", "size"), n_diagnosed=("n_diagnosed", "mean"),
+        truth=("truth", "first"), coverage=("covered", "mean"), bias=("error", "mean"),
+        sd=("error", "std"), mean_std_error=("std_error", "mean"), richer=("richer", "mean"),
+        concern=("concern", "mean"),
+    )  # fmt: skip
+    out["bias_in_se"] = out.bias / out.mean_std_error
+    out["se_over_sd"] = out.mean_std_error / out.sd
+    return out.reset_index()
