@@ -1,4 +1,4 @@
-"""Where linear models are wrong: estimates by linear and by adaptive models, and the models' check."""
+"""Where linear models are wrong: linear and adaptive estimates, and the check of the models."""
 
 from __future__ import annotations
 

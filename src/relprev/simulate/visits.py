@@ -240,7 +240,7 @@ def group_prevalences(
         p(y=1|g) = sum_k p(k|g) E[p(y=1|x) | k].
 
     The means are taken over 250,000 new visits per presentation, and eight times as many for
-    suspicious ones, by default 17 million in total. This makes ratios accurate to about a tenth of a
+    suspicious ones, 17 million in total. This makes ratios accurate to about a tenth of a
     percent, whatever the group sizes.
 
     Parameters

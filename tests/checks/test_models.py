@@ -1,0 +1,35 @@
+"""The check of the two models: it speaks up when a model misses something, and else is silent."""
+
+import numpy as np
+import pytest
+
+from relprev import DebiasedPURPLE
+from relprev.checks import Verdict, check_models
+from relprev.errors import InvalidInputError
+from tests.inference.test_adaptive import FAST, bent
+
+
+def test_silent_about_adaptive_models():
+    cohort, _ = bent(4000)
+    found = check_models(DebiasedPURPLE(**FAST).fit(cohort), cohort)
+    assert found.verdict is Verdict.NO_CONCERN
+    assert list(found.table["model"]) == ["model of the groups", "model of the diagnoses"]
+
+
+def test_speaks_up_where_propensities_are_kept_linear():
+    cohort, _ = bent(4000)
+    fitted = DebiasedPURPLE(propensity="ridge", **FAST).fit(cohort)
+    found = check_models(fitted, cohort)
+    assert found.verdict is Verdict.CONCERN
+    assert found.table["z"][0] > 5
+    assert "tell the groups apart better" in str(found.effect)
+
+
+def test_other_estimators_and_cohorts_are_refused():
+    cohort, _ = bent(1000)
+    linear = DebiasedPURPLE(propensity="ridge", risk="purple", **FAST).fit(cohort)
+    with pytest.raises(InvalidInputError, match="adaptive"):
+        check_models(linear, cohort)
+    fitted = DebiasedPURPLE(**FAST).fit(cohort)
+    with pytest.raises(InvalidInputError, match="not the one"):
+        check_models(fitted, cohort.take(np.arange(900)))

@@ -1,0 +1,85 @@
+"""The risk's sampling error in the influence function: against formulas written out in full."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from relprev.inference import risk_error
+from relprev.inference.risk_error import RiskShape, with_risk_error
+from relprev.inference.score import ScoreData, row_scores, solve_score, tilted_propensity
+from relprev.matrix import Dense
+from relprev.model.likelihood import Problem
+
+
+def rows(K=3, n=600, seed=0):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, 3))
+    g = rng.integers(0, K, n).astype(np.uint8)
+    sick = 1 / (1 + np.exp(1 - x @ [0.6, -0.4, 0.0]))
+    s = (rng.random(n) < sick * np.linspace(0.3, 0.8, K)[g]).astype(float)
+    pi = rng.dirichlet(np.full(K, 5.0), n)
+    data = ScoreData.of(g, s, np.full(n, 1 / n), pi, 0.3 * sick)
+    problem = Problem.of(Dense(x), s.astype(np.uint8), g, np.full(n, 1 / n), K)
+    return data, problem, x, sick
+
+
+@pytest.mark.parametrize("K", [2, 3])
+def test_equals_the_sandwich_written_out(K, monkeypatch):
+    monkeypatch.setattr(risk_error, "ACCURACY", 1e-9)
+    data, problem, x, sick = rows(K)
+    theta = np.linspace(0.0, 0.7, K)
+    found = with_risk_error(data, problem, theta, RiskShape(np.ones(3, bool), 0.3), 10**12)
+    part = data.in_memory()
+    X = np.column_stack([x, np.ones(len(x))])
+    p = part.risk * np.exp(theta)[part.g]
+    dummies = (part.g[:, None] == np.arange(1, K)).astype(float)
+    u = np.hstack([(1 - sick)[:, None] * X, dummies])
+    information = (u * (p / (1 - p))[:, None]).T @ u / len(x)
+    apart = (part.g[:, None] == np.arange(K)) - tilted_propensity(part.propensity, theta)
+    slope = -(np.exp(theta)[part.g] * part.risk * (1 - sick))[:, None] * apart
+    C = np.hstack([slope.T @ X / len(x), np.zeros((K, K - 1))])
+    q = ((part.s - p) / (1 - p))[:, None] * u
+    expected = q @ np.linalg.solve(information, C.T)
+    np.testing.assert_allclose(found.in_memory().risk_error, expected, rtol=1e-5, atol=1e-9)
+
+
+def test_C_is_the_derivative_of_the_score():
+    data, problem, x, sick = rows()
+    theta, shape = np.array([0.0, 0.3, 0.5]), RiskShape(np.ones(3, bool), 0.3)
+    right = problem.total(risk_error._sides, theta, shape.rate, each=data.handles)[0]
+    part, step = data.in_memory(), 1e-6
+    z = np.log(sick / (1 - sick))
+
+    def mean_score(beta):
+        risk = 0.3 / (1 + np.exp(-(z + x @ beta)))
+        return row_scores(replace(part, risk=risk), theta).mean(axis=0)
+
+    for j, unit in enumerate(np.eye(3)):
+        slope = (mean_score(step * unit) - mean_score(-step * unit)) / (2 * step)
+        np.testing.assert_allclose(right[:, j], slope, atol=1e-8)
+
+
+def test_nothing_is_added_where_propensities_are_right():
+    rng = np.random.default_rng(1)
+    n = 40_000
+    x = rng.normal(size=(n, 2))
+    pi = 1 / (1 + np.exp(-x[:, 0]))
+    g = (rng.random(n) < pi).astype(np.uint8)
+    sick = 1 / (1 + np.exp(2 - x @ [0.5, 0.5]))
+    s = (rng.random(n) < sick * 0.5).astype(float)
+    data = ScoreData.of(g, s, np.full(n, 1 / n), np.column_stack([1 - pi, pi]), 0.5 * sick)
+    problem = Problem.of(Dense(x), s.astype(np.uint8), g, np.full(n, 1 / n), 2)
+    theta = solve_score(data)
+    found = with_risk_error(data, problem, theta, RiskShape(np.ones(2, bool), 0.5), n).in_memory()
+    own = row_scores(data.in_memory(), theta)
+    assert found.risk_error[:, 1].std() < 0.05 * own[:, 1].std()
+
+
+def test_features_without_a_coefficient_cannot_err():
+    data, problem, *_ = rows()
+    theta = np.zeros(3)
+    some = RiskShape(np.array([True, False, False]), 0.3)
+    solved = risk_error._solved(data, problem, theta, some, 10**12)
+    assert not solved[:, 1:3].any()
+    assert solved[:, 0].any()
