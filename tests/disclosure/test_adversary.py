@@ -85,7 +85,7 @@ def attack(seed, folder):
             if 1 <= few <= 10:
                 said = re.findall(rf"{group}: ([\w ]*) diagnosed visit", words)
                 assert set(said) <= {"fewer than 11", "a hidden number of"}, f"seed {seed}"
-    assert "3 of 40" not in words
+    assert not re.search(r"\b3 of 40\b", words)
     assert "diagnosed patients: 3" not in words
     assert NOT_SHOWN in words
     return len(ranges)
