@@ -48,7 +48,7 @@ def data(tmp_path_factory):
     (ESTIMATE, 60), (["run", "pain.toml"], 30), (["run", "pain.toml"], 120),
 ], ids=["table", "threads", "tables"])  # fmt: skip
 def test_what_does_not_fit_into_memory_ends_with_a_sentence(command, spare, data, tmp_path):
-    """With ``spare`` MiB beyond what is needed to start; it was taken for a defect, or a bad file."""
+    """With ``spare`` MiB to start with. It was taken for a defect, or for a bad file."""
     out = tmp_path / "results"
     ended = subprocess.run(
         [sys.executable, "-c", LIMITED, str(spare), *command, "--quiet", "--out", str(out)],

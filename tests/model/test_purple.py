@@ -1,3 +1,5 @@
+import warnings
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -265,11 +267,24 @@ def test_bad_parameters_are_named(small, parameters, message):
 def test_group_without_diagnosed_rows_is_kept_with_a_warning(small):
     X, s, g = small
     s = np.where(g == "a", 0, s)
-    with pytest.warns(DataWarning, match="no diagnosed row: 'a'"):
+    with pytest.warns(DataWarning, match="few diagnosed rows or none: 'a'"):
         est = PURPLE(lambdas=1e-3).fit(X, s, groups=g)
     table = est.relative_prevalence().to_frame().set_index("group")
     assert table.loc["a", "diagnosis_ratio"] == 0
     assert np.isfinite(table.loc["a", "estimate"])
+
+
+@pytest.mark.parametrize("count", [1, 2, 10, 11])
+def test_up_to_ten_diagnosed_rows_are_met_with_one_warning_and_no_refusal(small, count):
+    """One was refused, for want of another to hold out: whoever read of it knew that it was one."""
+    X, s, g = small
+    s = np.where((g == "a") & (np.cumsum((g == "a") & (s == 1)) > count), 0, s)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", DataWarning)
+        est = PURPLE(lambdas=[1e-3, 1e-2]).fit(X, s, groups=g)
+    assert np.isfinite(est.relative_prevalence().to_frame()["estimate"]).all()
+    said = ["few diagnosed rows or none: 'a'" in str(item.message) for item in caught]
+    assert any(said) == (count <= 10)
 
 
 def test_constant_features_are_named_in_a_warning(small):

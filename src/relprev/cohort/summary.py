@@ -73,6 +73,13 @@ def group_patients(cohort: Cohort) -> tuple[NDArray[Any], NDArray[Any]] | None:
     return patients(pair), patients(pair[cohort.diagnosed == 1])
 
 
+def diagnosed_patients(cohort: Cohort) -> NDArray[Any]:
+    """Diagnosed patients of every group, shape (n_groups,); rows where patients are not known."""
+    people = group_patients(cohort)
+    found: NDArray[Any] = group_totals(cohort)[1] if people is None else people[1]
+    return found
+
+
 def _totals(
     part: CohortPart, predict: Callable[[Matrix], FloatArray] | None
 ) -> tuple[NDArray[Any], ...]:
