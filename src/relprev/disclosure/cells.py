@@ -63,6 +63,7 @@ class Cells:
         derived: bool = False,
         rank: tuple[int, ...] = (1,),
         secret: bool = False,
+        least: int = 1,
     ) -> Cell:
         """Enter a count; one that is entered already stays.
 
@@ -79,7 +80,10 @@ class Cells:
         rank : tuple of int
             Cells of low rank are hidden first where others need cover.
         secret : bool
-            It is hidden like a small count even if it is none.
+            It is hidden like a small count even if it is none; that it is none, or not, must not
+            follow either.
+        least : int
+            What readers know it to be at least if it is hidden for being small.
 
         Returns
         -------
@@ -91,8 +95,8 @@ class Cells:
         old = self.known.get(cell)
         if old is not None:
             people, derived, rank = min(people, old.people), derived and old.derived, old.rank
-        secret = secret or (old is not None and old.secret)
-        self.known[cell] = Known(value, people, derived, rank, secret)
+            secret, least = secret or old.secret, max(least, old.least)
+        self.known[cell] = Known(value, people, derived, rank, secret, least)
         return cell
 
     def sums(self, total: Cell, parts: Iterable[Cell]) -> None:

@@ -20,6 +20,7 @@ import pandas as pd
 from relprev.checks.check import CheckResult
 from relprev.checks.registry import CHECKS
 from relprev.disclosure import Cells, Column, Rule
+from relprev.inference.estimable import MIN_PATIENTS
 from relprev.messages import Cell
 from relprev.report.findings import StudyFindings, VariableFindings
 
@@ -121,6 +122,7 @@ def study_cells(findings: StudyFindings, rule: Rule) -> tuple[Cells, list[Variab
 def _groups(cells: Cells, names: VariableCells) -> None:
     counts, rank = names.counts, (COUNT, -names.position)
     withheld = _withheld(names.found)
+    inferred = any("withheld" in frame for frame in names.found.estimates.values())
     for column in COUNTS:
         total = int(counts[column].sum())
         cells.add(names.totals[column], total, rank=(TOTAL, -names.position))
@@ -132,6 +134,7 @@ def _groups(cells: Cells, names: VariableCells) -> None:
                 few,
                 rank=rank,
                 secret=column == "n_diagnosed" and group in withheld,
+                least=MIN_PATIENTS if inferred and column == "n_diagnosed" else 1,
             )
             for group, n, few in zip(counts.index, counts[column], people, strict=True)
         ]

@@ -17,6 +17,7 @@ from relprev.cohort.part_files import HEADER, verify_parts
 from relprev.cohort.summary import group_patients, group_totals
 from relprev.disclosure import nested_groups
 from relprev.disclosure.nesting import Nesting
+from relprev.disclosure.suppression import MIN_VALUES
 from relprev.errors import InvalidInputError
 from relprev.settings import unprintable
 from relprev.sources.source import Source
@@ -50,6 +51,7 @@ def study_cohorts(
     verbose : bool
         Show progress on standard error.
     """
+    _require_telling_nothing(study)
     require_columns(study, source)
     options: dict[str, Any] = {}
     if study.compute.out_of_core:
@@ -71,6 +73,30 @@ def study_cohorts(
             words = f"{wanted!r} has no visits in the cohort; groups are {', '.join(groups)}"
             raise study.error(("estimate", "reference", name), words)
     return built
+
+
+def _require_telling_nothing(study: Study) -> None:
+    """Fail if a limit of the study's own would narrow counts down that its report hides.
+
+    A group that is kept has ``minimum_size`` visits, a feature more than ``min_count``: of one
+    whose count is hidden, few values would be left.
+    """
+    rule, remedy = study.disclosure, "or show all counts ([disclosure] hide = false)"
+    for position, group in enumerate(study.cohort.groups):
+        if rule.hide and 1 < group.minimum_size <= rule.threshold:
+            raise study.error(
+                ("groups", position, "minimum_size"),
+                f"{group.minimum_size} would tell hidden counts of 1 to {rule.threshold} apart; "
+                f"give 0, or {rule.threshold + 1} or more, {remedy}",
+            )
+    least = study.cohort.features.min_count
+    if rule.hide and 0 < rule.threshold - least < MIN_VALUES and least:
+        raise study.error(
+            ("features", "min_count"),
+            f"{least} would narrow hidden counts of 1 to {rule.threshold} down to "
+            f"{least + 1} or more; give {rule.threshold} or more, or at most "
+            f"{max(rule.threshold - MIN_VALUES, 0)}, {remedy}",
+        )
 
 
 def build(study: Study, folder: Path, *, verbose: bool = False) -> Outcome:
