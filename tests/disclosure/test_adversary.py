@@ -16,13 +16,13 @@ FEWEST = 4.0  # largest less smallest value that must be left for a hidden count
 def secrets(at):
     """Every small count that the results could tell, by the adversary's names.
 
-    Of what is counted, few people; of what follows by subtraction, few visits, as nothing in the
-    results says how many people those are of.
+    Few people, of what is counted and of a group's undiagnosed; few visits, of what else follows
+    by subtraction.
     """
     found = {}
 
     def note(cell, mask):
-        counted = cell[1] in "nd" or (cell[0] == "feature" and cell[2] in "nd")
+        counted = cell[1] in "ndu" or (cell[0] == "feature" and cell[2] in "nd")
         if 1 <= (at.people(mask) if counted else mask.sum()) <= 10:
             found[cell] = int(mask.sum())
 
@@ -54,12 +54,12 @@ def fifths(report_findings):
     for variable in report_findings.variables:
         (table,) = (check.table for check in variable.checks if check.kind == "calibration")
         for row in table.to_dict("records"):
-            for kind, visits, people in (
-                ("n", "n", "patients"), ("d", "n_diagnosed", "patients_diagnosed")
-            ):  # fmt: skip
-                if 1 <= row.get(people, row[visits]) <= 10:
+            visits = {"n": row["n"], "d": row["n_diagnosed"], "u": row["n"] - row["n_diagnosed"]}
+            people = {"n": "patients", "d": "patients_diagnosed", "u": "patients_undiagnosed"}
+            for kind, count in visits.items():
+                if 1 <= row.get(people[kind], count) <= 10:
                     cell = ("fifth", variable.name, kind, row["group"], str(row["fifth"]))
-                    found[cell] = row[visits]
+                    found[cell] = count
     return found
 
 

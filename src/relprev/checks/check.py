@@ -163,6 +163,8 @@ class Check:
         Fitted estimators that it requires.
     references : tuple of str
         Keys of works to cite.
+    by_cases : bool
+        Whether its p-value depends on the effective number of cases, which then follows from it.
     refits : bool
         Whether it refits models, and so uses a sample of a large cohort.
     seconds : float
@@ -179,6 +181,7 @@ class Check:
     interval: str = ""
     needs: tuple[str, ...] = ()
     references: tuple[str, ...] = ()
+    by_cases: bool = False
     refits: bool = False
     seconds: float = 10.0
 

@@ -143,9 +143,16 @@ def _groups(cells: Cells, names: VariableCells) -> None:
         names.totals["n"], [names.totals["n_diagnosed"]], (*names.totals["n_diagnosed"], "un")
     )
     for group, row in counts.iterrows():
-        never = row["patients"] - row["patients_diagnosed"] if "patients" in counts else 0
         pair = [names.group(column, str(group)) for column in COUNTS]
-        cells.rest(pair[0], [pair[1]], (*pair[1], "un"), int(never) or None)
+        cells.rest(pair[0], [pair[1]], (*pair[1], "un"), _undiagnosed(row))
+
+
+def _undiagnosed(row: pd.Series) -> int | None:
+    """Patients behind a group's undiagnosed visits; those never diagnosed if no more is known."""
+    if "patients_undiagnosed" in row:
+        return int(row["patients_undiagnosed"])
+    never = int(row["patients"] - row["patients_diagnosed"]) if "patients" in row else 0
+    return never or None
 
 
 def _withheld(found: VariableFindings) -> set[str]:
@@ -251,7 +258,9 @@ def _check_table(cells: Cells, names: VariableCells, check: CheckResult) -> None
             if "group" in row and name in COUNTS and cell != names.group(name, row["group"]):
                 parts.setdefault((name, str(row["group"])), []).append(cell)
         if set(COUNTS) <= set(found):
-            cells.rest(found["n"], [found["n_diagnosed"]], (*found["n_diagnosed"], "un"))
+            others = row.get("patients_undiagnosed")
+            people = None if others is None or pd.isna(others) else int(others)
+            cells.rest(found["n"], [found["n_diagnosed"]], (*found["n_diagnosed"], "un"), people)
         if "group" in row and "n_diagnosed" in found:
             _shares(cells, names, row, columns, found["n_diagnosed"])
     for (name, group), own in parts.items():

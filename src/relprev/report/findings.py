@@ -42,7 +42,8 @@ class VariableFindings:
         Columns group, n, n_diagnosed: visits and diagnosed visits of every group of the cohort,
         a reference group that has no row of its own among the estimates too. Without it, what
         would reveal a reference group's small counts cannot be hidden. Where patients are known,
-        columns patients and patients_diagnosed: few of them are hidden, however many their visits.
+        columns patients and patients_diagnosed, and patients_undiagnosed (who have an undiagnosed
+        visit): few of them are hidden, however many their visits.
     column : str
         Of the data, where it is known: two variables of one column are recodes of it.
 

@@ -156,14 +156,15 @@ def _exclusive(study: Study, features: Sequence[str]) -> list[list[str]]:
 
 
 def groups_table(cohort: Cohort) -> pd.DataFrame:
-    """Columns group, n, n_diagnosed; where patients are known, patients, patients_diagnosed."""
+    """Columns group, n, n_diagnosed; where patients are known, three more that count them."""
     n, n_diagnosed = group_totals(cohort)[:2]
     names = list(cohort.group_names)
     table = pd.DataFrame({"group": names, "n": n, "n_diagnosed": n_diagnosed})
     people = group_patients(cohort)
     if people is None:
         return table
-    return table.assign(patients=people[0], patients_diagnosed=people[1])
+    columns = ("patients", "patients_diagnosed", "patients_undiagnosed")
+    return table.assign(**dict(zip(columns, people, strict=True)))
 
 
 def is_whole(folder: Path, found: Outcome) -> bool:
