@@ -207,13 +207,11 @@ def _calibration(at: Population, name: str, rng: np.random.Generator) -> CheckRe
                 "group": group, "fifth": fifth, "predicted": rng.random(), "predicted_sd": 0.01,
                 "recorded": both.sum() / mask.sum(), "recorded_sd": 0.01, "n": int(mask.sum()),
                 "n_diagnosed": int(both.sum()), "patients": at.people(mask),
-                "patients_diagnosed": at.people(both),
-                "patients_undiagnosed": at.people(mask & ~at.diagnosed), "drawn": True,
-                "slope": 1.0,
+                "patients_diagnosed": at.people(both), "drawn": True, "slope": 1.0,
             })  # fmt: skip
     table = pd.DataFrame(rows)
     if at.patients is None:
-        table = table.drop(columns=["patients", "patients_diagnosed", "patients_undiagnosed"])
+        table = table.drop(columns=["patients", "patients_diagnosed"])
     return CheckResult("calibration", "Calibration", Verdict.NO_CONCERN, Message("fine"), table)
 
 

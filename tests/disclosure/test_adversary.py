@@ -54,12 +54,12 @@ def fifths(report_findings):
     for variable in report_findings.variables:
         (table,) = (check.table for check in variable.checks if check.kind == "calibration")
         for row in table.to_dict("records"):
-            visits = {"n": row["n"], "d": row["n_diagnosed"], "u": row["n"] - row["n_diagnosed"]}
-            people = {"n": "patients", "d": "patients_diagnosed", "u": "patients_undiagnosed"}
-            for kind, count in visits.items():
-                if 1 <= row.get(people[kind], count) <= 10:
+            for kind, visits, people in (
+                ("n", "n", "patients"), ("d", "n_diagnosed", "patients_diagnosed")
+            ):  # fmt: skip
+                if 1 <= row.get(people, row[visits]) <= 10:
                     cell = ("fifth", variable.name, kind, row["group"], str(row["fifth"]))
-                    found[cell] = count
+                    found[cell] = row[visits]
     return found
 
 

@@ -49,10 +49,9 @@ def rates_by_fifth(rows: Rows[HeldOut], cohort: Cohort) -> pd.DataFrame:
 
 
 def _patients(rows: Rows[HeldOut], cohort: Cohort, cuts: FloatArray) -> pd.DataFrame:
-    """Patients by group and fifth, those with a diagnosed row and those with an undiagnosed one.
+    """Patients and diagnosed patients by group and fifth; no columns if they are unknown.
 
-    No columns if patients are unknown. A patient's rows are held out together, but may fall into
-    several fifths.
+    A patient's rows are held out together, but may fall into several fifths.
     """
     place = [range(cohort.n_groups), range(N_BINS)]
     table = pd.DataFrame(index=pd.MultiIndex.from_product(place, names=["group", "fifth"]))
@@ -62,8 +61,7 @@ def _patients(rows: Rows[HeldOut], cohort: Cohort, cuts: FloatArray) -> pd.DataF
     distinct, number = numbered(clusters)
     each = np.split(number.astype(np.int64), np.cumsum(rows.sizes)[:-1])
     found = zip(*rows.map(_who, len(distinct), cuts, each=each), strict=True)
-    names = ("patients", "patients_diagnosed", "patients_undiagnosed")
-    for name, pairs in zip(names, found, strict=True):
+    for name, pairs in zip(("patients", "patients_diagnosed"), found, strict=True):
         cell = np.unique(np.concatenate(pairs)) // len(distinct)
         table[name] = group_counts(cell, len(table))
     return table
@@ -71,11 +69,11 @@ def _patients(rows: Rows[HeldOut], cohort: Cohort, cuts: FloatArray) -> pd.DataF
 
 def _who(
     rows: HeldOut, patient: NDArray[np.int64], count: int, cuts: FloatArray
-) -> tuple[NDArray[np.int64], ...]:
-    """Distinct pairs of (group and fifth) and patient, as integers: all, diagnosed, not."""
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Distinct pairs of (group and fifth) and patient, as integers: all, and diagnosed."""
     cell = rows.g.astype(np.int64) * N_BINS + _cells(rows, cuts) % N_BINS
     pair = cell * count + patient
-    return np.unique(pair), np.unique(pair[rows.s == 1]), np.unique(pair[rows.s == 0])
+    return np.unique(pair), np.unique(pair[rows.s == 1])
 
 
 def logit_range(rows: Rows[HeldOut], K: int) -> tuple[FloatArray, FloatArray]:

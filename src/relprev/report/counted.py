@@ -258,9 +258,7 @@ def _check_table(cells: Cells, names: VariableCells, check: CheckResult) -> None
             if "group" in row and name in COUNTS and cell != names.group(name, row["group"]):
                 parts.setdefault((name, str(row["group"])), []).append(cell)
         if set(COUNTS) <= set(found):
-            others = row.get("patients_undiagnosed")
-            people = None if others is None or pd.isna(others) else int(others)
-            cells.rest(found["n"], [found["n_diagnosed"]], (*found["n_diagnosed"], "un"), people)
+            cells.rest(found["n"], [found["n_diagnosed"]], (*found["n_diagnosed"], "un"))
         if "group" in row and "n_diagnosed" in found:
             _shares(cells, names, row, columns, found["n_diagnosed"])
     for (name, group), own in parts.items():
