@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from relprev.checks.inputs import CheckInputs, sample_patients
+from relprev.checks.inputs import CheckInputs, sample_patients, well_diagnosed
 from relprev.disclosure.columns import Column
 from relprev.messages import Count, Message, joined
 
@@ -163,6 +163,8 @@ class Check:
         Fitted estimators that it requires.
     references : tuple of str
         Keys of works to cite.
+    by_cases : bool
+        Whether its p-value depends on the effective number of cases, which then follows from it.
     refits : bool
         Whether it refits models, and so uses a sample of a large cohort.
     seconds : float
@@ -179,23 +181,30 @@ class Check:
     interval: str = ""
     needs: tuple[str, ...] = ()
     references: tuple[str, ...] = ()
+    by_cases: bool = False
     refits: bool = False
     seconds: float = 10.0
 
     def results(self, inputs: CheckInputs) -> list[CheckResult]:
-        """Run the check, on a sample if it refits models and the cohort is large."""
+        """Run the check.
+
+        If it refits models: on groups with enough diagnosed patients, of a large cohort a sample.
+        """
         if not self.refits:
             return self.run(inputs)
-        sample = sample_patients(inputs.cohort, inputs.max_visits, inputs.seed)
+        cohort, few = well_diagnosed(inputs.cohort)
+        drawn = sample_patients(cohort, inputs.max_visits, inputs.seed)
+        sample, fewer = well_diagnosed(drawn)
+        notes = []
+        if few or fewer:
+            words = "Left out for too few diagnosed patients: {groups}."
+            notes.append(Message(words, groups=[*few, *fewer]))
+        if drawn.n < cohort.n:
+            words = "Based on a random sample of {used} out of {all}."
+            every = Count(inputs.cohort.n, "visit", cells=(("n",),))
+            notes.append(Message(words, used=Count(sample.n, "visit"), all=every))
         found = self.run(replace(inputs, cohort=sample))
-        if sample.n == inputs.cohort.n:
-            return found
-        note = Message(
-            "Based on a random sample of {used} out of {all}.",
-            used=Count(sample.n, "visit"),
-            all=Count(inputs.cohort.n, "visit", cells=(("n",),)),
-        )
-        return [replace(one, effect=joined([one.effect, note])) for one in found]
+        return [replace(one, effect=joined([one.effect, *notes])) for one in found]
 
     def result(
         self, verdict: Verdict, effect: Message, table: pd.DataFrame, *, name: str = "",

@@ -226,5 +226,6 @@ CHECK = Check(
     columns=("group", "versus", "where", "drift"),
     interval="drift",
     draw=_draw,
+    by_cases=True,
     seconds=3.0,
 )

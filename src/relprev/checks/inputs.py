@@ -10,8 +10,11 @@ import numpy as np
 
 from relprev.arrays import numbered
 from relprev.cohort import Cohort
+from relprev.cohort.summary import diagnosed_patients
+from relprev.errors import TooFewCasesError
 from relprev.estimates import COMPLEMENT
 from relprev.inference import DebiasedPURPLE
+from relprev.messages import SMALL, Message
 from relprev.model import PURPLE
 
 MAX_VISITS = 500_000  # default limit for checks that refit models
@@ -66,6 +69,27 @@ class CheckInputs:
     def debiased(self) -> DebiasedPURPLE:
         """The debiased estimator, fitted."""
         return self.fit_debiased()
+
+
+def well_diagnosed(cohort: Cohort) -> tuple[Cohort, list[str]]:
+    """The groups with enough diagnosed patients for held-out predictions; names of the others.
+
+    Which groups are left out shows in a report, so the limit lies above the counts hidden there.
+    """
+    few = diagnosed_patients(cohort) <= SMALL
+    kept = np.flatnonzero(~few)
+    if len(kept) < 2:
+        raise TooFewCasesError(
+            Message(
+                "fewer than two groups have enough diagnosed patients for held-out predictions; "
+                "merge groups"
+            )
+        )
+    if not few.any():
+        return cohort, []
+    rows = np.flatnonzero(np.isin(cohort.groups, kept))
+    names = [cohort.group_names[k] for k in np.flatnonzero(few)]
+    return cohort.take(rows).with_groups(kept), names
 
 
 def sample_patients(cohort: Cohort, most: int, seed: int) -> Cohort:

@@ -37,8 +37,8 @@ def check_leakage(
     threshold : float
         Predictive value that no symptom should reach.
     min_rows : int
-        Features with fewer rows are ignored: one of 10, listed without its number, would be known
-        to have 10.
+        Features with fewer diagnosed rows are ignored: what is listed, and how high, must not
+        depend on counts that a report hides.
     level : float
         Confidence level of the intervals.
 
@@ -73,7 +73,8 @@ def check_leakage(
             "reach": diagnosed / n_diagnosed,
         }
     )
-    table = table[table["n"] >= min_rows].sort_values("ci_low", ascending=False, kind="stable")
+    table = table[table["n_diagnosed"] >= min_rows]
+    table = table.sort_values("ci_low", ascending=False, kind="stable")
     table = table.assign(suspicious=table["ci_low"] > threshold)
     table = table.head(max(SHOWN, int(table["suspicious"].sum())))
     table = table.assign(**patient_counts(cohort, table.index.to_numpy())).reset_index(drop=True)

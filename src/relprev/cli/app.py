@@ -136,7 +136,7 @@ def _failed(error: BaseException) -> int:
         text = str(error) if message is None else shown(message, Rule())
         say_error(with_flags(text, _flags(sys.argv[1:])))
         return MISUSE
-    if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryException":
+    if _lacks_memory(error):
         say_error(MEMORY)
         return MISUSE
     if isinstance(error, BrokenPipeError):  # the reader of our output has closed it
@@ -156,6 +156,14 @@ def _failed(error: BaseException) -> int:
         "shows more, which may hold values of your data"
     )
     return FAILED
+
+
+def _lacks_memory(error: BaseException) -> bool:
+    """Whether memory was missing, for data or for a thread that was to work on them."""
+    if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryException":
+        return True
+    words = "can't start new thread|launch worker thread|cannot allocate memory"
+    return bool(re.search(words, str(error), re.IGNORECASE))
 
 
 def _place(error: BaseException) -> str:

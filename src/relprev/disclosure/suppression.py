@@ -44,6 +44,7 @@ class Known:
     derived: bool
     rank: tuple[int, ...]
     secret: bool = False
+    least: int = 1
 
 
 @dataclass(frozen=True)
@@ -99,7 +100,8 @@ class _Search:
         ends = _one_equation if len(part.equations) == 1 else _program
         low, high, moving = ends(self, part, cell)
         values = math.floor(high + SLACK) - math.ceil(low - SLACK) + 1 if high < math.inf else 1e9
-        if values >= min(MIN_VALUES, self.rule.threshold):
+        told = self.known[cell].secret and low > SLACK  # that it is not zero
+        if values >= min(MIN_VALUES, self.rule.threshold) and not told:
             return None
         return self._cheapest(moving) or self._cheapest(
             other for number in part.equations for other in self.equations[number]
@@ -159,7 +161,8 @@ class _Search:
     def _bounds(self, cell: Cell) -> Bounds:
         at, threshold = self.known[cell], self.rule.threshold
         if self._sensitive(cell):
-            return 0.0 if at.secret else 1.0, threshold if at.value <= threshold else math.inf
+            least = 0.0 if at.secret else float(min(at.least, at.value))
+            return least, threshold if at.value <= threshold else math.inf
         if at.derived:
             return 0.0, math.inf
         beside = [

@@ -42,7 +42,8 @@ class VariableFindings:
         Columns group, n, n_diagnosed: visits and diagnosed visits of every group of the cohort,
         including a reference group without a row among the estimates. Without it, what would
         reveal small counts of a reference group cannot be hidden. Where patients are known,
-        columns patients and patients_diagnosed: few of them are hidden, however many their visits.
+        columns patients and patients_diagnosed, and patients_undiagnosed (who have an undiagnosed
+        visit): few of them are hidden, however many their visits.
     column : str
         Column of the data, where it is known: two variables of one column are recodes of it.
 

@@ -20,6 +20,7 @@ from relprev.cohort.part_files import HEADER, verify_parts
 from relprev.cohort.summary import group_patients, group_totals
 from relprev.disclosure import nested_groups
 from relprev.disclosure.nesting import Nesting
+from relprev.disclosure.suppression import MIN_VALUES
 from relprev.errors import InvalidInputError
 from relprev.matrix.coerce import listed
 from relprev.messages import Message
@@ -45,6 +46,7 @@ def study_cohorts(
 
     A study that keeps its cohorts on disk puts them into ``folder``, which must not exist.
     """
+    _require_telling_nothing(study)
     require_columns(study, source)
     options: dict[str, Any] = {}
     if study.compute.out_of_core:
@@ -79,6 +81,30 @@ def require_columns(study: Study, source: Source) -> None:
                 f"the {source.name} source has no column {column!r}{why}; "
                 f"{suggestion(column, present)}",
             )
+
+
+def _require_telling_nothing(study: Study) -> None:
+    """Fail if a limit of the study's own would narrow counts down that its report hides.
+
+    A group that is kept has ``minimum_size`` visits, a feature more than ``min_count``: of one
+    whose count is hidden, few values would be left.
+    """
+    rule, remedy = study.disclosure, "or show all counts ([disclosure] hide = false)"
+    for position, group in enumerate(study.cohort.groups):
+        if rule.hide and 1 < group.minimum_size <= rule.threshold:
+            raise study.error(
+                ("groups", position, "minimum_size"),
+                f"{group.minimum_size} would tell hidden counts of 1 to {rule.threshold} apart; "
+                f"give 0, or {rule.threshold + 1} or more, {remedy}",
+            )
+    least = study.cohort.features.min_count
+    if rule.hide and 0 < rule.threshold - least < MIN_VALUES and least:
+        raise study.error(
+            ("features", "min_count"),
+            f"{least} would narrow hidden counts of 1 to {rule.threshold} down to "
+            f"{least + 1} or more; give {rule.threshold} or more, or at most "
+            f"{max(rule.threshold - MIN_VALUES, 0)}, {remedy}",
+        )
 
 
 def _columns_named(study: Study) -> Iterator[tuple[KeyPath, str]]:
@@ -150,14 +176,15 @@ def _exclusive(study: Study, features: Sequence[str]) -> list[list[str]]:
 
 
 def groups_table(cohort: Cohort) -> pd.DataFrame:
-    """Columns group, n and n_diagnosed; patients and patients_diagnosed where they are known."""
+    """Columns group, n, n_diagnosed; where patients are known, three more that count them."""
     n, n_diagnosed = group_totals(cohort)[:2]
     names = list(cohort.group_names)
     table = pd.DataFrame({"group": names, "n": n, "n_diagnosed": n_diagnosed})
     people = group_patients(cohort)
     if people is None:
         return table
-    return table.assign(patients=people[0], patients_diagnosed=people[1])
+    columns = ("patients", "patients_diagnosed", "patients_undiagnosed")
+    return table.assign(**dict(zip(columns, people, strict=True)))
 
 
 def is_whole(folder: Path, found: Outcome) -> bool:

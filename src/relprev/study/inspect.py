@@ -186,18 +186,11 @@ def _problems(variable: Variable, study: Study) -> list[Message]:
     """What would stop the estimators."""
     cohort, found = variable.cohort, []
     diagnosed = _diagnosed(cohort)
-    lone = [group for group, n in diagnosed.items() if n == 1]
     if sum(n >= MIN_PATIENTS for n in diagnosed.values()) < 2:
         found.append(Message(
             "{variable}: fewer than two groups have enough diagnosed {units} for an estimate; "
             "merge groups or widen the condition",
             variable=variable.name, units=_units(cohort),
-        ))  # fmt: skip
-    elif study.estimate.methods == ("purple",) and lone:
-        found.append(Message(
-            "{variable}: too few diagnosed {units} in {groups} to choose the penalty of purple "
-            "on held-out visits; merge with another group, or leave out",
-            variable=variable.name, units=_units(cohort), groups=listed(lone),
         ))  # fmt: skip
     try:
         SamplingDesign.from_cohort(cohort, study.inference.lonely_psu)
