@@ -27,6 +27,8 @@ class CheckInputs:
     cohort : Cohort
     fit_purple, fit_debiased : functions without arguments
         Fit the estimators to the cohort; called once, by the first check that needs them.
+    find_calibration : function without arguments, optional
+        Gives the estimates judged by controls, where they are known already.
     versus : str
         As in ``relative_prevalence``.
     reference : str
@@ -52,6 +54,7 @@ class CheckInputs:
     cohort: Cohort
     fit_purple: Callable[[], PURPLE]
     fit_debiased: Callable[[], DebiasedPURPLE]
+    find_calibration: Callable[[], Calibration] | None = None
     versus: str = COMPLEMENT
     reference: str = ""
     level: float = 0.95
@@ -66,6 +69,8 @@ class CheckInputs:
     @cached_property
     def calibration(self) -> Calibration:
         """The estimates judged by the cohort's control conditions."""
+        if self.find_calibration is not None:
+            return self.find_calibration()
         return calibrate(self.debiased, self.cohort, versus=self.versus, level=self.level)
 
     @cached_property

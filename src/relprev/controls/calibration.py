@@ -141,11 +141,11 @@ class Calibration:
                 "predicted_high": np.exp(ends[1]), "holds": abs(error) <= half,
                 "holds_calibrated": bool(ends[0] <= error <= ends[1]),
             }  # fmt: skip
-            kept = ("control", "group", "versus", "n", "observed_ratio", "effective_cases")
+            kept = ("control", "group", "versus", "n_recorded", "observed_ratio", "effective_cases")
             rows.append({name: row[name] for name in kept} | own)
         columns = [
-            "control", "group", "versus", "n", "observed_ratio", "effective_cases", "error",
-            "ci_low", "ci_high", "predicted_low", "predicted_high", "holds", "holds_calibrated",
+            "control", "group", "versus", "n_recorded", "observed_ratio", "effective_cases",
+            "error", "ci_low", "ci_high", "predicted_low", "predicted_high", "holds", "holds_calibrated",
         ]  # fmt: skip
         return pd.DataFrame(rows, columns=columns)
 
