@@ -145,7 +145,8 @@ class Calibration:
             rows.append({name: row[name] for name in kept} | own)
         columns = [
             "control", "group", "versus", "n_recorded", "observed_ratio", "effective_cases",
-            "error", "ci_low", "ci_high", "predicted_low", "predicted_high", "holds", "holds_calibrated",
+            "error", "ci_low", "ci_high", "predicted_low", "predicted_high", "holds",
+            "holds_calibrated",
         ]  # fmt: skip
         return pd.DataFrame(rows, columns=columns)
 
