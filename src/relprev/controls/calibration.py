@@ -65,6 +65,8 @@ class Calibration:
     True
     >>> calibration.leave_one_out().columns[:3].to_list()
     ['control', 'group', 'versus']
+    >>> calibration.effects("Group A", "Group B").count
+    8
     """
 
     estimates: pd.DataFrame
