@@ -11,6 +11,7 @@ import typer
 
 from relprev.parallel.threads import available_cores
 from simulations import bias as bias_
+from simulations import controls as controls_
 from simulations import coverage as coverage_
 from simulations import power as power_
 from simulations.page import PAGE, write_page
@@ -56,6 +57,18 @@ def power(
     command = f"power --replicates {replicates} --paper-checks {paper_checks}"
     run = partial(power_.replicate, paper_checks=paper_checks)
     _show(power_.summary(run_all(run, jobs, out, processes, command)))
+
+
+@app.command()
+def controls(
+    replicates: Replicates = 200,
+    processes: Processes = CORES,
+    out: Out = RESULTS / "controls.csv",
+) -> None:
+    """Coverage of intervals calibrated by control conditions."""
+    jobs = [(name, number) for number in range(replicates) for name in controls_.SPREADS]
+    command = f"controls --replicates {replicates}"
+    _show(controls_.summary(run_all(controls_.replicate, jobs, out, processes, command)))
 
 
 @app.command()

@@ -15,6 +15,7 @@ The flow, from left to right:
 
 from relprev import baselines, checks, simulate, sources
 from relprev.cohort import Cohort, as_cohort
+from relprev.controls import Calibration, calibrate
 from relprev.estimates import RelativePrevalence
 from relprev.inference import DebiasedPURPLE, anchor, bootstrap, plan
 from relprev.model import PURPLE, RepeatedSplits, repeated_splits
@@ -24,6 +25,7 @@ __version__ = "0.2.0"
 
 __all__ = [
     "PURPLE",
+    "Calibration",
     "Cohort",
     "DebiasedPURPLE",
     "RelativePrevalence",
@@ -33,6 +35,7 @@ __all__ = [
     "as_cohort",
     "baselines",
     "bootstrap",
+    "calibrate",
     "checks",
     "plan",
     "repeated_splits",

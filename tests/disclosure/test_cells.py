@@ -1,5 +1,7 @@
 from relprev.disclosure import Cells, Rule
 
+ALL = ("all",)
+
 
 def test_what_is_secret_could_be_none():
     """With a cover of at most 50 a sum of 51 left it 1 or more: of none or one, exactly one."""

@@ -8,7 +8,7 @@ from sklearn.base import clone
 from sklearn.utils import estimator_checks
 
 from relprev import PURPLE, Cohort, as_cohort
-from relprev.errors import InvalidInputError
+from relprev.errors import DataWarning, InvalidInputError
 from relprev.messages import message_of
 from relprev.simulate import ed_visits, gauss_synth
 

@@ -11,6 +11,7 @@ import numpy as np
 from relprev.arrays import numbered
 from relprev.cohort import Cohort
 from relprev.cohort.summary import diagnosed_patients
+from relprev.controls import Calibration, calibrate
 from relprev.errors import TooFewCasesError
 from relprev.estimates import COMPLEMENT
 from relprev.inference import DebiasedPURPLE
@@ -29,6 +30,8 @@ class CheckInputs:
     cohort : Cohort
     fit_purple, fit_debiased : functions without arguments
         Fit the estimators to the cohort; called once, by the first check that needs them.
+    find_calibration : function without arguments, optional
+        Gives the estimates judged by controls, where they are known already.
     versus : str
         As in ``relative_prevalence``.
     reference : str
@@ -54,6 +57,7 @@ class CheckInputs:
     cohort: Cohort
     fit_purple: Callable[[], PURPLE]
     fit_debiased: Callable[[], DebiasedPURPLE]
+    find_calibration: Callable[[], Calibration] | None = None
     versus: str = COMPLEMENT
     reference: str = ""
     level: float = 0.95
@@ -64,6 +68,13 @@ class CheckInputs:
     def purple(self) -> PURPLE:
         """The published estimator, fitted."""
         return self.fit_purple()
+
+    @cached_property
+    def calibration(self) -> Calibration:
+        """The estimates judged by the cohort's control conditions."""
+        if self.find_calibration is not None:
+            return self.find_calibration()
+        return calibrate(self.debiased, self.cohort, versus=self.versus, level=self.level)
 
     @cached_property
     def debiased(self) -> DebiasedPURPLE:

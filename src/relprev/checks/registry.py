@@ -12,6 +12,7 @@ from relprev.checks import (
     agreement,
     calibration,
     constant_ratio,
+    controls,
     leakage,
     overlap,
     sensitivity,
@@ -22,6 +23,7 @@ from relprev.checks.check import Check
 CHECKS: dict[str, Check] = {
     module.CHECK.kind: module.CHECK
     for module in (
+        controls,
         constant_ratio,
         calibration,
         unconstrained,

@@ -2,6 +2,7 @@
 
 from relprev.cohort.build import build_cohorts
 from relprev.cohort.cohort import Cohort
+from relprev.cohort.controls import Controls, control_set, control_set_names
 from relprev.cohort.from_arrays import as_cohort
 from relprev.cohort.grouped import BuiltCohort
 from relprev.cohort.part import CohortPart
@@ -14,6 +15,7 @@ __all__ = [
     "Cohort",
     "CohortPart",
     "CohortSpec",
+    "Controls",
     "Extra",
     "Features",
     "GroupVariable",
@@ -21,6 +23,8 @@ __all__ = [
     "as_cohort",
     "build_cohorts",
     "cohort_spec",
+    "control_set",
+    "control_set_names",
     "read_table",
     "write_parts",
 ]

@@ -148,6 +148,5 @@ def _made(
         for part in parts:
             for maker, writer in zip(makers, writers, strict=True):
                 if maker.has_rows(part):
-                    cohort = maker.make(part)
-                    writer.add(cohort.in_memory(), cohort.feature_names)
+                    writer.add(maker.make(part))
     return [Cohort.open(place) for place in places]

@@ -15,11 +15,18 @@ from relprev.matrix import Matrix
 from relprev.rows import Rows, one_part
 
 MAX_GROUPS = 1000
+MAX_CONTROLS = 64
 
 
 def group_dtype(n_groups: int) -> Any:
     """The smallest type that holds every group's number."""
     return np.uint8 if n_groups <= 256 else np.uint16
+
+
+def control_dtype(n_controls: int) -> Any:
+    """Smallest type that has a bit for every control."""
+    return next(kind for kind in (np.uint8, np.uint16, np.uint32, np.uint64)
+                if n_controls <= np.iinfo(kind).bits)  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -45,6 +52,8 @@ class Cohort(Rows[CohortPart]):
         One for each column of X.
     fields : tuple of str
         What is known about each visit: diagnosed, groups and perhaps weights, clusters, ...
+    control_names : tuple of str
+        Control conditions, in the order of the bits of ``controls``.
 
     Examples
     --------
@@ -79,6 +88,7 @@ class Cohort(Rows[CohortPart]):
     group_names: tuple[str, ...]
     feature_names: tuple[str, ...] | None
     fields: tuple[str, ...]
+    control_names: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         names = self.feature_names
@@ -86,18 +96,25 @@ class Cohort(Rows[CohortPart]):
             raise InvalidInputError(
                 f"feature_names has {len(names)} names, X has {self.n_cols} columns"
             )
+        if bool(self.control_names) != ("controls" in self.fields):
+            raise InvalidInputError("controls and control_names must be given together")
 
     @staticmethod
-    def of(*, feature_names: tuple[str, ...] | None = None, **arrays: Any) -> Cohort:
+    def of(
+        *, feature_names: tuple[str, ...] | None = None, control_names: tuple[str, ...] = (),
+        **arrays: Any,
+    ) -> Cohort:  # fmt: skip
         """A cohort in memory from arrays that have been checked; `as_cohort` checks them first.
 
         Parameters
         ----------
         feature_names : tuple of str, optional
             One for each column of X.
+        control_names : tuple of str
+            What the bits of ``controls`` stand for, from the lowest.
         **arrays : X, diagnosed, groups, group_names, and any others
             Symptoms (a `Matrix` of shape (n, p)) and arrays of shape (n,): diagnosis (0 or 1),
-            positions in ``group_names``, weights, clusters (patients), strata, psus, ids.
+            positions in ``group_names``, weights, clusters (patients), strata, psus, ids, controls.
 
         Examples
         --------
@@ -109,8 +126,9 @@ class Cohort(Rows[CohortPart]):
         part = CohortPart(**arrays)
         rows = one_part(part, part.n)
         return Cohort(
-            rows.backend, rows.sizes, part.n_cols, part.group_names, feature_names, part.fields
-        )
+            rows.backend, rows.sizes, part.n_cols, part.group_names, feature_names, part.fields,
+            control_names,
+        )  # fmt: skip
 
     @staticmethod
     def open(
@@ -182,6 +200,11 @@ class Cohort(Rows[CohortPart]):
     def ids(self) -> NDArray[Any] | None:
         """Visit identifiers, shape (n,). Kept in memory, never printed or written in parts."""
         return self._known("ids")
+
+    @property
+    def controls(self) -> NDArray[np.unsignedinteger[Any]] | None:
+        """Control conditions recorded at every visit, shape (n,): bit k for the k-th of them."""
+        return self._known("controls")
 
     def _known(self, name: str) -> NDArray[Any] | None:
         return self.gathered(_field, name) if name in self.fields else None

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from relprev.codes import roll_up
+from relprev.cohort.controls import control_codes
 from relprev.cohort.inclusion import BATCH_ROWS, Selected
 from relprev.cohort.spec import CohortSpec, Extra
 from relprev.matrix import BinaryCSR
@@ -38,19 +39,25 @@ Extras = list[tuple[Extra, list[str]]]  # with the values or ranges that have a 
 
 @dataclass(frozen=True, eq=False)
 class CodedPart:
-    """What codes say about the rows of a part: X, ``diagnosed`` (n,) and ``has_code`` (n,)."""
+    """What codes say about the rows of a part: X, and of shape (n,) the other fields.
+
+    Bit k of ``controls`` says that control k is recorded.
+    """
 
     X: BinaryCSR
     diagnosed: NDArray[np.uint8]
     has_code: NDArray[np.bool_]
+    controls: NDArray[np.unsignedinteger[Any]]
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """All arrays that grow with the rows."""
-        return self.X.to_arrays() | {"diagnosed": self.diagnosed, "has_code": self.has_code}
+        own = ("diagnosed", "has_code", "controls")
+        return self.X.to_arrays() | {name: getattr(self, name) for name in own}
 
     def with_arrays(self, arrays: dict[str, NDArray[Any]]) -> CodedPart:
         """The same part, held in other arrays."""
-        return CodedPart(self.X.with_arrays(arrays), arrays["diagnosed"], arrays["has_code"])
+        own = (arrays[name] for name in ("diagnosed", "has_code", "controls"))
+        return CodedPart(self.X.with_arrays(arrays), *own)
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,15 +72,18 @@ class CodedVisits:
         New number of every feature, or -1 if it is dropped.
     feature_names : tuple of str
         Names of the features kept.
+    control_names : tuple of str
+        Names of the controls, in the order of their bits.
     """
 
     parts: list[CodedPart]
     number: Keys
     feature_names: tuple[str, ...]
+    control_names: tuple[str, ...]
 
     def __iter__(self) -> Iterator[CodedPart]:
         for part in self.parts:
-            yield CodedPart(self._common(part.X), part.diagnosed, part.has_code)
+            yield replace(part, X=self._common(part.X))
             for array in part.arrays().values():
                 give_back(array)
 
@@ -89,7 +99,9 @@ class CodedVisits:
 def coded_visits(
     spec: CohortSpec, source: Source, selected: Selected, scratch: Scratch | None = None
 ) -> CodedVisits:
-    """The design matrix of the included visits; the condition's codes become ``diagnosed``.
+    """The design matrix of the included visits.
+
+    The condition's codes become ``diagnosed`` and those of controls ``controls``.
 
     With ``scratch``, parts are stored in files there.
     """
@@ -97,7 +109,8 @@ def coded_visits(
     codes = _recorded(source, selected, spool)
     condition = spec.condition.cut_to(source.code_lengths)
     is_label = np.array([(version, code) in condition for version, code, _ in codes], dtype=bool)
-    feature, names = _features(spec, codes, is_label)
+    control_names, control_bits = control_codes(spec, codes, condition, source.code_lengths)
+    feature, names = _features(spec, codes, is_label | (control_bits > 0))
     extras = [(extra, _labels(k, extra, selected)) for k, extra in enumerate(spec.features.extra)]
     first_extra = len(names)
     names += [_name(extra, label) for extra, labels in extras for label in labels]
@@ -105,13 +118,15 @@ def coded_visits(
     parts = []
     for k in range(selected.n_parts):
         more = _extra_keys(extras, selected, k, first_extra, len(names))
-        part = _coded(spool.take(k), more, is_label, feature, selected.size(k), len(names))
+        part = _coded(
+            spool.take(k), more, is_label, control_bits, feature, selected.size(k), len(names)
+        )
         count += part.X.nonzero_squares()[1]
         parts.append(part if scratch is None else part.with_arrays(scratch.spill(part.arrays())))
     kept = np.flatnonzero(count > spec.features.min_count)
     number = np.full(len(names), -1, dtype=np.int64)
     number[kept] = np.arange(len(kept))
-    return CodedVisits(parts, number, tuple(names[k] for k in kept))
+    return CodedVisits(parts, number, tuple(names[k] for k in kept), control_names)
 
 
 class _Spool:
@@ -171,12 +186,12 @@ def _recorded(source: Source, selected: Selected, spool: _Spool) -> list[tuple[s
 
 
 def _features(
-    spec: CohortSpec, codes: list[tuple[str, str, str]], is_label: NDArray[np.bool_]
+    spec: CohortSpec, codes: list[tuple[str, str, str]], is_outcome: NDArray[np.bool_]
 ) -> tuple[Keys, list[str]]:
     """Feature number of every code (-1: not a feature), and the names of the features."""
     roles = spec.features.roles
-    used = [not label and (not roles or role in roles)
-            for (_, _, role), label in zip(codes, is_label, strict=True)]  # fmt: skip
+    used = [not outcome and (not roles or role in roles)
+            for (_, _, role), outcome in zip(codes, is_outcome, strict=True)]  # fmt: skip
     labels = roll_up([(version, code) for version, code, _ in codes], spec.features.roll_up)
     names = sorted({f"{v}:{c}" for (v, c), use in zip(labels, used, strict=True) if use})
     position = {name: k for k, name in enumerate(names)}
@@ -187,24 +202,27 @@ def _features(
 
 
 def _coded(
-    keys: Keys, extra: list[Keys], is_label: NDArray[np.bool_], feature: Keys, n_rows: int,
-    n_features: int,
+    keys: Keys, extra: list[Keys], is_label: NDArray[np.bool_],
+    control_bits: NDArray[np.unsignedinteger[Any]], feature: Keys, n_rows: int, n_features: int,
 ) -> CodedPart:  # fmt: skip
     """One part, from its spooled codes and the keys of features that are not codes."""
     diagnosed = np.zeros(n_rows, dtype=np.uint8)
     has_code = np.zeros(n_rows, dtype=bool)
+    controls = np.zeros(n_rows, dtype=control_bits.dtype)
     end = 0
     for start in range(0, len(keys), BATCH_ROWS):  # in place, to save memory
         batch = keys[start : start + BATCH_ROWS]
         row, number = batch >> NUMBER_BITS, batch & (2**NUMBER_BITS - 1)
         has_code[row] = True
         diagnosed[row[is_label[number]]] = 1
+        named = np.flatnonzero(control_bits[number])
+        np.bitwise_or.at(controls, row[named], control_bits[number[named]])
         column = feature[number]
         used = row[column >= 0] * n_features + column[column >= 0]
         keys[end : end + len(used)] = used
         end += len(used)
     keys = np.concatenate([keys[:end], *extra]) if extra else keys[:end]
-    return CodedPart(_matrix(keys, n_rows, n_features), diagnosed, has_code)
+    return CodedPart(_matrix(keys, n_rows, n_features), diagnosed, has_code, controls)
 
 
 def _matrix(keys: Keys, n_rows: int, n_features: int) -> BinaryCSR:

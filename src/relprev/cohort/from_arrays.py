@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from relprev.arrays import LARGEST
-from relprev.cohort.cohort import MAX_GROUPS, Cohort, group_dtype
+from relprev.cohort.cohort import MAX_CONTROLS, MAX_GROUPS, Cohort, control_dtype, group_dtype
 from relprev.errors import InvalidInputError
 from relprev.matrix import as_matrix
 from relprev.matrix.coerce import listed
@@ -27,6 +28,7 @@ def as_cohort(
     psus: Any = None,
     feature_names: Any = None,
     ids: Any = None,
+    controls: Any = None,
 ) -> Cohort:
     """Check the input and turn it into a `Cohort`.
 
@@ -47,6 +49,9 @@ def as_cohort(
         One for each column of X. Default: column names of a frame.
     ids : array of shape (n,), optional
         Visit identifiers. Kept, never printed.
+    controls : frame or mapping of name to array of shape (n,), optional
+        One 0/1 column for each control condition: conditions recorded equally well in
+        all groups, by which `relprev.calibrate` judges the estimate. At most 64.
 
     Returns
     -------
@@ -60,7 +65,7 @@ def as_cohort(
     <Cohort of 4 visits x 4 features, groups a, b>
     """
     given = {"s": s, "groups": groups, "sample_weight": sample_weight, "clusters": clusters,
-             "strata": strata, "psus": psus, "ids": ids}  # fmt: skip
+             "strata": strata, "psus": psus, "ids": ids, "controls": controls}  # fmt: skip
     if isinstance(X, Cohort):
         extra = [name for name, value in given.items() if value is not None]
         if extra:
@@ -81,9 +86,10 @@ def as_cohort(
             f"{missing} is required, with one value per row: as in (X, s, groups=groups)"
         )
     for name, value in given.items():
-        if value is not None and len(value) != n:
+        if value is not None and name != "controls" and len(value) != n:
             raise InvalidInputError(f"{name} has {len(value):,} values, X has {n:,} rows")
     numbers, group_names = _group_numbers(groups)
+    control_names, bits = _controls(controls, n)
     return Cohort.of(
         X=design,
         diagnosed=_diagnosed(s),
@@ -95,6 +101,8 @@ def as_cohort(
         psus=_codes(psus, "psus"),
         feature_names=names,
         ids=None if ids is None else np.asarray(ids),
+        controls=bits,
+        control_names=control_names,
     )
 
 
@@ -119,24 +127,50 @@ def _vector(values: Any, name: str) -> pd.Series:
     return series
 
 
-def _diagnosed(s: Any) -> NDArray[np.uint8]:
-    series = _vector(s, "s")
+def _diagnosed(s: Any, name: str = "s") -> NDArray[np.uint8]:
+    series = _vector(s, name)
     values = series.to_numpy()
     valid = np.isin(values, (0, 1)) if values.dtype.kind in "buif" else np.zeros(len(values), bool)
     if not valid.all():
         row = int((~valid).argmax())
         raise InvalidInputError(
             Message(
-                "s must be 0 or 1 (recorded diagnosis no or yes), but {rows} hold something else, "
-                "first in row {first}; recode it, for example s == 'yes'",
-                rows=Count(int((~valid).sum()), "row"), first=Count(row),
+                "{name} must be 0 or 1 (recorded diagnosis no or yes), but {rows} hold something "
+                "else, first in row {first}; recode it, for example s == 'yes'",
+                name=name, rows=Count(int((~valid).sum()), "row"), first=Count(row),
             )
         )  # fmt: skip
     if not values.any():
-        raise InvalidInputError("s holds no 1: nobody is diagnosed, so nothing can be estimated")
+        raise InvalidInputError(
+            f"{name} holds no 1: nobody is diagnosed, so nothing can be estimated"
+        )
     if values.all():
-        raise InvalidInputError("s holds no 0: everybody is diagnosed; is s really the diagnosis?")
+        raise InvalidInputError(
+            f"{name} holds no 0: everybody is diagnosed; is it really the diagnosis?"
+        )
     return values.astype(np.uint8)
+
+
+def _controls(controls: Any, n: int) -> tuple[tuple[str, ...], NDArray[Any] | None]:
+    """Names of the control conditions, and a bit for each of them in every row."""
+    if controls is None:
+        return (), None
+    if not (hasattr(controls, "columns") or isinstance(controls, Mapping)) or not len(controls):
+        raise InvalidInputError(
+            "controls must be a frame or a mapping with one named 0/1 column per control "
+            f"condition, got {type(controls).__name__}"
+        )
+    names = list(getattr(controls, "columns", controls))
+    if len(names) > MAX_CONTROLS:
+        raise InvalidInputError(f"at most {MAX_CONTROLS} controls are possible, got {len(names)}")
+    bits = np.zeros(n, dtype=control_dtype(len(names)))
+    for number, name in enumerate(names):
+        if len(controls[name]) != n:
+            raise InvalidInputError(
+                f"controls[{name!r}] has {len(controls[name]):,} values, X has {n:,} rows"
+            )
+        bits |= _diagnosed(controls[name], f"controls[{name!r}]").astype(bits.dtype) << number
+    return tuple(str(name) for name in names), bits
 
 
 def _group_numbers(groups: Any) -> tuple[NDArray[Any], tuple[str, ...]]:

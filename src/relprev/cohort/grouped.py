@@ -88,6 +88,7 @@ class CohortMaker:
         self.name = variable.name
         self._spec, self._variable = spec, variable
         self._attrition, self._feature_names = selected.attrition, coded.feature_names
+        self._control_names = coded.control_names
         self._names = selected.group_names[variable.name]
         n_patients = None if selected.patients is None else int(selected.patients.max()) + 1
         self._coded, self._known, self._grouped, self._large = (
@@ -188,6 +189,8 @@ class CohortMaker:
             psus=labels("psu"),
             feature_names=self._feature_names,
             ids=None if ids is None else np.asarray(ids),
+            controls=part.coded.controls[rows] if self._control_names else None,
+            control_names=self._control_names,
         )
 
     def built(self, cohort: Cohort) -> BuiltCohort:

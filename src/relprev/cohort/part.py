@@ -14,7 +14,7 @@ from relprev.estimates import COMPLEMENT, PAIRWISE
 from relprev.matrix import Matrix
 from relprev.matrix.csr import stacked
 
-ROW_FIELDS = ("diagnosed", "groups", "weights", "clusters", "strata", "psus", "ids")
+ROW_FIELDS = ("diagnosed", "groups", "weights", "clusters", "strata", "psus", "ids", "controls")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -33,7 +33,7 @@ class CohortPart:
         Positions in ``group_names``.
     group_names : tuple of str
         Names behind the numbers in ``groups``, in order.
-    weights, clusters, strata, psus, ids : arrays of shape (n,), optional
+    weights, clusters, strata, psus, ids, controls : arrays of shape (n,), optional
         As in `Cohort`.
 
     Examples
@@ -57,6 +57,7 @@ class CohortPart:
     strata: NDArray[np.integer[Any]] | None = None
     psus: NDArray[np.integer[Any]] | None = None
     ids: NDArray[Any] | None = None
+    controls: NDArray[np.unsignedinteger[Any]] | None = None
 
     def __post_init__(self) -> None:
         self._check_shapes()
@@ -129,7 +130,7 @@ class CohortPart:
     def take(self, rows: NDArray[np.integer[Any]]) -> CohortPart:
         """The visits at these positions, shape (m,), with all group names."""
         own = {name: getattr(self, name)[rows] for name in self.fields}
-        return CohortPart(X=self.X.take(rows), group_names=self.group_names, **own)
+        return replace(self, X=self.X.take(rows), **own)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """All arrays that grow with the visits: those that make up X, and the fields."""
@@ -150,4 +151,4 @@ class CohortPart:
             for name in parts[0].fields
         }
         X = stacked([part.X for part in parts])
-        return CohortPart(X=X, group_names=parts[0].group_names, **own)
+        return replace(parts[0], X=X, **own)

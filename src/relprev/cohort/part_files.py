@@ -31,7 +31,7 @@ from relprev.parallel.threads import map_threads
 from relprev.rows.disk import map_file
 from relprev.sources.fingerprint import file_fingerprint
 
-FORMAT = 2
+FORMAT = 3
 HEADER = "cohort.json"
 KEPT_FIELDS = tuple(name for name in ROW_FIELDS if name != "ids")
 
@@ -59,7 +59,7 @@ def write_parts(cohorts: Iterable[Cohort], folder: str | Path) -> None:
     """
     with PartsWriter(folder) as writer:
         for cohort in cohorts:
-            writer.add(cohort.in_memory("write_parts"), cohort.feature_names)
+            writer.add(cohort, "write_parts")
 
 
 class PartsWriter:
@@ -80,12 +80,14 @@ class PartsWriter:
         self._temporary = Path(tempfile.mkdtemp(prefix=f".{self._folder.name}-", dir=parent))
         return self
 
-    def add(self, part: CohortPart, feature_names: tuple[str, ...] | None) -> None:
-        """Write a part, which must have the same groups, features and fields as the others."""
+    def add(self, cohort: Cohort, what: str = "PartsWriter") -> None:
+        """Write a cohort in memory as a part; groups, features and fields must be the others'."""
+        part, feature_names = cohort.in_memory(what), cohort.feature_names
         own = {
             "kind": type(part.X).__name__,
             "n_cols": part.n_cols,
             "group_names": list(part.group_names),
+            "control_names": list(cohort.control_names),
             "feature_names": None if feature_names is None else list(feature_names),
             "fields": [name for name in part.fields if name in KEPT_FIELDS],
         }

@@ -20,6 +20,9 @@ It is written as frozen dataclasses, or as an equivalent TOML file:
     column = "age"
     edges = [35, 50, 65]
 
+    [controls]                          # conditions that are hardly ever missed, in any group
+    sets = ["emergency"]                # shipped; or conditions of your own
+
     [[groups]]                          # one cohort per group variable
     column = "race"
     minimum_size = 100
@@ -44,6 +47,7 @@ from pydantic import BeforeValidator, ConfigDict, PlainValidator, ValidationInfo
 
 from relprev.codes import CodeSet, code_set
 from relprev.cohort.cohort import MAX_GROUPS
+from relprev.cohort.controls import Controls
 from relprev.errors import InvalidInputError
 from relprev.matrix.coerce import listed
 from relprev.settings import SETTINGS, parse_settings, read_settings
@@ -291,6 +295,9 @@ class CohortSpec:
         Columns of the design matrix.
     without_codes : "drop" or "keep"
         What to do with visits without any code. Dropped visits are counted.
+    controls : Controls
+        Conditions that are hardly ever missed, by which the estimate is judged. Their codes, like
+        those of the condition, are no features.
     name : str
         Short name, such as that of the file.
 
@@ -310,6 +317,7 @@ class CohortSpec:
     include: tuple[Include, ...] = ()
     features: Features = Features()
     without_codes: Literal["drop", "keep"] = "drop"
+    controls: Controls = field(default_factory=Controls)
     name: str = ""
 
     def __post_init__(self) -> None:

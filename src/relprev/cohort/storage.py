@@ -20,7 +20,7 @@ from relprev.errors import InvalidInputError
 from relprev.matrix import BinaryCSR, Dense, FloatCSR, Matrix
 from relprev.store.files import written_whole
 
-FORMAT = 2
+FORMAT = 3
 
 
 def save(cohort: Cohort, path: str | Path) -> None:
@@ -31,6 +31,7 @@ def save(cohort: Cohort, path: str | Path) -> None:
         "kind": type(part.X).__name__,
         "shape": list(part.X.shape),
         "group_names": list(cohort.group_names),
+        "control_names": list(cohort.control_names),
         "feature_names": None if cohort.feature_names is None else list(cohort.feature_names),
     }
     arrays = {f"X_{name}": array for name, array in part.X.to_arrays().items()}
@@ -72,6 +73,7 @@ def load(path: str | Path) -> Cohort:
     return Cohort.of(
         X=_matrix(header, {k[2:]: v for k, v in arrays.items() if k.startswith("X_")}),
         group_names=tuple(header["group_names"]),
+        control_names=tuple(header["control_names"]),
         feature_names=None if names is None else tuple(names),
         **{name: arrays.get(name) for name in ROW_FIELDS},
     )

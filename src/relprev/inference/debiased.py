@@ -265,10 +265,11 @@ class DebiasedPURPLE(BaseEstimator):
             risk = self._risks(problem, propensity, folds, reference, advance)
             self.score_data_ = score_data(problem, folds, propensity, risk, reference)
             if self.risk is not None:
-                self.score_data_, self.risk_slope_ = recalibrated(self.score_data_)
+                self.score_data_, refit = recalibrated(self.score_data_)
+                self.risk_slope_ = refit.slope
         theta = solve_score(self.score_data_)
         self.score_data_ = with_missed_risk(
-            self.score_data_, problem, theta, folds, self._ridge(), n_patients
+            self.score_data_, problem, theta, folds, self.ridge_, n_patients
         )
         self.design_ = design
         self.moments_ = group_moments(self.score_data_, theta, kept.group_names, design)
@@ -318,7 +319,8 @@ class DebiasedPURPLE(BaseEstimator):
         self.strength_, self.propensity_tuning_ = found.strength, found.tuning
         return found.models
 
-    def _ridge(self) -> float:
+    @property
+    def ridge_(self) -> float:
         """The ridge of the propensities, or the weakest of the default ones if they have none."""
         return min(STRENGTHS) if np.isnan(self.strength_) else self.strength_
 

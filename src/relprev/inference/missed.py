@@ -97,11 +97,25 @@ def with_missed_risk(
     n_units : int
         Independent units (patients) among the rows.
     """
+    fold = data.cut(fold_of_rows(folds))
+    coef = missed_coefficients(data, problem, theta, folds, strength, n_units)
+    return data.holding(
+        problem.derive(_filled, coef, each=list(zip(fold, data.handles, strict=True)))
+    )
+
+
+def missed_coefficients(
+    data: ScoreData, problem: Problem, theta: FloatArray,
+    folds: Sequence[NDArray[np.int64]], strength: float, n_units: int,
+) -> FloatArray:  # fmt: skip
+    """Coefficients of delta(x) without each fold, the intercept last, shape (n_folds, p + 1).
+
+    The parameters are those of `with_missed_risk`.
+    """
     each = list(zip(data.cut(fold_of_rows(folds)), data.handles, strict=True))
     residuals = problem.derive(_residuals, np.exp(theta), each=each)
     ridge = strength / n_units * problem.feature_size**2
-    coef = _ridge_regression(residuals, len(folds), ridge)
-    return data.holding(data.derive(_filled, coef, each=residuals.handles))
+    return _ridge_regression(residuals, len(folds), ridge)
 
 
 def _residuals(
@@ -189,15 +203,30 @@ def _sums_without_folds(
     return np.hstack([sums.T[:n_folds], ones[:, None]])
 
 
-def _filled(data: ScorePart, part: Residuals, coef: FloatArray) -> ScorePart:
-    missed, W, b = np.empty(part.X.n_rows), side_by_side(coef[:, :-1]), coef[:, -1]
+def _filled(
+    part: ProblemPart, own: tuple[NDArray[np.uint8], ScorePart], coef: FloatArray
+) -> ScorePart:
+    fold, data = own
+    return replace(data, missed=of_own_fold(part.X, fold, coef))
+
+
+def of_own_fold(X: Matrix, fold: NDArray[Any], coef: FloatArray) -> FloatArray:
+    """w.x + b of every row by the coefficients of its fold, shape (n,).
+
+    Parameters
+    ----------
+    X : Matrix of shape (n, p)
+    fold : integer array of shape (n,)
+    coef : array of shape (n_folds, p + 1)
+        The intercept last.
+    """
+    out, W, b = np.empty(X.n_rows), side_by_side(coef[:, :-1]), coef[:, -1]
 
     def one_chunk(start: int, stop: int) -> None:
         z = np.empty((W.shape[1], BLOCK_ROWS))
         for lo, hi in blocks(start, stop):
-            fold = part.fold[lo:hi]
-            part.X.dots(W, lo, hi, z)
-            missed[lo:hi] = z[fold, np.arange(hi - lo)] + b[fold]
+            X.dots(W, lo, hi, z)
+            out[lo:hi] = z[fold[lo:hi], np.arange(hi - lo)] + b[fold[lo:hi]]
 
-    map_chunks(one_chunk, part.X.n_rows)
-    return replace(data, missed=missed)
+    map_chunks(one_chunk, X.n_rows)
+    return out

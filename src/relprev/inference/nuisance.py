@@ -151,6 +151,7 @@ class PurpleRisk:
     most_rows: ClassVar[int] = 2**62
     relaxation: ClassVar[float] = 1.0
     problem: Problem
+    accuracy: SolverOptions = ACCURACY
 
     def scarce(self, rows: Positions) -> int:
         return int(self.problem.counts(rows)[-1])
@@ -160,7 +161,8 @@ class PurpleRisk:
 
     def fit(self, train: RiskProblem, strength: float, start: Parameters | None) -> Parameters:
         penalty = Penalty(strength, train.l2)
-        return solve(train.rows, penalty, start, scale=train.scale, options=ACCURACY).parameters
+        found = solve(train.rows, penalty, start, scale=train.scale, options=self.accuracy)
+        return found.parameters
 
     def loss(self, model: Parameters, held_out: RiskProblem) -> float:
         return evaluate(held_out.rows, model).loss
@@ -286,21 +288,47 @@ def _score_part(
     return ScorePart(part.g, part.s.astype(float), part.omega, pi, m, reference)
 
 
-def recalibrated(data: ScoreData) -> tuple[ScoreData, float]:
-    """The rows with their risk refitted on itself, and the slope; see the module.
+@dataclass(frozen=True)
+class Recalibration:
+    """What makes a risk steeper: rate sigma((logit m - mean) slope + intercept)."""
 
-    A risk that says nothing (constant, or falling where it should rise) is left as it is.
+    mean: float
+    slope: float
+    intercept: float
+    rate: float
+
+    @property
+    def found(self) -> bool:
+        """Whether the risk says anything that could be made steeper."""
+        return self.slope > 0
+
+    def of(self, risk: FloatArray) -> FloatArray:
+        """The risk as it should be, shape (n,); itself where nothing was found."""
+        if not self.found:
+            return risk
+        return self.rate * expit((_logit(risk) - self.mean) * self.slope + self.intercept)
+
+
+def recalibration(data: ScoreData) -> Recalibration:
+    """How the rows' risk is refitted on itself; see the module.
+
+    A risk that says nothing (the same everywhere, or falling where it should rise) stays as it is.
     """
     weight, first, second = data.total(_logit_sums)
     mean = first / weight
     if np.sqrt(max(second / weight - mean**2, 0.0)) < SMALLEST_SPREAD:
-        return data, float("nan")
+        return Recalibration(mean, float("nan"), 0.0, 1.0)
     solved = solve(_logit_problem(data, mean), Penalty(0.0, np.zeros(1)), warn=False)
     found, slope = solved.parameters, float(solved.parameters.w[0])
-    if slope <= 0 or not solved.certificate.converged:
-        return data, slope
-    refitted = data.derive(_refitted, mean, slope, found.b, found.c[data.reference])
-    return data.holding(refitted), slope
+    if not solved.certificate.converged:
+        slope = min(slope, 0.0)
+    return Recalibration(mean, slope, float(found.b), float(found.c[data.reference]))
+
+
+def recalibrated(data: ScoreData) -> tuple[ScoreData, Recalibration]:
+    """The rows with their risk refitted on itself, and how."""
+    found = recalibration(data)
+    return (data.holding(data.derive(_refitted, found)) if found.found else data), found
 
 
 def _logit(risk: FloatArray) -> FloatArray:
@@ -325,8 +353,8 @@ def _logit_part(data: ScorePart, first_row: int, mean: float) -> ProblemPart:
     return ProblemPart(Dense(centred), s, data.g, data.omega, data.n_groups, first_row)
 
 
-def _refitted(data: ScorePart, mean: float, slope: float, b: float, rate: float) -> ScorePart:
-    return replace(data, risk=rate * expit((_logit(data.risk) - mean) * slope + b))
+def _refitted(data: ScorePart, found: Recalibration) -> ScorePart:
+    return replace(data, risk=found.of(data.risk))
 
 
 def bounded(propensity: FloatArray) -> FloatArray:

@@ -97,6 +97,10 @@ class ScorePart:
         names = ("g", "s", "omega", "propensity", "risk", "missed")
         return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
 
+    def take(self, rows: NDArray[np.integer[Any]]) -> ScorePart:
+        """Some of the rows."""
+        return self.with_arrays({name: values[rows] for name, values in self.arrays().items()})
+
     def with_arrays(self, arrays: dict[str, NDArray[Any]]) -> ScorePart:
         """The same rows in other memory."""
         return replace(self, **arrays)  # type: ignore[arg-type]
@@ -195,12 +199,15 @@ def tilted_propensity(propensity: FloatArray, theta: FloatArray) -> FloatArray:
     return tilted / tilted.sum(axis=1, keepdims=True)
 
 
-def solve_score(data: ScoreData, *, tolerance: float = 1e-10) -> FloatArray:
+def solve_score(
+    data: ScoreData, *, start: FloatArray | None = None, tolerance: float = 1e-10
+) -> FloatArray:
     """The root theta, shape (K,), zero at the reference.
 
     The case-only score is the gradient of a concave function, so Newton's method with step
     halving finds its only root. The search for the root of the full score starts there: that
-    score behaves well only near the truth, so steps must reduce its norm instead.
+    score behaves well only near the truth, so steps must reduce its norm instead. Where a
+    root of nearly the same score is known, ``start`` saves the first of the two.
 
     Examples
     --------
@@ -213,7 +220,8 @@ def solve_score(data: ScoreData, *, tolerance: float = 1e-10) -> FloatArray:
     >>> float(np.exp(solve_score(data))[1].round(6))
     2.0
     """
-    start = _newton(data.without_risk(), np.zeros(data.n_groups), tolerance)
+    if start is None:
+        start = _newton(data.without_risk(), np.zeros(data.n_groups), tolerance)
     return _newton(data, start, tolerance) if any(data.map(_has_risk)) else start
 
 

@@ -114,7 +114,7 @@ def _groups(cells: Cells, names: VariableCells) -> None:
                 rank=rank,
                 secret=group in secret,
                 least=MIN_PATIENTS if inferred and column == "n_diagnosed" else 1,
-            )  # fmt: skip
+            )
             for group, n, few in zip(counts.index, counts[column], people, strict=True)
         ]
         cells.sums(names.totals[column], parts)

@@ -22,8 +22,15 @@ ASSUMPTIONS = (
     "Within a group, diagnosis is random among cases: it may depend on the group, not on symptoms.",
     "The same symptoms mean the same risk in every group.",
 )
-METHOD_NAMES = {"debiased": "DebiasedPURPLE", "purple": "PURPLE"}  # names in study files
+METHOD_NAMES = {  # names in study files and findings
+    "calibrated": "Calibrated", "debiased": "DebiasedPURPLE", "purple": "PURPLE",
+}  # fmt: skip
 METHODS = {
+    "Calibrated": (
+        "Calibrated estimates are those of DebiasedPURPLE corrected by control conditions, which "
+        "are hardly ever missed in any group: the mean of the controls' errors is taken off, and "
+        "the prediction interval allows for their spread from condition to condition"
+    ),
     "DebiasedPURPLE": (
         "DebiasedPURPLE estimates the ratio of diagnosis rates from the diagnosed by a doubly "
         "robust score, with group propensities and risk fitted out of fold, and divides the "
@@ -46,6 +53,11 @@ REFERENCES = {
         "Double/debiased machine learning for treatment and structural parameters. The "
         "Econometrics Journal 2018;21:C1-C68."
     ),
+    "Calibrated": (
+        "Schuemie MJ, Hripcsak G, Ryan PB, Madigan D, Suchard MA. Empirical confidence interval "
+        "calibration for population-level effect estimation studies in observational healthcare "
+        "data. Proceedings of the National Academy of Sciences 2018;115:2571-2577."
+    ),
     "unconstrained": (
         "Nadeau C, Bengio Y. Inference for the generalization error. Machine Learning "
         "2003;52:239-281."
@@ -59,6 +71,11 @@ GLOSSARY = {
     "Relative prevalence (corrected ratio)": (
         "How many times as common the condition is in one group as in another, recorded or not. "
         "Only ratios can be estimated, never how common the condition is in itself."
+    ),
+    "Control conditions": (
+        "Conditions that are hardly ever missed, so that their recorded ratio is the truth. What "
+        "the correction does to them shows how far it can be off; calibrated estimates allow "
+        "for that, if the condition of the study is one of their kind."
     ),
     "Recorded ratio": "The same ratio for recorded diagnoses, without any correction.",
     "Diagnosis-rate ratio": (

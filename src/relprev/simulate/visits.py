@@ -380,7 +380,7 @@ def _assemble(
 
     parts = [block.codes for block in blocks]
     first = np.cumsum([first_patient] + [_n_patients(part) for part in parts[:-1]])
-    design = {}
+    design: dict[str, Any] = {}
     if survey:
         hospital = joined("hospital")
         strata = hospital % STRATA

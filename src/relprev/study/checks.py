@@ -13,6 +13,7 @@ def run_check(variable: Variable, kind: str, max_visits: int) -> Outcome:
     """The results of one check; sensitivity has one for each pair of groups."""
     inputs = CheckInputs(
         variable.cohort, lambda: variable.purple, lambda: variable.debiased,
+        lambda: variable.calibration,
         versus=variable.versus, reference=variable.reference, level=variable.options.level,
         seed=variable.seed, max_visits=max_visits,
     )  # fmt: skip

@@ -7,6 +7,9 @@ cohort = "ipv-neds"          # or condition, include, features, groups: see relp
 kind = "neds"                # its reader's arguments follow
 core = "NEDS_2019_Core.csv"
 
+[controls]                   # conditions that are hardly ever missed, to judge the estimate by
+sets = ["emergency"]
+
 [estimate]                   # all of what follows has defaults
 methods = ["debiased", "purple"]
 versus = "complement"
@@ -39,6 +42,7 @@ from pydantic import ConfigDict, Field, TypeAdapter
 
 from relprev.codes import code_set
 from relprev.cohort import CohortSpec, cohort_spec
+from relprev.cohort.controls import Controls
 from relprev.cohort.spec import Condition, Features, GroupVariable, Include, cohort_spec_names
 from relprev.disclosure.rule import Rule
 from relprev.errors import InvalidInputError
@@ -87,6 +91,10 @@ class StudyFile:
         tuple[GroupVariable, ...] | None, Field(description="The groups to compare.")
     ] = None
     without_codes: Literal["drop", "keep"] | None = None
+    controls: Annotated[
+        Controls | None,
+        Field(description="Conditions that are hardly ever missed, to judge the estimate by."),
+    ] = None
     seed: Annotated[int, Field(ge=0, lt=2**32, description="Of everything random.")] = 0
     estimate: EstimateOptions = field(default_factory=EstimateOptions)
     inference: InferenceOptions = field(default_factory=InferenceOptions)
@@ -180,7 +188,7 @@ def _require_printable_name(path: Path) -> None:
 
 def _cohort(content: StudyFile, path: Path, text: str) -> CohortSpec:
     """The file's own cohort, or a shipped one with the parts that the file replaces."""
-    names = ("condition", "include", "features", "groups", "without_codes")
+    names = ("condition", "include", "features", "groups", "without_codes", "controls")
     given: dict[str, Any] = {
         name: getattr(content, name) for name in names if getattr(content, name) is not None
     }

@@ -25,14 +25,17 @@ def variable_findings(
     symptoms = pd.DataFrame({"feature": [], "description": [], "weight": [], "visits": []})
     left_out = dict(cohorts.values["variables"][group.name]["left_out"])
     truth = cohorts.tables.get(f"truth{position}")
-    tables = {}
+    tables: dict[str, pd.DataFrame] = {}
     for method, found in estimates.items():
+        calibrated = found.tables.get("calibrated", pd.DataFrame())
+        if len(calibrated):
+            tables = {"calibrated": calibrated} | tables  # the one to trust comes first
         tables[method] = found.tables["estimates"]
-        if truth is not None:
-            known = truth.rename(columns={"estimate": "truth"})
-            tables[method] = tables[method].merge(known, "left", KEYS)
         symptoms = found.tables.get("symptoms", symptoms)
         left_out |= found.values.get("left_out", {})
+    if truth is not None:
+        known = truth.rename(columns={"estimate": "truth"})
+        tables = {name: table.merge(known, "left", KEYS) for name, table in tables.items()}
     words = cohorts.values["descriptions"]
     both = zip(symptoms["feature"], symptoms["description"], strict=True)
     described = pd.array([words.get(name, known) for name, known in both], dtype="str")

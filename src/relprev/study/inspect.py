@@ -10,6 +10,7 @@ from pathlib import Path
 import pandas as pd
 
 from relprev.arrays import numbered
+from relprev.checks.signs import warn_of_no_signs
 from relprev.codes import CodeSet
 from relprev.cohort import Cohort
 from relprev.disclosure import NOT_SHOWN
@@ -89,6 +90,10 @@ def inspect_study(study: Study) -> Inspection:
             )  # fmt: skip
             words[name] = _words(variable.cohort)
             notes += _notes(variable)
+            notes += [
+                Message("{variable}: {what}", variable=name, what=what)
+                for what in warn_of_no_signs(variable.cohort)
+            ]
             problems += _problems(variable, study)
         notes += sibling_note(study.cohort.condition, item.cohort.feature_names or ())
         inside = groups_inside(built)

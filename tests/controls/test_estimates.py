@@ -1,0 +1,86 @@
+"""Estimates of controls: against fits of their own, in memory and in parts, bad input."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from relprev import DebiasedPURPLE, as_cohort, calibrate
+from relprev.cohort import Cohort, write_parts
+from relprev.controls import control_estimates
+from relprev.errors import InvalidInputError
+from relprev.simulate import visits_with_controls
+
+
+@pytest.fixture(scope="module")
+def world():
+    rates = {"a": 0.3, "b": 0.5, "c": 0.4}
+    return visits_with_controls(
+        12_000, n_controls=4, n_codes=60, diagnosis_rates=rates, spread=0.4, prevalence=0.03, seed=3
+    )
+
+
+def fitted(cohort, **options):
+    fold = np.arange(cohort.n) % 3
+    return DebiasedPURPLE(lambdas=1e-4, strengths=[3.0], folds=fold, **options).fit(cohort)
+
+
+def test_case_only_controls_are_fits_of_their_own(world):
+    cohort = world.cohort
+    found = control_estimates(fitted(cohort, risk=None), cohort, versus="b")
+    for number, name in enumerate(cohort.control_names):
+        own = cohort.with_values(diagnosed=(cohort.controls >> number & 1).astype(np.uint8))
+        table = fitted(own, risk=None).relative_prevalence("b").to_frame()
+        error = -np.log(table["diagnosis_ratio"].to_numpy())
+        same = found[found["control"] == name]
+        np.testing.assert_allclose(same["log_error"], error, atol=1e-6)
+        np.testing.assert_allclose(same["observed_ratio"], table["observed_ratio"], rtol=1e-10)
+
+
+def test_doubly_robust_controls_are_near_fits_of_their_own(world):
+    cohort = world.cohort
+    found = control_estimates(fitted(cohort), cohort, versus="b")
+    for number, name in enumerate(cohort.control_names):
+        own = cohort.with_values(diagnosed=(cohort.controls >> number & 1).astype(np.uint8))
+        table = fitted(own).relative_prevalence("b").to_frame()
+        error = -np.log(table["diagnosis_ratio"].to_numpy())
+        same = found[found["control"] == name]
+        assert (np.abs(same["log_error"] - error) < 0.3 * same["std_error"]).all()
+        width = np.log(table["diagnosis_ci_high"] / table["diagnosis_ci_low"]) / (2 * 1.96)
+        np.testing.assert_allclose(same["std_error"], width, rtol=0.1)
+
+
+def test_parts_give_the_same_numbers(world, tmp_path):
+    cohort = world.cohort
+    pieces = [cohort.take(rows) for rows in np.array_split(np.arange(cohort.n), 3)]
+    write_parts(pieces, tmp_path / "parts")
+    in_parts = Cohort.open(tmp_path / "parts")
+    assert in_parts.control_names == cohort.control_names
+    one = calibrate(fitted(cohort), cohort)
+    other = calibrate(fitted(in_parts), in_parts)
+    pd.testing.assert_frame_equal(one.controls, other.controls, rtol=1e-6)
+
+
+def test_a_group_with_few_cases_is_left_out_for_that_control(world):
+    cohort = world.cohort
+    bits = np.array(cohort.controls)
+    bits[(cohort.groups == 2) & (np.arange(cohort.n) % 50 != 0)] &= np.uint8(0b1110)
+    thin = cohort.with_values(controls=bits)
+    found = control_estimates(fitted(thin), thin, versus="b").set_index(["control", "group"])
+    assert np.isnan(found.loc[("control 1", "c"), "log_error"])
+    assert np.isfinite(found.loc[("control 1", "a"), "log_error"])
+    assert np.isfinite(found.loc[("control 2", "c"), "log_error"])
+    complement = control_estimates(fitted(thin), thin)
+    first = complement[complement["control"] == "control 1"]
+    assert first["log_error"].isna().all()  # everybody else includes the thin group
+
+
+def test_cohort_without_controls_says_how_to_give_them(world):
+    plain = as_cohort(np.eye(4), [1, 0, 0, 1], groups=list("aabb"))
+    with pytest.raises(InvalidInputError, match="controls="):
+        control_estimates(DebiasedPURPLE(), plain)
+
+
+def test_another_cohort_is_refused(world):
+    model = fitted(world.cohort)
+    with pytest.raises(InvalidInputError, match="not the one"):
+        calibrate(model, world.cohort.take(np.arange(5000)))
