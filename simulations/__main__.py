@@ -12,6 +12,7 @@ import typer
 from relprev.parallel.threads import available_cores
 from simulations import bias as bias_
 from simulations import coverage as coverage_
+from simulations import informed as informed_
 from simulations import power as power_
 from simulations.page import PAGE, write_page
 from simulations.replicates import RESULTS, run_all
@@ -56,6 +57,19 @@ def power(
     command = f"power --replicates {replicates} --paper-checks {paper_checks}"
     run = partial(power_.replicate, paper_checks=paper_checks)
     _show(power_.summary(run_all(run, jobs, out, processes, command)))
+
+
+@app.command()
+def informed(
+    replicates: Replicates = 100,
+    processes: Processes = CORES,
+    out: Out = RESULTS / "informed.csv",
+) -> None:
+    """How often estimates are withheld because symptoms say nothing."""
+    kinds = (informed_.NOISE, *informed_.INFORMED)
+    jobs = [(name, number) for number in range(replicates) for name in kinds]
+    command = f"informed --replicates {replicates}"
+    _show(informed_.summary(run_all(informed_.replicate, jobs, out, processes, command)))
 
 
 @app.command()

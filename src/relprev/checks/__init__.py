@@ -4,6 +4,7 @@ from relprev.checks.agreement import check_agreement
 from relprev.checks.calibration import check_calibration
 from relprev.checks.check import CheckResult, Verdict
 from relprev.checks.constant_ratio import check_constant_ratio
+from relprev.checks.informativeness import check_informativeness
 from relprev.checks.leakage import check_leakage
 from relprev.checks.overlap import check_overlap
 from relprev.checks.sensitivity import check_sensitivity
@@ -15,6 +16,7 @@ __all__ = [
     "check_agreement",
     "check_calibration",
     "check_constant_ratio",
+    "check_informativeness",
     "check_leakage",
     "check_overlap",
     "check_sensitivity",

@@ -3,7 +3,7 @@
 To add a check, write a file that ends in ``CHECK = Check(...)`` and list it here.
 
 >>> list(CHECKS)[:2], CHECKS["overlap"].needs
-(['constant_ratio', 'calibration'], ('debiased',))
+(['informativeness', 'constant_ratio'], ('debiased',))
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from relprev.checks import (
     agreement,
     calibration,
     constant_ratio,
+    informativeness,
     leakage,
     overlap,
     sensitivity,
@@ -22,6 +23,7 @@ from relprev.checks.check import Check
 CHECKS: dict[str, Check] = {
     module.CHECK.kind: module.CHECK
     for module in (
+        informativeness,
         constant_ratio,
         calibration,
         unconstrained,
