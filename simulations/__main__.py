@@ -14,6 +14,7 @@ from simulations import bias as bias_
 from simulations import coverage as coverage_
 from simulations import informed as informed_
 from simulations import power as power_
+from simulations import verdicts as verdicts_
 from simulations.page import PAGE, write_page
 from simulations.replicates import RESULTS, run_all
 from simulations.scenarios import DRIFTS, SCENARIOS, WORLDS
@@ -70,6 +71,21 @@ def informed(
     jobs = [(name, number) for number in range(replicates) for name in kinds]
     command = f"informed --replicates {replicates}"
     _show(informed_.summary(run_all(informed_.replicate, jobs, out, processes, command)))
+
+
+@app.command()
+def verdicts(
+    cases: Annotated[
+        list[int], typer.Option(help="Diagnosed; repeatable.")
+    ] = list(verdicts_.CASES),  # noqa: B006 (typer copies it)
+    replicates: Replicates = 100,
+    processes: Processes = CORES,
+    out: Out = RESULTS / "verdicts.csv",
+) -> None:
+    """How often each check says concern, no concern or cannot tell."""
+    command = f"verdicts --replicates {replicates}"
+    jobs = verdicts_.jobs(replicates, cases)
+    _show(verdicts_.summary(run_all(verdicts_.replicate, jobs, out, processes, command)))
 
 
 @app.command()

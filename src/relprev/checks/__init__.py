@@ -1,6 +1,8 @@
 """Checks of the method's assumptions, each of which returns a `CheckResult`."""
 
 from relprev.checks.agreement import check_agreement
+from relprev.checks.benchmarks import check_benchmarks
+from relprev.checks.bias_analysis import check_bias_analysis
 from relprev.checks.calibration import check_calibration
 from relprev.checks.check import CheckResult, Verdict
 from relprev.checks.constant_ratio import check_constant_ratio
@@ -14,6 +16,8 @@ __all__ = [
     "CheckResult",
     "Verdict",
     "check_agreement",
+    "check_benchmarks",
+    "check_bias_analysis",
     "check_calibration",
     "check_constant_ratio",
     "check_informativeness",

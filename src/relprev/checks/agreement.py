@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from relprev.checks.check import Axes, Check, CheckResult, Verdict, margin_words
+from relprev.checks.check import Axes, Check, CheckResult, Verdict, decisive, margin_words
 from relprev.checks.inputs import MARGIN
 from relprev.disclosure.columns import Column
 from relprev.estimates import COMPLEMENT, versus_words
@@ -74,26 +74,25 @@ def check_agreement(
     table = table.assign(ratio=table["purple"] / table["debiased"])
     z = np.log(table["ratio"]) / table["std_error"]
     half = stats.t.ppf(0.5 + level / 2, table["degrees_of_freedom"]) * table["std_error"]
-    ends = {"ratio_low": table["ratio"] * np.exp(-half), "ratio_high": table["ratio"] * np.exp(half)}
+    low, high = table["ratio"] * np.exp(-half), table["ratio"] * np.exp(half)
     p = 2 * stats.t.sf(np.abs(z), table["degrees_of_freedom"])
     known = np.isfinite(p)
     place = table.pop("place").to_numpy()[known]
     adjusted = np.full(len(p), np.nan)
     if known.any():
         adjusted[known] = holm(p[known], inferred.correlation[np.ix_(place, place)])
-    table = table.drop(columns="degrees_of_freedom").assign(**ends, z=z, p_value=adjusted)
+    table = table.drop(columns="degrees_of_freedom")
+    table = table.assign(ratio_low=low, ratio_high=high, z=z, p_value=adjusted)
     if not known.any():
         nothing = Message("There is nothing to compare: no contrast is estimated by both.")
         return CHECK.result(Verdict.CANNOT_TELL, nothing, table)
+    judged = table[known]
     verdicts = [
         Verdict.of_interval(low, high, margin, found=bool(one < 1 - level))
-        for low, high, one in zip(table["ratio_low"], table["ratio_high"], adjusted, strict=True)
-        if one == one
+        for low, high, one in judged[["ratio_low", "ratio_high", "p_value"]].to_numpy()
     ]
-    verdict = Verdict.worst(verdicts)
-    size = pd.Series(np.nan, index=table.index)
-    size[known] = np.where([one is verdict for one in verdicts], np.abs(z[known]), np.nan)
-    worst = table.loc[size.idxmax()]
+    verdict, which = decisive(verdicts, judged["z"])
+    worst = judged.iloc[which]
     smallest = float(np.nanmin(adjusted))
     effect = Message(
         "Furthest apart for {group} versus {versus}: PURPLE {purple}, debiased {debiased} "

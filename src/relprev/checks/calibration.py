@@ -34,7 +34,7 @@ from scipy import stats
 from sklearn.base import clone
 
 from relprev.arrays import FloatArray
-from relprev.checks.check import NAN, Axes, Check, CheckResult, Verdict, margin_words
+from relprev.checks.check import NAN, Axes, Check, CheckResult, Verdict, decisive, margin_words
 from relprev.checks.fifths import logit, rates_by_fifth
 from relprev.checks.held_out import HeldOut, diagnosis_by, predicted_by_split, rotations
 from relprev.checks.inputs import MARGIN
@@ -126,9 +126,8 @@ def _judged(
         Verdict.of_interval(low, high, margin, found=bool(one))
         for low, high, one in zip(some["factor_low"], some["factor_high"], seen, strict=True)
     ]
-    verdict = Verdict.worst(verdicts)
-    size = np.abs(away[known]).where([one is verdict for one in verdicts])
-    return out, verdict, some.loc[size.idxmax()]
+    verdict, which = decisive(verdicts, away[known])
+    return out, verdict, some.iloc[which]
 
 
 def _log_odds(rows: HeldOut) -> tuple[FloatArray, FloatArray]:

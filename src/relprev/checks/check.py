@@ -7,12 +7,14 @@ drawn, explained and published is looked up in the registry by kind.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
 from relprev.checks.inputs import MARGIN, CheckInputs, sample_patients
 from relprev.disclosure.columns import Column
@@ -114,6 +116,20 @@ class Verdict(StrEnum):
         if Verdict.CONCERN in found:
             return Verdict.CONCERN
         return Verdict.NO_CONCERN if found == {Verdict.NO_CONCERN} else Verdict.CANNOT_TELL
+
+
+def decisive(verdicts: Sequence[Verdict], size: ArrayLike) -> tuple[Verdict, int]:
+    """The verdict on all comparisons, and which of those that have it is largest.
+
+    Examples
+    --------
+    >>> verdict, which = decisive([Verdict.NO_CONCERN, Verdict.CANNOT_TELL], [3.0, 1.0])
+    >>> print(verdict, which)
+    cannot tell 1
+    """
+    verdict = Verdict.worst(verdicts)
+    among = np.array([one is verdict for one in verdicts])
+    return verdict, int(np.nanargmax(np.where(among, np.abs(size), -1.0)))
 
 
 def margin_words(verdict: Verdict, low: float, high: float, margin: float) -> list[Message]:

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from relprev.arrays import FloatArray, group_sums
-from relprev.checks.check import Axes, Check, CheckResult, Verdict, margin_words
+from relprev.checks.check import Axes, Check, CheckResult, Verdict, decisive, margin_words
 from relprev.checks.drift import DriftTest, Functions, as_given, drift_test
 from relprev.checks.inputs import MARGIN
 from relprev.checks.quantiles import weighted_quantiles
@@ -90,9 +90,8 @@ def check_constant_ratio(
     ]
     table = pd.DataFrame(rows)
     verdicts = _verdicts(table, found, level, margin)
-    verdict = Verdict.worst(verdicts)
-    size = np.abs(np.log(table["drift"])).where([one is verdict for one in verdicts])
-    row = table.loc[size.idxmax()]
+    verdict, which = decisive(verdicts, np.log(table["drift"]))
+    row = table.iloc[which]
     low, high = float(row["ci_low"]), float(row["ci_high"])
     said = _effect(row, isinstance(by, str) and by == "trend")
     return CHECK.result(
@@ -101,9 +100,7 @@ def check_constant_ratio(
     )  # fmt: skip
 
 
-def _verdicts(
-    table: pd.DataFrame, found: DriftTest, level: float, margin: float
-) -> list[Verdict]:
+def _verdicts(table: pd.DataFrame, found: DriftTest, level: float, margin: float) -> list[Verdict]:
     """Of every drift."""
     z = np.abs(found.drift) / np.sqrt(np.diag(found.covariance))
     seen = holm(2 * stats.t.sf(z, found.degrees_of_freedom)) < 1 - level

@@ -128,9 +128,7 @@ def _lift(sums: FloatArray, C: FloatArray) -> FloatArray:
         return np.append(ratio.sum() / C.sum(), ratio.sum(axis=1) / C.sum(axis=1))
 
 
-def _risk_sums(
-    data: ScorePart, fold: Folds, n_folds: int
-) -> tuple[NDArray[np.int64], FloatArray]:
+def _risk_sums(data: ScorePart, fold: Folds, n_folds: int) -> tuple[NDArray[np.int64], FloatArray]:
     """Diagnosed rows by group; by stratum, sums of omega, omega m, omega s m and omega s."""
     cell, size = _cells(data, fold, n_folds), data.n_groups * n_folds
     hit = data.omega * (data.s > 0.5)

@@ -22,6 +22,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from relprev.arrays import FloatArray
 from relprev.inference import DebiasedPURPLE
@@ -68,14 +69,13 @@ def with_false_positives(fitted: DebiasedPURPLE, shares: Sequence[Shares]) -> li
     theta[going] = np.nan
     first = slopes[0]
     return [
-        _moved(moments, theta[k], f[k], _turned(first, slopes[k]), free)
-        for k in range(1, len(f))
+        _moved(moments, theta[k], f[k], _turned(first, slopes[k]), free) for k in range(1, len(f))
     ]
 
 
 def _step(slope: FloatArray, value: FloatArray) -> FloatArray:
     try:
-        step = np.linalg.solve(slope, value)
+        step = np.linalg.solve(slope, value).astype(np.float64)
     except np.linalg.LinAlgError:
         return np.full(len(value), np.nan)
     return step * min(1.0, LARGEST_STEP / max(float(np.abs(step).max()), 1e-300))
@@ -83,13 +83,18 @@ def _step(slope: FloatArray, value: FloatArray) -> FloatArray:
 
 def _turned(before: FloatArray, after: FloatArray) -> FloatArray:
     try:
-        return np.linalg.solve(after, before)
+        turned = np.linalg.solve(after, before).astype(np.float64)
     except np.linalg.LinAlgError:
         return np.full(before.shape, np.nan)
+    return turned
 
 
 def _moved(
-    moments: GroupMoments, theta: FloatArray, f: FloatArray, turned: FloatArray, free: FloatArray
+    moments: GroupMoments,
+    theta: FloatArray,
+    f: FloatArray,
+    turned: FloatArray,
+    free: NDArray[np.int64],
 ) -> GroupMoments:
     K = len(moments.names)
     B, g = np.eye(3 * K), np.arange(K)

@@ -177,7 +177,7 @@ def _effect(table: pd.DataFrame, slope: float) -> Message:
     own = table.iloc[1:].dropna(subset=["auc"])
     where: Message | str = ""
     if len(own) > 1:
-        least = own.loc[own["auc"].idxmin()]
+        least = own.iloc[int(own["auc"].argmin())]
         where = Message(
             ", lowest in {group} ({auc})", group=least["group"],
             auc=Number(least["auc"], ".2f", (("n_diagnosed", least["group"]),)),

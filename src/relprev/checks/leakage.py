@@ -156,9 +156,7 @@ CHECK = Check(
         "Looks for features that all but imply the diagnosis, and so may record it under another "
         "name. Such features should be removed."
     ),
-    run=lambda given: [
-        check_leakage(given.cohort, level=given.level, margin=given.margin)
-    ],
+    run=lambda given: [check_leakage(given.cohort, level=given.level, margin=given.margin)],
     table={"feature": Column.NAME, "suspicious": Column.FREE}
     | dict.fromkeys(["n", "n_diagnosed", "patients", "patients_diagnosed"], Column.COUNT)
     | dict.fromkeys(["predictive_value", "reach"], Column.SHARE)

@@ -24,7 +24,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from relprev.arrays import FloatArray, group_counts
-from relprev.checks.check import Axes, Check, CheckResult, Verdict
+from relprev.checks.check import Axes, Check, CheckResult, Verdict, decisive
 from relprev.checks.feature_counts import feature_counts
 from relprev.checks.inputs import MARGIN
 from relprev.checks.leakage import wilson
@@ -97,9 +97,7 @@ def check_overlap(
         _judged(row, Verdict.of_excess(1 / (1 - a), 1 / max(1 - b, 1e-12), margin))
         for row, a, b in zip(table.to_dict("records"), low, high, strict=True)
     ]
-    verdict = Verdict.worst(one for one, _ in judged)
-    among = np.array([one is verdict for one, _ in judged])
-    worst = int(np.where(among, table["mixing"], np.inf).argmin())
+    verdict, worst = decisive([one for one, _ in judged], 1 / table["mixing"])
     return CHECK.result(verdict, _effect(table.iloc[worst], judged[worst][1], names), table)
 
 

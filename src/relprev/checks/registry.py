@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from relprev.checks import (
     agreement,
+    benchmarks,
+    bias_analysis,
     calibration,
     constant_ratio,
     informativeness,
@@ -31,5 +33,7 @@ CHECKS: dict[str, Check] = {
         leakage,
         agreement,
         sensitivity,
+        benchmarks,
+        bias_analysis,
     )
 }

@@ -31,14 +31,14 @@ import pandas as pd
 
 from relprev.checks.check import Axes, Check, CheckResult, Verdict
 from relprev.checks.false_positives import with_false_positives
-from relprev.checks.inputs import MARGIN, CheckInputs
+from relprev.checks.inputs import MARGIN
 from relprev.disclosure.columns import Column
 from relprev.errors import InvalidInputError
 from relprev.estimates import COMPLEMENT, versus_words
 from relprev.inference import DebiasedPURPLE
 from relprev.inference.intervals import infer
 from relprev.inference.moments import GroupMoments
-from relprev.messages import Message, Number, joined
+from relprev.messages import Cell, Message, Number, joined
 
 FRAGILE = 1.25  # a difference that a violation by this factor explains is a concern
 ALPHA = (0.67, 0.8, 1.25, 1.5)
@@ -147,25 +147,32 @@ def _result(
     )
 
 
-def compared(inputs: CheckInputs) -> list[Pair]:
+def compared(fitted: DebiasedPURPLE, versus: str) -> list[Pair]:
     """The comparisons of the table that have an estimate, a ratio and its inverse once.
 
     Parameters
     ----------
-    inputs : CheckInputs
-        ``versus`` says which.
+    fitted : DebiasedPURPLE
+    versus : str
+        As in ``relative_prevalence``.
 
     Returns
     -------
     list of (group, versus)
         In the table's order.
     """
-    rows = inputs.debiased.relative_prevalence(inputs.versus, level=inputs.level).rows
+    rows = fitted.relative_prevalence(versus).rows
     pairs: dict[frozenset[str], Pair] = {}
     for row in rows:
         if row["estimate"] == row["estimate"]:
-            pairs.setdefault(frozenset((row["group"], row["versus"])), (row["group"], row["versus"]))
+            pair = row["group"], row["versus"]
+            pairs.setdefault(frozenset(pair), pair)
     return list(pairs.values())
+
+
+def recorded_cells(pair: Pair, names: Sequence[str]) -> tuple[Cell, ...]:
+    """The counts that a recorded ratio is made of, and would give away."""
+    return tuple(("n_diagnosed", name) for name in (names if pair[1] == COMPLEMENT else pair))
 
 
 def interval_of(moments: GroupMoments, pair: Pair, level: float) -> tuple[Interval, float]:
@@ -283,14 +290,13 @@ def _effect(pair: Pair, base: Interval, recorded: float, names: Sequence[str]) -
     """The tipping points in words that need no symbols."""
     estimate, low, high = base
     who = {"group": pair[0], "versus": versus_words(pair[1])}
-    counted = names if pair[1] == COMPLEMENT else pair  # whose counts the recorded ratio is made of
-    cells = tuple(("n_diagnosed", name) for name in counted)
+    cells = recorded_cells(pair, names)
     if not low <= 1 <= high:
         alpha = tipping_factor(*base)
         factor = max(alpha, 1 / alpha)
         said = Message(
-            "If the true risk in {group} at equal symptoms were {alpha} times that in {versus}, the "
-            "interval would reach 1; so it would if diagnosis rates varied with symptoms by a "
+            "If the true risk in {group} at equal symptoms were {alpha} times that in {versus}, "
+            "the interval would reach 1; so it would if diagnosis rates varied with symptoms by a "
             "factor of {within} within each group, or by {alike} in the same way in both.",
             alpha=Number(alpha, ".2f"), within=Number(np.sqrt(factor), ".2f"),
             alike=Number(factor, ".2f"), **who,
@@ -334,7 +340,10 @@ CHECK = Check(
         "the factor by which it differs between the groups."
     ),
     run=lambda given: sensitivities(
-        given.debiased, compared(given), level=given.level, margin=given.margin
+        given.debiased,
+        compared(given.debiased, given.versus),
+        level=given.level,
+        margin=given.margin,
     ),
     needs=("debiased",),
     table=dict.fromkeys(["group", "versus", "assumption", "size"], Column.NAME)

@@ -4,27 +4,31 @@ Two models predict held-out rows: one in which groups share p(y=1|x), with log-o
 which they do not, with log-odds z + d. If the second knows something that the first does not, d
 helps to predict,
 
-    logit p(s=1) = a_g + b z + gamma d,
+    logit p(s=1) = a_g + b_g z + gamma d,
 
-and gamma is above 0. Intercepts of the groups and the common slope b take up what is only a matter
-of level or of overfitting, so that gamma rests on d*, what remains of d after a regression on
-them (weighted by expected cases).
+and gamma is above 0. Intercepts and slopes of the groups take up what is a matter of level, of
+overfitting or of diagnosis rates that drift with risk (`relprev.checks.calibration` looks for
+that), so that gamma rests on d*, what remains of d after a regression on them (weighted by expected
+cases): symptoms that mean something else in one group than in another.
 
 d is an estimate, d* = delta + noise, of the part delta(x, g) of the log-odds that groups do not
 share. The noise pulls gamma down, gamma = var(delta) / var(d*), so var(delta) = gamma var(d*): a
-gamma near 0 may hide a large delta behind a noisy d. With R the distance between the 5th and the
-95th percentile of d* among expected cases, the violation is the factor
+gamma near 0 may hide a large delta behind a noisy d. The second model also says what the log-odds
+of a row would be in other groups. Let D be its log-odds in its own group less the mean of those in
+the others, which would not depend on the kind of symptoms if risk were shared, D* what remains of
+it after the same regression, and R the distance between the 5th and the 95th percentile of D* among
+expected cases. D* is as noisy as d*, so the violation is the factor
 
     exp(sqrt(max(gamma, 0)) R)
 
-by which the odds differ, at equal shared risk, between symptoms for which delta is high and low.
-The ends of gamma's interval give those of the factor. The covariance of the coefficients is that of
-their influence functions under the sampling design.
+by which the ratio of the groups' odds differs between symptoms of equal shared risk. The ends of
+gamma's interval give those of the factor. The covariance of the coefficients is that of their
+influence functions under the sampling design.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,17 +46,19 @@ from relprev.cohort import Cohort, CohortPart
 from relprev.inference.sampling import SamplingDesign
 from relprev.rows import Rows
 
-RANGE = (0.05, 0.95)  # quantiles of d* among expected cases
+LogOdds = Callable[[CohortPart], FloatArray]  # of a diagnosis in every group; NaN: not known
+RANGE = (0.05, 0.95)  # quantiles of D* among expected cases
 SAME = 1e-6  # standard deviation of d* below which the two models say the same
 MAX_STEPS = 100
 
 
 @dataclass(frozen=True)
 class Stacked:
-    """Held-out rows: log-odds z of the shared model, d, diagnosis, group and weight."""
+    """Held-out rows: log-odds z of the shared model, d, D, diagnosis, group and weight."""
 
     z: FloatArray
     d: FloatArray
+    apart: FloatArray
     s: NDArray[np.uint8]
     g: NDArray[Any]
     weight: FloatArray
@@ -76,12 +82,22 @@ class Violation:
 
 
 def stacked(
-    part: CohortPart, split_of: NDArray[np.uint8], shared: Sequence[Predict], own: Sequence[Predict]
+    part: CohortPart, split_of: NDArray[np.uint8], shared: Sequence[Predict], own: Sequence[LogOdds]
 ) -> Stacked:
     """The rows, each predicted by both models of the split that holds it out."""
-    one, two = (predicted_by_split(part, split_of, models) for models in (shared, own))
-    z = logit(one.p)
-    return Stacked(z, logit(two.p) - z, one.s, one.g, one.weight)
+    one = predicted_by_split(part, split_of, shared)
+    in_group = np.full((part.n, part.n_groups), np.nan)
+    for number, model in enumerate(own):
+        rows = np.flatnonzero(split_of == number)
+        if len(rows):
+            in_group[rows] = model(part if len(rows) == part.n else part.take(rows))
+    z, mine = logit(one.p), np.arange(part.n_groups) == part.groups[:, None]
+    own_odds = in_group[mine]
+    others = np.where(mine | np.isnan(in_group), 0.0, in_group).sum(axis=1)
+    count = (~mine & ~np.isnan(in_group)).sum(axis=1)
+    apart = np.where(count > 0, own_odds - others / np.maximum(count, 1), 0.0)
+    own_odds = np.where(np.isnan(own_odds), z, own_odds)
+    return Stacked(z, own_odds - z, np.nan_to_num(apart), one.s, one.g, one.weight)
 
 
 def violation(rows: Rows[Stacked], cohort: Cohort, level: float) -> Violation:
@@ -102,12 +118,12 @@ def violation(rows: Rows[Stacked], cohort: Cohort, level: float) -> Violation:
     if design.degrees_of_freedom < 1 or not able.any():
         return none
     A, b = rows.total(_regression, able)
-    on = np.linalg.lstsq(A, b, rcond=None)[0]
+    on, on_apart = np.linalg.lstsq(A, b, rcond=None)[0].T
     mean, square, weight = rows.total(_left_over, able, on)
     spread = np.sqrt(max(square / weight - (mean / weight) ** 2, 0.0))
     if spread < SAME:
         return none
-    low, high = weighted_quantiles(rows, _LeftOver(able, on), RANGE)
+    low, high = weighted_quantiles(rows, _LeftOver("apart", able, on_apart), RANGE)
     fit = _logistic(rows, able, on)
     if fit is None:
         return none
@@ -123,45 +139,45 @@ def _diagnosed(rows: Stacked, K: int) -> tuple[FloatArray]:
 
 
 def _columns(rows: Stacked, able: NDArray[np.bool_]) -> tuple[FloatArray, FloatArray]:
-    """(1(g), z), shape (n, K + 1), and weights, 0 in groups without diagnoses."""
+    """(1(g), 1(g) z), shape (n, 2K), and weights, 0 in groups without diagnoses."""
     inside = able[rows.g]
-    K = len(able)
-    A = np.column_stack([(rows.g[:, None] == np.arange(K)).astype(float), rows.z])
-    return A * inside[:, None], np.where(inside, rows.weight, 0.0)
+    own = ((rows.g[:, None] == np.arange(len(able))) & inside[:, None]).astype(float)
+    return np.hstack([own, own * rows.z[:, None]]), np.where(inside, rows.weight, 0.0)
 
 
 def _regression(rows: Stacked, able: NDArray[np.bool_]) -> tuple[FloatArray, FloatArray]:
-    """Both sides of the regression of d on groups and z, weighted by expected cases."""
+    """Both sides of the regression of d and D on groups and z, weighted by expected cases."""
     A, weight = _columns(rows, able)
     weighted = A * (weight * expit(rows.z))[:, None]
-    return weighted.T @ A, weighted.T @ rows.d
+    return weighted.T @ A, weighted.T @ np.column_stack([rows.d, rows.apart])
 
 
 @dataclass(frozen=True)
 class _LeftOver:
-    """d* of a part, and its expected cases."""
+    """d* or D* of a part, and its expected cases."""
 
+    name: str
     able: NDArray[np.bool_]
     on: FloatArray
 
     def __call__(self, rows: Stacked) -> tuple[FloatArray, FloatArray]:
         A, weight = _columns(rows, self.able)
-        return rows.d - A @ self.on, weight * expit(rows.z)
+        return getattr(rows, self.name) - A @ self.on, weight * expit(rows.z)
 
 
 def _left_over(
     rows: Stacked, able: NDArray[np.bool_], on: FloatArray
 ) -> tuple[float, float, float]:
-    d, cases = _LeftOver(able, on)(rows)
+    d, cases = _LeftOver("d", able, on)(rows)
     return float(cases @ d), float(cases @ d**2), float(cases.sum())
 
 
 def _logistic(
     rows: Rows[Stacked], able: NDArray[np.bool_], on: FloatArray
 ) -> tuple[FloatArray, FloatArray] | None:
-    """Coefficients of groups, z and d*, and curvature, by Newton's method with halved steps."""
-    beta = np.append(np.zeros(len(able)), [1.0, 0.0])
-    idle = np.append(np.flatnonzero(~able), []).astype(int)
+    """Coefficients of groups, their z and d*, and curvature, by Newton's method, steps halved."""
+    beta = np.concatenate([np.zeros(len(able)), np.ones(len(able)), [0.0]])
+    idle = np.flatnonzero(np.append(~np.tile(able, 2), False))
 
     def at(beta: FloatArray) -> tuple[float, FloatArray, FloatArray]:
         loss, slope, H = rows.total(_sums, able, on, beta)
@@ -185,7 +201,9 @@ def _logistic(
     return None
 
 
-def _design(rows: Stacked, able: NDArray[np.bool_], on: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _design(
+    rows: Stacked, able: NDArray[np.bool_], on: FloatArray
+) -> tuple[FloatArray, FloatArray]:
     A, weight = _columns(rows, able)
     return np.column_stack([A, rows.d - A @ on]), weight
 

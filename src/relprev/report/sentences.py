@@ -54,6 +54,15 @@ REFERENCES = {
         "Holm S. A simple sequentially rejective multiple test procedure. Scandinavian Journal of "
         "Statistics 1979;6:65-70."
     ),
+    "delong": (
+        "LeDell E, Petersen M, van der Laan M. Computationally efficient confidence intervals for "
+        "cross-validated area under the ROC curve estimates. Electronic Journal of Statistics "
+        "2015;9:1583-1607."
+    ),
+    "bias_analysis": (
+        "Lash TL, Fox MP, Fink AK. Applying quantitative bias analysis to epidemiologic data. "
+        "Springer, 2009."
+    ),
 }
 GLOSSARY = {
     "Relative prevalence (corrected ratio)": (
@@ -177,7 +186,10 @@ def trust(report: StudyReport) -> Trust:
 
 def _limits(report: StudyReport) -> Iterator[str]:
     """What else limits the answer: fragile comparisons, no intervals, groups left out."""
-    fragile = sum(check.verdict == "concern" for _, check in sensitivity_checks(report))
+    fragile = sum(
+        check.verdict == "concern" and check.kind == "sensitivity"
+        for _, check in sensitivity_checks(report)
+    )
     if fragile:
         yield (
             f"{_count(fragile, 'comparison is', 'comparisons are')} fragile: a small violation of "
@@ -204,13 +216,13 @@ def _without_estimate(frame: pd.DataFrame) -> list[str]:
 def assumption_checks(report: StudyReport) -> Iterator[tuple[str, CheckResult]]:
     """Variable and check, for every check of an assumption."""
     for found in report.variables:
-        yield from ((found.name, check) for check in found.checks if check.kind != "sensitivity")
+        yield from ((found.name, check) for check in found.checks if CHECKS[check.kind].assumption)
 
 
 def sensitivity_checks(report: StudyReport) -> Iterator[tuple[str, CheckResult]]:
     """Variable and check, for every sensitivity analysis."""
     for found in report.variables:
-        yield from ((found.name, check) for check in found.checks if check.kind == "sensitivity")
+        yield from ((found.name, check) for check in found.checks if not CHECKS[check.kind].assumption)
 
 
 def methods_text(report: StudyReport) -> str:
@@ -236,7 +248,7 @@ def references(report: StudyReport) -> list[str]:
     used = {method_name(name) for found in report.variables for name in found.estimates}
     if "DebiasedPURPLE" in used:
         wanted.append("DebiasedPURPLE")
-    kinds = {check.kind for _, check in assumption_checks(report)}
+    kinds = {check.kind for found in report.variables for check in found.checks}
     wanted += [work for kind, check in CHECKS.items() if kind in kinds for work in check.references]
     return [text for name, text in REFERENCES.items() if name in wanted]
 
