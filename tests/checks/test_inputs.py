@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from relprev.checks.inputs import CheckInputs, sample_patients
+from relprev.errors import InvalidInputError
 from relprev.simulate import ed_visits
 
 
@@ -42,3 +43,9 @@ def test_few_visits_are_all_taken(visits):
     sample = sample_patients(visits, 20_000, 0)
     np.testing.assert_array_equal(sample.clusters, visits.clusters)
     np.testing.assert_array_equal(sample.diagnosed, visits.diagnosed)
+
+
+@pytest.mark.parametrize("margin", [1.0, 0.5, float("inf"), float("nan")])
+def test_margin_must_leave_something_out(visits, margin):
+    with pytest.raises(InvalidInputError, match=f"margin.*{margin}"):
+        CheckInputs(visits, pytest.fail, pytest.fail, margin=margin)

@@ -41,6 +41,7 @@ ALL = "all groups"
 NOTHING = 0.5  # AUC of symptoms that say nothing
 LITTLE = 0.55  # AUC of symptoms through which no difference shows
 FAIR = 0.6  # AUC above which nothing is said
+SAME = 1e-9  # an interval shorter than this is that of a risk that ranks nobody
 MIN_CASES = 11  # diagnosed rows that a group needs to be judged on its own
 
 
@@ -104,7 +105,7 @@ def check_informativeness(fitted: DebiasedPURPLE, *, level: float = 0.95) -> Che
         }
     )  # fmt: skip
     table.loc[few, ["auc", "ci_low", "ci_high", "lift"]] = NAN
-    slope = fitted.risk_slope_
+    slope = fitted.risk_slope_ if high[0] - low[0] > SAME else NAN  # else it compares folds
     withhold = None
     if verdicts[0] is Verdict.CONCERN:
         withhold = Message("the symptoms do not predict the condition, so these data cannot tell")
