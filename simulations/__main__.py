@@ -49,7 +49,7 @@ def coverage(
 @app.command()
 def power(
     replicates: Replicates = 1000,
-    paper_checks: Annotated[int, typer.Option(help="Replicates for the paper's checks.")] = 100,
+    paper_checks: Annotated[int, typer.Option(help="Replicates for the paper's check.")] = 100,
     processes: Processes = CORES,
     out: Out = RESULTS / "power.csv",
 ) -> None:
@@ -76,7 +76,7 @@ def informed(
 @app.command()
 def verdicts(
     cases: Annotated[
-        list[int], typer.Option(help="Diagnosed; repeatable.")
+        list[int], typer.Option(help="About how many are diagnosed; repeatable.")
     ] = list(verdicts_.CASES),  # noqa: B006 (typer copies it)
     replicates: Replicates = 100,
     processes: Processes = CORES,

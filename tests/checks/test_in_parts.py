@@ -6,6 +6,7 @@ import pytest
 from sklearn.metrics import average_precision_score, roc_auc_score
 
 from relprev import PURPLE, DebiasedPURPLE
+from relprev.checks import benchmarks as benchmarks_module
 from relprev.checks import (
     check_agreement,
     check_benchmarks,
@@ -18,7 +19,6 @@ from relprev.checks import (
     check_sensitivity,
     check_unconstrained,
 )
-from relprev.checks import benchmarks as benchmarks_module
 from relprev.checks import quantiles as quantiles_module
 from relprev.checks.quantiles import weighted_quantiles
 from relprev.cohort import Cohort, write_parts

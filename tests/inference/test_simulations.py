@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from simulations import bias, coverage, power, scenarios
+from simulations import bias, coverage, informed, power, scenarios, verdicts
 from simulations.page import PAGE, write_page
 from simulations.replicates import RESULTS, run_all, seed_of
 from simulations.scenarios import DRIFTS, SCENARIOS, WORLDS, Scenario, draw
@@ -85,7 +85,33 @@ def test_a_replicate_of_the_power_study_holds_every_check(monkeypatch):
     table = power.summary(pd.DataFrame([row, without]))
     assert table["drift"].tolist() == [pytest.approx(3.0)]
     assert table["replicates_trend"].tolist() == [2]
-    assert table["replicates_unconstrained"].tolist() == [1]
+    assert table["replicates_calibration"].tolist() == [1]
+
+
+def test_noise_is_withheld_and_symptoms_are_not(monkeypatch):
+    monkeypatch.setattr(informed, "SCENARIOS", {"small": SMALL})
+    monkeypatch.setattr(informed, "N_VISITS", 4_000)
+    rows = [informed.replicate((name, 0))[0] for name in (informed.NOISE, "small")]
+    assert [row["withheld"] for row in rows] == [1, 0]
+    found = informed.summary(pd.DataFrame(rows)).set_index("scenario")
+    assert found["withheld"].to_dict() == {informed.NOISE: 1.0, "small": 0.0}
+    assert found.loc["small", "no concern"] == 1.0
+
+
+@pytest.mark.parametrize("violation", ["drift", "meaning"])
+def test_a_replicate_of_the_verdicts_holds_every_check(violation, monkeypatch):
+    monkeypatch.setattr(verdicts, "KINDS", ("informativeness", "leakage"))
+    row = verdicts.replicate((f"{violation}/2/200", 0))[0]
+    assert 150 < row["n_diagnosed"] < 300
+    found = verdicts.summary(pd.DataFrame([row]))
+    assert found["check"].tolist() == ["informativeness", "leakage"]
+    assert (found[list(verdicts.STATES)].sum(axis=1) == 1).all()
+
+
+def test_every_violation_is_drawn_once_for_each_number_of_cases():
+    cells = [name for name, _ in verdicts.jobs(1, [200, 2_000])]
+    assert len(cells) == len(set(cells)) == 10
+    assert "meaning/1/200" not in cells
 
 
 def test_bias_is_judged_by_the_number_diagnosed():
@@ -128,6 +154,25 @@ def test_the_stored_size_and_power_are_as_promised():
     assert found.loc["drift_2", "trend"] >= 0.75
     assert found.loc["drift_1.5", "trend"] < found.loc["drift_2", "trend"]
     assert found.loc["drift_3", "trend"] > 0.9
+
+
+def test_stored_estimates_are_withheld_where_symptoms_say_nothing_and_only_there():
+    found = informed.summary(pd.read_csv(RESULTS / "informed.csv")).set_index("scenario")
+    assert (found["replicates"] >= 100).all()
+    assert found.loc[informed.NOISE, "withheld"] >= 0.95
+    assert (found.loc[list(informed.INFORMED), "withheld"] <= 0.02).all()
+
+
+def test_stored_verdicts_hold_what_they_promise():
+    """No violation is seldom a concern, and one on the margin or beyond seldom no concern."""
+    found = verdicts.summary(pd.read_csv(RESULTS / "verdicts.csv"))
+    none = found[found["factor"] == 1]
+    allowed = 0.06 + 2 * np.sqrt(0.05 / none["replicates"])
+    assert (none["concern"] <= allowed).all()
+    looked_for = {"constant_ratio": "drift", "calibration": "drift", "unconstrained": "meaning"}
+    twofold = found[found["factor"] == 2]
+    twofold = twofold[twofold["violation"] == twofold["check"].map(looked_for)]
+    assert (twofold["no concern"] <= 0.06 + 2 * np.sqrt(0.05 / twofold["replicates"])).all()
 
 
 def test_the_stored_bias_is_small_in_every_cell():

@@ -75,7 +75,7 @@ def check_benchmarks(
         All rows that were passed to ``fit``.
     blocks : mapping of name to features, optional
         Names of features, or patterns such as ``"ICD10:S*"``. Default: chapters of the codes,
-        see :mod:`relprev.checks.blocks`.
+        see ``relprev.checks.blocks``.
     versus : str
         As in ``relative_prevalence``.
     level : float

@@ -85,8 +85,8 @@ def check_calibration(
     --------
     >>> from relprev.simulate import gauss_synth
     >>> cohort = gauss_synth((0.5, 0.3), n=(2000, 3000), seed=0).cohort
-    >>> print(check_calibration(cohort, PURPLE(lambdas=[1e-4])).verdict)
-    no concern
+    >>> print(check_calibration(cohort, PURPLE(lambdas=[1e-4])).verdict)  # too few cases
+    cannot tell
     """
     estimator = PURPLE() if estimator is None else estimator
     rows = _held_out(cohort, estimator, random_state)

@@ -37,6 +37,11 @@ class Verdict(StrEnum):
 
     >>> [str(Verdict.of_interval(*ends)) for ends in ((1.2, 2.5), (0.4, 2.5), (1.1, 1.4))]
     ['concern', 'cannot tell', 'no concern']
+
+    Something that is 1 or more even if all is well, and several verdicts together:
+
+    >>> print(Verdict.of_excess(1.6, 2.1), Verdict.worst([Verdict.NO_CONCERN]), sep="; ")
+    concern; no concern
     """
 
     CONCERN = "concern"

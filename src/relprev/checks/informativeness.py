@@ -93,7 +93,7 @@ def check_informativeness(fitted: DebiasedPURPLE, *, level: float = 0.95) -> Che
             "it with risk='purple'"
         )
     found = discrimination(data, fitted.folds_, fitted.design_)
-    low, high, p = _intervals(found, fitted.design_.degrees_of_freedom, level)
+    low, high = _intervals(found, fitted.design_.degrees_of_freedom, level)
     names = fitted.moments_.names
     few = np.append(False, found.cases[1:] < MIN_CASES)
     verdicts = [_verdict(low[0], high[0])]
@@ -111,7 +111,7 @@ def check_informativeness(fitted: DebiasedPURPLE, *, level: float = 0.95) -> Che
         withhold = Message("the symptoms do not predict the condition, so these data cannot tell")
     return CHECK.result(
         Verdict.CONCERN if Verdict.CONCERN in verdicts else verdicts[0],
-        _effect(table, slope), table, statistic=float(found.auc[0]), p_value=float(p[0]),
+        _effect(table, slope), table, statistic=float(found.auc[0]),
         interval=(float(low[0]), float(high[0])), withhold=withhold,
     )  # fmt: skip
 
@@ -140,10 +140,8 @@ def withheld_groups(result: CheckResult) -> dict[str, Message]:
     }
 
 
-def _intervals(
-    found: Discrimination, df: int, level: float
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Ends of the intervals, and p-values of AUC = 0.5; without spread, the AUC itself and NaN."""
+def _intervals(found: Discrimination, df: int, level: float) -> tuple[FloatArray, FloatArray]:
+    """Ends of the intervals; without spread, the AUC itself."""
     auc, error = found.auc, found.std_error
     inside = (auc > 0) & (auc < 1) & (error > 0)
     scale = np.where(inside, error / np.where(inside, auc * (1 - auc), 1.0), 0.0)
@@ -151,9 +149,7 @@ def _intervals(
     middle = logit(np.clip(auc, 1e-300, 1 - 1e-16))
     half = stats.t.ppf(0.5 + level / 2, freedom) * scale
     low, high = (np.where(inside, expit(middle + side * half), auc) for side in (-1, 1))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        p = np.where(inside, 2 * stats.t.sf(np.abs(middle) / scale, freedom), np.nan)
-    return low, high, p
+    return low, high
 
 
 def _verdict(low: float, high: float) -> Verdict:

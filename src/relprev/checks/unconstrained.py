@@ -83,8 +83,8 @@ def check_unconstrained(
     --------
     >>> from relprev.simulate import gauss_synth
     >>> cohort = gauss_synth((0.5, 0.3), n=(2000, 3000), seed=0).cohort
-    >>> print(check_unconstrained(cohort, PURPLE(lambdas=[1e-4])).verdict)
-    no concern
+    >>> print(check_unconstrained(cohort, PURPLE(lambdas=[1e-4])).verdict)  # too few cases
+    cannot tell
     """
     estimator = PURPLE(selection="auc") if estimator is None else estimator
     rows, split_of = [], np.empty(cohort.n, dtype=np.uint8)

@@ -84,11 +84,16 @@ GLOSSARY = {
         "How many diagnosed patients the diagnosis-rate ratio effectively rests on; patients whose "
         "symptoms occur in one group only tell nothing."
     ),
-    "Tipping point": "How wrong an assumption must be for the interval to reach 1.",
-    "Concern": (
-        "A check found more than chance or a stated limit allows. No concern does not prove that "
-        "an assumption holds."
+    "Tipping point": (
+        "How wrong an assumption must be for the interval to reach 1, or for the recorded ratio to "
+        "be right."
     ),
+    "Concern": "A check found a violation that may be large enough to matter.",
+    "No concern": (
+        "A violation large enough to matter is excluded, as far as the check can see. It does not "
+        "prove that an assumption holds."
+    ),
+    "Cannot tell": "A violation that matters is neither found nor excluded: too few cases.",
 }
 
 
@@ -222,7 +227,9 @@ def assumption_checks(report: StudyReport) -> Iterator[tuple[str, CheckResult]]:
 def sensitivity_checks(report: StudyReport) -> Iterator[tuple[str, CheckResult]]:
     """Variable and check, for every sensitivity analysis."""
     for found in report.variables:
-        yield from ((found.name, check) for check in found.checks if not CHECKS[check.kind].assumption)
+        yield from (
+            (found.name, check) for check in found.checks if not CHECKS[check.kind].assumption
+        )
 
 
 def methods_text(report: StudyReport) -> str:
