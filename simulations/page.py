@@ -179,8 +179,8 @@ def _verdicts(results: Path) -> str:
             "*Drift*: the diagnosis rate of one group rises by the factor with risk. *Meaning*: a "
             "symptom that half of the patients have raises the risk by that much more in one "
             "group. The margin is 1.5, so that a 1.5-fold violation lies on it; rows without "
-            "violation should never be a concern, and no concern only where there are enough cases to say "
-            "so.",
+            "violation should never be a concern, and no concern only where there are enough cases "
+            "to say so.",
             _table(head, body),
             _made(results / "verdicts.json"),
         ]
