@@ -38,6 +38,7 @@ RATIOS = (
     "diagnosis_ci_low", "diagnosis_ci_high",
 )  # fmt: skip
 JOINT = ("effective_cases", "degrees_of_freedom")  # a group's depend on the others' counts
+TIPS = ("recorded_right", "tip")  # with the estimate they give the recorded ratio away
 ESTIMATES = (
     dict.fromkeys(["group", "versus", "withheld", "few_cases"], Column.NAME)
     | dict.fromkeys(["estimate", "ci_low", "ci_high", "truth"], Column.FREE)
@@ -248,7 +249,7 @@ class _Variable:
             elif holds is Column.SHARE:
                 where[name] = here | self._share_hidden(table, name)
             elif holds is Column.REVEALING:
-                where[name] = self._all_or_none(table) if name in JOINT else touched
+                where[name] = self._all_or_none(table) if name in (*JOINT, *TIPS) else touched
         written = self._written(table, where, columns, self._row_counts(table, rows))
         if "feature" not in table or not here.any():
             return written
