@@ -28,7 +28,7 @@ def test_movements_are_those_of_full_refits(apart):
         X = np.delete(cohort.X.to_scipy().toarray(), columns, axis=1)
         again = DebiasedPURPLE(**FAST).fit(X, cohort.diagnosed, groups=cohort.group_labels)
         estimate = again.relative_prevalence("b").rows[0]["estimate"]
-        assert np.log(found.loc[name, "without"] / estimate) == pytest.approx(0, abs=0.015)
+        assert np.log(found.loc[name, "without"] / estimate) == pytest.approx(0, abs=0.02)
     assert abs(np.log(found.loc["last", "movement"])) > 0.03  # there is something to compare
 
 
