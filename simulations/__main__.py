@@ -62,14 +62,21 @@ def power(
 
 @app.command()
 def informed(
+    scenario: Annotated[
+        list[str], typer.Option(help=f"One of {', '.join(informed_.KINDS)}; repeatable.")
+    ] = list(informed_.KINDS),  # noqa: B006 (typer copies it)
     replicates: Replicates = 100,
     processes: Processes = CORES,
     out: Out = RESULTS / "informed.csv",
 ) -> None:
     """How often estimates are withheld because symptoms say nothing."""
-    kinds = (informed_.NOISE, *informed_.INFORMED)
-    jobs = [(name, number) for number in range(replicates) for name in kinds]
-    command = f"informed --replicates {replicates}"
+    unknown = [name for name in scenario if name not in informed_.KINDS]
+    if unknown:
+        raise typer.BadParameter(f"{unknown[0]!r} is none of {', '.join(informed_.KINDS)}")
+    jobs = [(name, number) for number in range(replicates) for name in scenario]
+    some = [] if set(scenario) == set(informed_.KINDS) else scenario
+    named = "".join(f"--scenario {name} " for name in some)
+    command = f"informed {named}--replicates {replicates}"
     _show(informed_.summary(run_all(informed_.replicate, jobs, out, processes, command)))
 
 

@@ -20,6 +20,7 @@ from simulations.scenarios import SCENARIOS, draw
 NOISE = "noise"
 INFORMED = ("two_groups", "four_groups", "repeat_patients", "survey", "few_cases",
             "interactions", "strong_shift")  # fmt: skip
+KINDS = (NOISE, *INFORMED)
 N_VISITS, N_CODES = 20_000, 30
 
 

@@ -125,8 +125,7 @@ def _order(scenario: pd.Series) -> pd.Series:
 
 def _informed(results: Path) -> str:
     rows = informed.summary(pd.read_csv(results / "informed.csv"))
-    order = [informed.NOISE, *informed.INFORMED]
-    rows = rows.sort_values("scenario", key=lambda names: names.map(order.index))
+    rows = rows.sort_values("scenario", key=lambda names: names.map(informed.KINDS.index))
     body = [
         [
             WORDS.get(row["scenario"], "random codes, true ratio 2"), f"{row['replicates']:,}",
