@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from relprev.checks.inputs import CheckInputs, sample_patients, well_diagnosed
-from relprev.errors import TooFewCasesError
+from relprev.errors import InvalidInputError, TooFewCasesError
 from relprev.simulate import ed_visits
 
 
@@ -72,3 +72,9 @@ def test_two_groups_must_be_left(visits):
     two = two.take(np.flatnonzero(two.groups < 2)).with_groups(np.array([0, 1]))
     with pytest.raises(TooFewCasesError, match="fewer than two groups"):
         well_diagnosed(two)
+
+
+@pytest.mark.parametrize("margin", [1.0, 0.5, float("inf"), float("nan")])
+def test_margin_must_leave_something_out(visits, margin):
+    with pytest.raises(InvalidInputError, match=f"margin.*{margin}"):
+        CheckInputs(visits, pytest.fail, pytest.fail, margin=margin)

@@ -363,6 +363,29 @@ def test_figure_of_hidden_points_says_so_and_names_no_group():
     assert [text.get_text() for text in legend.get_texts()] == ["b"]
 
 
+@pytest.mark.parametrize("versus", ["complement", "b"])
+def test_tipping_points_do_not_give_the_recorded_ratio_away(versus):
+    """With the estimate, r / estimate is the recorded ratio, and so a hidden group's count."""
+    head = {"group": ["a"], "versus": versus}
+    bands = pd.DataFrame(head | {"assumption": "as estimated", "size": np.nan, "estimate_low": 1.5,
+                                 "estimate_high": 1.5, "ci_low": 1.2, "ci_high": 1.9,
+                                 "recorded_right": 0.73})  # fmt: skip
+    blocks = pd.DataFrame(head | {"block": "injuries", "features": 3, "movement": 1.2,
+                                  "without": 1.25, "tip": 1.7})  # fmt: skip
+    made = [check("sensitivity", bands, statistic=0.73), check("benchmarks", blocks, statistic=1.7)]
+    for found, column in zip(made, ("recorded_right", "tip"), strict=True):
+        seen = shown(variable(groups=SMALL, checks=[found])).checks[0]
+        assert seen.table[column].isna().all()
+        assert np.isnan(seen.statistic)
+        assert (
+            seen.table.drop(columns=column)
+            .notna()
+            .drop(columns="size", errors="ignore")
+            .all(axis=None)
+        )
+        assert shown(variable(checks=[found])).checks[0].statistic == found.statistic
+
+
 def test_check_without_counts_is_left_alone():
     table = pd.DataFrame({"group": ["a", "c"], "versus": "b", "where": "all", "drift": 1.2,
                           "ci_low": 1.0, "ci_high": 1.4})  # fmt: skip

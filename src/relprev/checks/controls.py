@@ -17,14 +17,13 @@ import pandas as pd
 from scipy import stats
 
 from relprev.checks.check import Axes, Check, CheckResult, Verdict
-from relprev.checks.inputs import CheckInputs
+from relprev.checks.inputs import MARGIN, CheckInputs
 from relprev.controls import Calibration
 from relprev.controls.calibration import LEAST_CONTROLS
 from relprev.disclosure.columns import Column
 from relprev.estimates import COMPLEMENT, versus_words
 from relprev.messages import Message, Number, joined
 
-MARGIN = 1.5
 CONDITION = "the condition itself"
 COLUMNS = (
     "control", "group", "versus", "n_recorded", "observed_ratio", "effective_cases", "error",
@@ -133,7 +132,7 @@ def _words(row: dict[Any, Any], level: float) -> Message:
 
 def _run(given: CheckInputs) -> list[CheckResult]:
     if given.cohort.control_names:
-        return check_controls(given.calibration)
+        return check_controls(given.calibration, margin=given.margin)
     nothing = pd.DataFrame(columns=list(COLUMNS))
     words = Message(
         "The study names no control conditions, so nothing outside the data shows how far the "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -12,13 +12,15 @@ from relprev.arrays import numbered
 from relprev.cohort import Cohort
 from relprev.cohort.summary import diagnosed_patients
 from relprev.controls import Calibration, calibrate
-from relprev.errors import TooFewCasesError
+from relprev.errors import InvalidInputError, TooFewCasesError
 from relprev.estimates import COMPLEMENT
 from relprev.inference import DebiasedPURPLE
 from relprev.messages import SMALL, Message
 from relprev.model import PURPLE
 
 MAX_VISITS = 500_000  # default limit for checks that refit models
+MARGIN = 1.5  # a violation by less than this factor is taken as too small to matter
+Spread = tuple[float, float]  # mean and standard deviation of a logarithm
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,14 @@ class CheckInputs:
         Seed of splits and samples.
     max_visits : int
         Largest number of visits used by checks that refit models.
+    margin : float
+        A violation is no concern only if its interval lies within ``[1 / margin, margin]``.
+    blocks : mapping of name to features, optional
+        Blocks of features that benchmarks leave out, by names of features. Default: chapters of
+        the codes, see `relprev.checks.blocks`.
+    alpha : (mean, SD), or mapping of (group, versus) to them, optional
+        Of log alpha in the bias analysis, such as control conditions suggest: the true ratio is
+        alpha times the estimate. Default: see `relprev.checks.bias_analysis`.
 
     Examples
     --------
@@ -63,6 +73,13 @@ class CheckInputs:
     level: float = 0.95
     seed: int = 0
     max_visits: int = MAX_VISITS
+    margin: float = MARGIN
+    blocks: Mapping[str, Sequence[str]] | None = None
+    alpha: Spread | Mapping[tuple[str, str], Spread] | None = None
+
+    def __post_init__(self) -> None:
+        if not 1 < self.margin < np.inf:
+            raise InvalidInputError(f"margin must be a finite number above 1, got {self.margin}")
 
     @cached_property
     def purple(self) -> PURPLE:

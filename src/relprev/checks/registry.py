@@ -3,16 +3,19 @@
 To add a check, write a file that ends in ``CHECK = Check(...)`` and list it here.
 
 >>> list(CHECKS)[:2], CHECKS["overlap"].needs
-(['constant_ratio', 'calibration'], ('debiased',))
+(['informativeness', 'constant_ratio'], ('debiased',))
 """
 
 from __future__ import annotations
 
 from relprev.checks import (
     agreement,
+    benchmarks,
+    bias_analysis,
     calibration,
     constant_ratio,
     controls,
+    informativeness,
     leakage,
     overlap,
     sensitivity,
@@ -23,6 +26,7 @@ from relprev.checks.check import Check
 CHECKS: dict[str, Check] = {
     module.CHECK.kind: module.CHECK
     for module in (
+        informativeness,
         controls,
         constant_ratio,
         calibration,
@@ -31,5 +35,7 @@ CHECKS: dict[str, Check] = {
         leakage,
         agreement,
         sensitivity,
+        benchmarks,
+        bias_analysis,
     )
 }

@@ -41,6 +41,7 @@ RATIOS = (
 JOINT = (  # a group's depend on the others' counts
     "effective_cases", "degrees_of_freedom", "std_error", "z",
 )  # fmt: skip
+TIPS = ("recorded_right", "tip")  # with the estimate they give the recorded ratio away
 ESTIMATES = (
     dict.fromkeys(["group", "versus", "withheld", "few_cases"], Column.NAME)
     | dict.fromkeys(["estimate", "ci_low", "ci_high", "truth"], Column.FREE)
@@ -251,7 +252,7 @@ class _Variable:
             elif holds is Column.SHARE:
                 where[name] = here | self._share_hidden(table, name)
             elif holds is Column.REVEALING:
-                where[name] = touched | (name in joint and self._few_diagnosed)
+                where[name] = touched | (name in (*joint, *TIPS) and self._few_diagnosed)
         written = self._written(table, where, columns, self._row_counts(table, rows))
         if "feature" not in table or not here.any():
             return written

@@ -163,8 +163,8 @@ def lay_out(report: StudyReport) -> Layout:
 
 
 def _variable(report: StudyReport, found: VariableFindings, slug: str) -> VariablePart:
-    checks = [check for check in found.checks if check.kind != "sensitivity"]
-    bands = [check for check in found.checks if check.kind == "sensitivity"]
+    checks = [check for check in found.checks if CHECKS[check.kind].assumption]
+    bands = [check for check in found.checks if not CHECKS[check.kind].assumption]
     estimates, decomposition = _estimate_tables(report, found, slug)
     attrition = with_excluded(found.attrition)
     return VariablePart(

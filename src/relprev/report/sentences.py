@@ -66,6 +66,15 @@ REFERENCES = {
         "Holm S. A simple sequentially rejective multiple test procedure. Scandinavian Journal of "
         "Statistics 1979;6:65-70."
     ),
+    "delong": (
+        "LeDell E, Petersen M, van der Laan M. Computationally efficient confidence intervals for "
+        "cross-validated area under the ROC curve estimates. Electronic Journal of Statistics "
+        "2015;9:1583-1607."
+    ),
+    "bias_analysis": (
+        "Lash TL, Fox MP, Fink AK. Applying quantitative bias analysis to epidemiologic data. "
+        "Springer, 2009."
+    ),
 }
 GLOSSARY = {
     "Relative prevalence (corrected ratio)": (
@@ -92,11 +101,16 @@ GLOSSARY = {
         "How many diagnosed patients the diagnosis-rate ratio effectively rests on; patients whose "
         "symptoms occur in one group only tell nothing."
     ),
-    "Tipping point": "How wrong an assumption must be for the interval to reach 1.",
-    "Concern": (
-        "A check found more than chance or a stated limit allows. No concern does not prove that "
-        "an assumption holds."
+    "Tipping point": (
+        "How wrong an assumption must be for the interval to reach 1, or for the recorded ratio to "
+        "be right."
     ),
+    "Concern": "A check found a violation that may be large enough to matter.",
+    "No concern": (
+        "A violation large enough to matter is excluded, as far as the check can see. It does not "
+        "prove that an assumption holds."
+    ),
+    "Cannot tell": "A violation that matters is neither found nor excluded: too few cases.",
 }
 
 
@@ -194,7 +208,10 @@ def trust(report: StudyReport) -> Trust:
 
 def _limits(report: StudyReport) -> Iterator[str]:
     """What else limits the answer: fragile comparisons, no intervals, groups left out."""
-    fragile = sum(check.verdict == "concern" for _, check in sensitivity_checks(report))
+    fragile = sum(
+        check.verdict == "concern" and check.kind == "sensitivity"
+        for _, check in sensitivity_checks(report)
+    )
     if fragile:
         yield (
             f"{fragile} {'comparison is' if fragile == 1 else 'comparisons are'} fragile: a small "
@@ -221,13 +238,15 @@ def _without_estimate(frame: pd.DataFrame) -> list[str]:
 def assumption_checks(report: StudyReport) -> Iterator[tuple[str, CheckResult]]:
     """Variable and check, for every check of an assumption."""
     for found in report.variables:
-        yield from ((found.name, check) for check in found.checks if check.kind != "sensitivity")
+        yield from ((found.name, check) for check in found.checks if CHECKS[check.kind].assumption)
 
 
 def sensitivity_checks(report: StudyReport) -> Iterator[tuple[str, CheckResult]]:
     """Variable and check, for every sensitivity analysis."""
     for found in report.variables:
-        yield from ((found.name, check) for check in found.checks if check.kind == "sensitivity")
+        yield from (
+            (found.name, check) for check in found.checks if not CHECKS[check.kind].assumption
+        )
 
 
 def methods_text(report: StudyReport) -> str:
@@ -250,7 +269,7 @@ def methods_text(report: StudyReport) -> str:
 def references(report: StudyReport) -> list[str]:
     """Works to cite for this run."""
     used = {method_name(name) for found in report.variables for name in found.estimates}
-    kinds = {check.kind for _, check in assumption_checks(report)}
+    kinds = {check.kind for found in report.variables for check in found.checks}
     works = {work for kind in kinds for work in CHECKS[kind].references}
     return [text for name, text in REFERENCES.items() if name in {"PURPLE", *used, *works}]
 
