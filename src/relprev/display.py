@@ -19,6 +19,7 @@ HEADINGS = {
     "n": "Visits",
     "n_diagnosed": "Diagnosed",
     "n_recorded": "Recorded",
+    "note": "Note",
     "error": "Corrected over recorded",
     "predicted_low": "Expected from",
     "predicted_high": "Expected to",

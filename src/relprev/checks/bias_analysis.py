@@ -246,7 +246,7 @@ CHECK = Check(
     ),
     run=lambda given: [
         check_bias_analysis(
-            given.debiased, given.versus, alpha=given.alpha, level=given.level,
+            given.debiased, given.versus, alpha=given.log_alpha, level=given.level,
             margin=given.margin, random_state=given.seed,
         )
     ],

@@ -132,7 +132,9 @@ def withheld_groups(result: CheckResult) -> dict[str, Message]:
     groups = result.table.loc[result.table["group"] != ALL]
     if result.withhold is not None:
         return dict.fromkeys(groups["group"], result.withhold)
-    reason = Message("the symptoms do not predict the condition in this group")
+    reason = Message(
+        "the symptoms do not predict the condition in this group, so these data cannot tell"
+    )
     return {
         group: reason
         for group, verdict in zip(groups["group"], groups["verdict"], strict=True)

@@ -86,6 +86,13 @@ class CheckInputs:
         """The published estimator, fitted."""
         return self.fit_purple()
 
+    @property
+    def log_alpha(self) -> Spread | Mapping[tuple[str, str], Spread] | None:
+        """Distribution of log alpha: as given, or else what the cohort's controls suggest."""
+        if self.alpha is not None or not self.cohort.control_names:
+            return self.alpha
+        return self.calibration.log_alpha or None
+
     @cached_property
     def calibration(self) -> Calibration:
         """The estimates judged by the cohort's control conditions."""

@@ -67,6 +67,8 @@ class Calibration:
     ['control', 'group', 'versus']
     >>> calibration.effects("Group A", "Group B").count
     8
+    >>> list(calibration.log_alpha)
+    [('Group A', 'Group B')]
     """
 
     estimates: pd.DataFrame
@@ -93,6 +95,20 @@ class Calibration:
         if len(rows) < 2:
             return None
         return RandomEffects.of(rows["log_error"], rows["std_error"] ** 2)
+
+    @property
+    def log_alpha(self) -> dict[tuple[str, str], tuple[float, float]]:
+        """Mean and standard deviation of log alpha by (group, versus), where controls are enough.
+
+        The true ratio is alpha times the estimate, so log alpha is minus the error.
+        """
+        found = {}
+        for group, versus in zip(self.estimates["group"], self.estimates["versus"], strict=True):
+            effects = self.effects(group, versus)
+            if effects is not None and effects.count >= LEAST_CONTROLS:
+                spread = np.sqrt(effects.spread**2 + effects.mean_variance)
+                found[group, versus] = (-effects.mean, float(spread))
+        return found
 
     def to_frame(self) -> pd.DataFrame:
         """Table with one row per contrast.

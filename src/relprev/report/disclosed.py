@@ -43,7 +43,7 @@ JOINT = (  # a group's depend on the others' counts
 )  # fmt: skip
 TIPS = ("recorded_right", "tip")  # with the estimate they give the recorded ratio away
 ESTIMATES = (
-    dict.fromkeys(["group", "versus", "withheld", "few_cases"], Column.NAME)
+    dict.fromkeys(["group", "versus", "withheld", "few_cases", "note"], Column.NAME)
     | dict.fromkeys(["estimate", "ci_low", "ci_high", "truth"], Column.FREE)
     | dict.fromkeys(COUNTS, Column.COUNT)
     | dict.fromkeys([*RATIOS, *JOINT[:3], "p_value"], Column.REVEALING)

@@ -23,6 +23,7 @@ from relprev.report.tables import ReportTable, variable_estimates, with_excluded
 
 ESTIMATES = (
     "group", "versus", "method", "estimate", "observed_ratio", "p_value", "n", "n_diagnosed",
+    "note",
 )  # fmt: skip
 DECOMPOSITION = ("group", "versus", "observed_ratio", "diagnosis_ratio", "estimate")
 INTERVALS = {
@@ -205,6 +206,7 @@ def _estimate_tables(
     others = frame["versus"].unique()
     against = f", versus {versus_words(others[0])}" if len(others) == 1 else ""
     same = {name for name in ("versus", "method") if frame[name].nunique() == 1}
+    same |= {"note"} if "note" in frame and _blank(frame["note"]) else set()
     intervals = {name: ends for name, ends in INTERVALS.items() if set(ends) <= set(frame)}
     return (
         ReportTable(

@@ -17,6 +17,8 @@ from relprev.estimates import FEW_WORDS, has_few_cases, sentence, versus_words
 from relprev.report.findings import StudyReport, VariableFindings
 
 SHOWN_ANSWERS = 6
+LARGE_ERROR = 0.3  # relative standard error above which a ratio is no headline
+WEAK = "This is too uncertain to be quoted on its own."
 ASSUMPTIONS = (
     "Nobody is diagnosed wrongly: whoever has the recorded diagnosis has the condition.",
     "Within a group, diagnosis is random among cases: it may depend on the group, not on symptoms.",
@@ -116,7 +118,7 @@ GLOSSARY = {
 
 @dataclass(frozen=True)
 class Trust:
-    """Whether to trust the answer ("concern", "no concern" or "not judged"), and why."""
+    """Whether to trust the answer (a verdict, or "not judged"), and why."""
 
     verdict: str
     heading: str
@@ -135,7 +137,10 @@ def method_name(name: str) -> str:
 
 @dataclass(frozen=True)
 class Answer:
-    """The largest difference in a sentence, other comparisons in short, and how many there are."""
+    """The best supported difference in a sentence, others in short, and how many there are.
+
+    ``estimate`` is what may stand out in the sentence; empty where the evidence is weak.
+    """
 
     sentence: str
     estimate: str
@@ -151,22 +156,39 @@ class Answer:
 def answer(report: StudyReport, found: VariableFindings) -> Answer:
     """The answer for one group variable, by the method to trust."""
     rows = found.main.to_dict("records")
-    first = max(rows, key=_weight)
+    first = max(rows, key=_strength)
     others = [row for row in rows if row is not first and not _reverses(row, first)]
+    words = sentence(first, report.level, report.condition)
+    firm, known = _is_firm(first), not pd.isna(first["estimate"]) and not first.get("note")
+    if known and not firm:
+        words += f" {WEAK}"
     return Answer(
-        sentence(first, report.level, report.condition),
-        "" if pd.isna(first["estimate"]) else f"{first['estimate']:.2f} times",
+        words,
+        f"{first['estimate']:.2f} times" if firm else "",
         tuple(short(row) for row in others[:SHOWN_ANSWERS]),
         len(rows) if len(others) > SHOWN_ANSWERS else 0,
     )
 
 
-def _weight(row: Mapping[Any, Any]) -> tuple[bool, bool, float]:
-    """Rank of a row: differences that chance does not explain first, then larger ones."""
-    if pd.isna(row["estimate"]):
+def _strength(row: Mapping[Any, Any]) -> tuple[bool, bool, float]:
+    """Rank of a row by strength of evidence: firm rows first, then those furthest from chance."""
+    if pd.isna(row["estimate"]) or row.get("note"):
         return False, False, 0.0
-    clear = not pd.isna(row["ci_low"]) and not row["ci_low"] <= 1 <= row["ci_high"]
-    return True, clear, abs(float(np.log(row["estimate"])))
+    distance = abs(float(np.log(row["estimate"])))
+    error = _log_error(row)
+    return True, _is_firm(row), distance / error if error > 0 else distance
+
+
+def _is_firm(row: Mapping[Any, Any]) -> bool:
+    """Whether a row's evidence is strong enough for a headline."""
+    if pd.isna(row["estimate"]) or row.get("note") or has_few_cases(row):
+        return False
+    return pd.isna(row["ci_low"]) or _log_error(row) <= LARGE_ERROR
+
+
+def _log_error(row: Mapping[Any, Any]) -> float:
+    """Standard error of the log ratio, as its interval shows it; NaN without one."""
+    return float(np.log(row["ci_high"] / row["ci_low"])) / (2 * 1.96)
 
 
 def _reverses(row: Mapping[Any, Any], other: Mapping[Any, Any]) -> bool:
@@ -175,7 +197,7 @@ def _reverses(row: Mapping[Any, Any], other: Mapping[Any, Any]) -> bool:
 
 def short(row: Mapping[Any, Any]) -> str:
     """One row in a few words."""
-    if pd.isna(row["estimate"]):
+    if pd.isna(row["estimate"]) or row.get("note"):
         return sentence(row)
     value = with_interval(row["estimate"], row["ci_low"], row["ci_high"])
     recorded = "not shown" if pd.isna(row["observed_ratio"]) else cell(row["observed_ratio"])
@@ -190,20 +212,35 @@ def trust(report: StudyReport) -> Trust:
         f"{check.name}, by {name}: {check.effect}"
         for name, check in done if check.verdict == "concern"
     ]  # fmt: skip
-    unsure = sum(check.verdict == "cannot tell" for _, check in done)
-    aside = f"; {unsure} could not be judged" if unsure else ""
+    unsure = [
+        f"{check.name}, by {name}, cannot tell: {check.effect}"
+        for name, check in done if check.verdict == "cannot tell"
+    ]  # fmt: skip
+    clear = len(done) - len(raised) - len(unsure)
+    counts = (
+        f"of {len(done)} checks of the assumptions, {len(raised)} {_raise(raised)} a concern, "
+        f"{clear} {_find(clear)} none that matters, and {len(unsure)} cannot tell"
+    )
     if raised:
-        verb = "raises" if len(raised) == 1 else "raise"
-        heading = (
-            f"Read with care: {len(raised)} of {len(done)} checks of the assumptions {verb} a "
-            f"concern{aside}"
-        )
+        heading = f"Read with care: {counts}"
+    elif unsure:
+        heading = f"Not fully examined: {counts}"
     elif done:
-        heading = f"None of {len(done)} checks of the assumptions raises a concern{aside}"
+        heading = f"None of {len(done)} checks of the assumptions raises a concern"
     else:
         heading = "No check of the assumptions was run"
-    verdict = "concern" if raised else "no concern" if len(done) > unsure else "not judged"
-    return Trust(verdict, heading, (*raised, *_limits(report)))
+    verdict = (
+        "concern" if raised else "cannot tell" if unsure else "no concern" if done else "not judged"
+    )
+    return Trust(verdict, heading, (*raised, *unsure, *_limits(report)))
+
+
+def _raise(found: list[str]) -> str:
+    return "raises" if len(found) == 1 else "raise"
+
+
+def _find(count: int) -> str:
+    return "finds" if count == 1 else "find"
 
 
 def _limits(report: StudyReport) -> Iterator[str]:
@@ -300,7 +337,7 @@ def _estimation(report: StudyReport, used: list[str]) -> str:
         f"{row['group']} versus {versus_words(row['versus'])} "
         f"{with_interval(row['estimate'], row['ci_low'], row['ci_high'])}"
         for found in report.variables for row in found.main.to_dict("records")
-        if not pd.isna(row["estimate"])
+        if not pd.isna(row["estimate"]) and not row.get("note")
     ]  # fmt: skip
     return f"{words} Estimates: {'; '.join(results)}." if results else words
 

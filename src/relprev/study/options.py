@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, get_args
 
 from pydantic import ConfigDict, Field
 
-from relprev.checks.inputs import MAX_VISITS
+from relprev.checks.inputs import MARGIN, MAX_VISITS
 from relprev.checks.registry import CHECKS
 from relprev.cohort.build import ROWS_PER_PART
 from relprev.settings import SETTINGS
@@ -106,6 +106,11 @@ class CheckOptions:
     max_visits : int
         Checks that refit models (calibration, unconstrained) use at most this many visits, drawn
         at random by whole patients or sampling units, and say so.
+    margin : float
+        A violation of an assumption by less than this factor is taken as too small to matter.
+    blocks : mapping of name to features
+        Blocks of features that benchmarks leave out, by name or pattern (``"ICD10:S*"``). Default:
+        chapters of the codes.
 
     Examples
     --------
@@ -121,6 +126,13 @@ class CheckOptions:
     max_visits: Annotated[
         int, Field(ge=1000, description="Most visits that checks which fit models again use.")
     ] = MAX_VISITS
+    margin: Annotated[
+        float, Field(gt=1, le=100, description="Factor below which a violation cannot matter.")
+    ] = MARGIN
+    blocks: Annotated[
+        Mapping[str, tuple[str, ...]],
+        Field(description="Blocks of features for benchmarks; default chapters of the codes."),
+    ] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -107,7 +107,7 @@ def _findings(
         raise study.error(("groups", position, "column"), why)
     checks = []
     for kind in _checks(study)[0]:
-        checking = partial(run_check, variable, kind, study.checks.max_visits)
+        checking = partial(run_check, variable, kind, study.checks)
         words = Message("the check {check} could not be run", check=kind.replace("_", " "))
         made = stages(
             kind, check_key(study, key), checking, of=name, unless=InvalidInputError, failure=words,
@@ -167,7 +167,8 @@ def estimate_key(study: Study, name: str, cohort: str) -> str:
 
 def check_key(study: Study, estimates: str) -> str:
     """Key of the checks of a group variable, given the key of its estimates."""
-    return digest(source_digest(*CHECKING), estimates, study.checks.max_visits)
+    settings = asdict(replace(study.checks, run=()))  # which others are run changes nothing
+    return digest(source_digest(*CHECKING), estimates, settings)
 
 
 # -- stages ---------------------------------------------------------------------------------
