@@ -4,7 +4,8 @@ A kept result is used again only while the code that gave it is the same. That c
 its modules import, directly or through others: a change in the report is none of an
 estimate's business. The graph is read from the source files; nothing is imported. A name taken
 from a package (``from relprev.cohort import Cohort``) leads to the module that the package
-takes it from, not to everything the package holds.
+takes it from, not to everything the package holds. Imports under ``if TYPE_CHECKING`` do not
+run and do not count, except in a package's ``__init__``, whose names they are (`relprev.lazy`).
 """
 
 from __future__ import annotations
@@ -99,7 +100,7 @@ def _origin(root: Path, source: str, name: str) -> Iterator[str]:
 
 
 def _taken(root: Path, module: str) -> list[tuple[str, str]]:
-    """Module and name of everything a module imports from relprev; type checking aside."""
+    """Module and name of everything a module imports from relprev."""
     file = _file(root, module)
     if file is None:
         return []
@@ -114,7 +115,11 @@ def _parsed(file: Path, changed: int, size: int) -> tuple[tuple[str, str], ...]:
     waiting: list[ast.AST] = [ast.parse(file.read_bytes())]
     while waiting:
         node = waiting.pop()
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
+        if (
+            isinstance(node, ast.If)
+            and "TYPE_CHECKING" in ast.dump(node.test)
+            and file.name != "__init__.py"
+        ):
             waiting += node.orelse
         elif isinstance(node, ast.Import):
             found += [_split(item.name) for item in node.names if _is_own(item.name)]

@@ -1,16 +1,23 @@
 """The study: one file in, one report out."""
 
-from relprev.study.file import study_schema
-from relprev.study.options import (
-    CheckOptions,
-    ComputeOptions,
-    EstimateOptions,
-    InferenceOptions,
-    ReportOptions,
-)
-from relprev.study.result import StudyResult
-from relprev.study.source import SourceOptions
-from relprev.study.study import Study
+from typing import TYPE_CHECKING
+
+from relprev.lazy import on_demand
+
+if TYPE_CHECKING:
+    from relprev.study.file import study_schema
+    from relprev.study.options import (
+        CheckOptions,
+        ComputeOptions,
+        EstimateOptions,
+        InferenceOptions,
+        ReportOptions,
+    )
+    from relprev.study.result import StudyResult
+    from relprev.study.source import SourceOptions
+    from relprev.study.study import Study
+else:
+    __getattr__, __dir__ = on_demand(__name__)
 
 __all__ = [
     "CheckOptions",
