@@ -1,4 +1,4 @@
-"""Names of a package that are imported when they are first used (PEP 562).
+"""Names and modules that are imported when they are first used.
 
 ``import relprev`` should not load what it may not need: figures, databases, compilers. A
 package's ``__init__`` has its names as imports under ``if TYPE_CHECKING``, where type checkers,
@@ -10,8 +10,9 @@ is loaded, so they are written once::
     else:
         __getattr__, __dir__ = on_demand(__name__)
 
-No name may be that of a module in the same package: whoever imports that module would put it in
-the name's place.
+(PEP 562.) No name may be that of a module in the same package: whoever imports that module would
+put it in the name's place. A module that another one seldom needs is loaded by `OnDemand`, beside
+an import under ``if TYPE_CHECKING`` too.
 """
 
 from __future__ import annotations
@@ -54,6 +55,30 @@ def on_demand(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str
         return value
 
     return get, lambda: sorted({*vars(module), *origins})
+
+
+class OnDemand:
+    """Stands for a module, which is imported when something of it is first used.
+
+    Parameters
+    ----------
+    name : str
+        Of the module.
+
+    Examples
+    --------
+    >>> shlex = OnDemand("shlex")
+    >>> shlex.quote("a b")
+    "'a b'"
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(import_module(self._name), name)
+        setattr(self, name, value)  # found there from now on
+        return value
 
 
 def deferred(source: str) -> Iterator[tuple[str, str]]:

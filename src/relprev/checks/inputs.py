@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from relprev.arrays import numbered
 from relprev.cohort import Cohort
 from relprev.estimates import COMPLEMENT
-from relprev.inference import DebiasedPURPLE
-from relprev.model import PURPLE
+
+if TYPE_CHECKING:  # whoever makes the inputs has them
+    from relprev.inference import DebiasedPURPLE
+    from relprev.model import PURPLE
 
 MAX_VISITS = 500_000  # default limit for checks that refit models
 
@@ -39,6 +42,7 @@ class CheckInputs:
 
     Examples
     --------
+    >>> from relprev import PURPLE, DebiasedPURPLE
     >>> from relprev.checks.registry import CHECKS
     >>> from relprev.simulate import gauss_synth
     >>> cohort = gauss_synth((0.5, 0.1), seed=1).cohort

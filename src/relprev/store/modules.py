@@ -5,7 +5,7 @@ its modules import, directly or through others: a change in the report is none o
 estimate's business. The graph is read from the source files; nothing is imported. A name taken
 from a package (``from relprev.cohort import Cohort``) leads to the module that the package
 takes it from, not to everything the package holds. Imports under ``if TYPE_CHECKING`` do not
-run and do not count, except in a package's ``__init__``, whose names they are (`relprev.lazy`).
+run and do not count, unless an ``else`` has them imported on demand (`relprev.lazy`).
 """
 
 from __future__ import annotations
@@ -115,13 +115,9 @@ def _parsed(file: Path, changed: int, size: int) -> tuple[tuple[str, str], ...]:
     waiting: list[ast.AST] = [ast.parse(file.read_bytes())]
     while waiting:
         node = waiting.pop()
-        if (
-            isinstance(node, ast.If)
-            and "TYPE_CHECKING" in ast.dump(node.test)
-            and file.name != "__init__.py"
-        ):
-            waiting += node.orelse
-        elif isinstance(node, ast.Import):
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test) and not node.orelse:
+            continue
+        if isinstance(node, ast.Import):
             found += [_split(item.name) for item in node.names if _is_own(item.name)]
         elif isinstance(node, ast.ImportFrom) and node.module and _is_own(node.module):
             found += [(node.module, item.name) for item in node.names]

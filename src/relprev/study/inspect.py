@@ -22,9 +22,9 @@ from relprev.report import VariableFindings
 from relprev.store.files import TemporaryFolder
 from relprev.study.cohorts import groups_inside, groups_table, study_cohorts
 from relprev.study.data import matched_codes, sibling_note, unknown_values
-from relprev.study.run import recorded_warnings
 from relprev.study.study import Study
 from relprev.study.variable import Variable
+from relprev.study.warned import recorded_warnings
 
 TOO_FEW = Message("too few are diagnosed")
 

@@ -11,7 +11,6 @@ import logging
 import shutil
 import time
 import uuid
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
@@ -21,7 +20,7 @@ from typing import Any
 
 from relprev.checks.registry import CHECKS
 from relprev.disclosure import NOT_SHOWN, Rule, shown
-from relprev.errors import ClusterError, InvalidInputError, RelprevWarning, TooFewCasesError
+from relprev.errors import ClusterError, InvalidInputError, TooFewCasesError
 from relprev.messages import Message, message_of
 from relprev.parallel.cluster import require_ready
 from relprev.progress import Advance, progress
@@ -37,6 +36,7 @@ from relprev.study.folder import FINISHED, put_in_place, require_replaceable, wo
 from relprev.study.result import StudyResult
 from relprev.study.study import Study
 from relprev.study.variable import Variable
+from relprev.study.warned import recorded_warnings
 
 LOG = "run.log"
 COHORTS = ("relprev.study.cohorts", "relprev.study.source")  # modules that make cohorts
@@ -224,23 +224,6 @@ def _made(
         return Outcome(warnings=(Message(words, variable=of, failure=failure, why=why),))
     seconds = time.perf_counter() - began
     return replace(made, warnings=(*dict.fromkeys(said), *made.warnings), seconds=seconds)
-
-
-@contextmanager
-def recorded_warnings() -> Iterator[list[Message]]:
-    """Collect relprev's warnings instead of showing them; others are none of the user's.
-
-    One that is plain text may hold counts that nobody declared: only that it was said is kept.
-    """
-    said: list[Message] = []
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        yield said
-    said += [
-        message_of(item.message) or Message(NOT_SHOWN)
-        for item in caught
-        if isinstance(item.message, RelprevWarning)
-    ]
 
 
 @contextmanager

@@ -14,13 +14,13 @@ from relprev.arrays import FloatArray
 from relprev.checks.feature_counts import feature_counts, feature_labels, patient_counts
 from relprev.codes import describe
 from relprev.cohort import Cohort, CohortPart
-from relprev.inference import DebiasedPURPLE
 from relprev.messages import Message
-from relprev.model import PURPLE
 from relprev.store.stages import Outcome
 from relprev.study.contrasts import as_used, reference_group, versus_words
 
 if TYPE_CHECKING:  # a change in the options' words must not make estimates again
+    from relprev.inference import DebiasedPURPLE
+    from relprev.model import PURPLE
     from relprev.study.options import EstimateOptions, InferenceOptions, Method
 
 SYMPTOMS_SHOWN = 30
@@ -71,6 +71,8 @@ class Variable:
     @cached_property
     def purple(self) -> PURPLE:
         """The published estimator, fitted."""
+        from relprev.model import PURPLE
+
         return PURPLE(
             reference=self.reference, random_state=self.seed, verbose=self.verbose
         ).fit(self.cohort)  # fmt: skip
@@ -78,6 +80,8 @@ class Variable:
     @cached_property
     def debiased(self) -> DebiasedPURPLE:
         """The debiased estimator, fitted."""
+        from relprev.inference import DebiasedPURPLE
+
         return DebiasedPURPLE(
             folds=self.inference.folds, lonely_psu=self.inference.lonely_psu,
             reference=self.reference, random_state=self.seed, verbose=self.verbose,
