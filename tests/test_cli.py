@@ -342,7 +342,7 @@ def test_a_signal_ends_a_run_with_a_message_and_leaves_no_data_behind(number, co
 
 
 def test_choices_in_help_texts_are_those_of_the_package():
-    assert choices.SOURCES == tuple(SOURCES)
-    assert choices.EXPERIMENTS == tuple(EXPERIMENTS)
+    assert tuple(SOURCES) == choices.SOURCES
+    assert tuple(EXPERIMENTS) == choices.EXPERIMENTS
     assert choices.LAYOUTS == LAYOUTS
     assert (choices.DEMO_VISITS, choices.MOST_VISITS) == (VISITS, MOST_VISITS)

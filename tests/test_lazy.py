@@ -63,9 +63,13 @@ def test_import_relprev_loads_no_other_package():
     assert loaded("import relprev") == set()
 
 
-@pytest.mark.parametrize("arguments", [("--help",), ("run", "--help"), ("--version",)])
-def test_help_loads_what_a_terminal_needs_only(arguments):
-    assert loaded(COMMAND, *arguments) <= TERMINAL
+@pytest.mark.parametrize("argument", ["--help", "--version"])
+def test_help_loads_what_a_terminal_needs_only(argument):
+    assert loaded(COMMAND, argument) <= TERMINAL
+
+
+def test_help_of_a_command_loads_nothing_that_reads_data():
+    assert not loaded(COMMAND, "run", "--help") & (HEAVY | TABLES - {"pydantic"})  # typer's own
 
 
 def test_check_fits_and_draws_nothing_and_loads_accordingly(tmp_path):
