@@ -475,3 +475,12 @@ def test_group_without_estimate_is_named_in_the_forest(withheld):
     missing = withheld.estimates["DebiasedPURPLE"]["estimate"].isna().sum()
     assert texts == ["no estimate"] * missing
     assert missing > 0
+
+
+def test_figures_are_written_in_the_formats_asked_for_only(single, race, tmp_path):
+    """A PDF file's fonts take longer than the rest of the report."""
+    assert {path.suffix for path in (single / "figures").iterdir()} == {".svg", ".png"}
+    write_report(study(race), tmp_path, formats=["pdf"])
+    assert {path.suffix for path in (tmp_path / "figures").iterdir()} == {".pdf"}
+    with pytest.raises(InvalidInputError, match="formats must be of svg, png, pdf, got 'eps'"):
+        write_report(study(race), tmp_path, formats=["eps"])

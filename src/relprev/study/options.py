@@ -14,6 +14,7 @@ from relprev.cohort.build import ROWS_PER_PART
 from relprev.settings import SETTINGS
 
 Method = Literal["debiased", "purple"]
+FigureFormat = Literal["svg", "png", "pdf"]
 if TYPE_CHECKING:
     CheckName = str
 else:
@@ -159,6 +160,8 @@ class ReportOptions:
     ----------
     title, condition, population : str
         In words; made up from the rest of the study where empty.
+    formats : tuple of "svg", "png" and "pdf"
+        Of the figures' files. The page has its own figures in any case.
 
     Examples
     --------
@@ -171,3 +174,6 @@ class ReportOptions:
     title: Annotated[str, Field(description="Title of the report.")] = ""
     condition: Annotated[str, Field(description="The condition in words.")] = ""
     population: Annotated[str, Field(description="Whom the answer is about, in words.")] = ""
+    formats: Annotated[
+        tuple[FigureFormat, ...], Field(description="Formats of the figures' files.")
+    ] = ("svg", "png")

@@ -11,7 +11,7 @@ import logging
 import shutil
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
@@ -76,7 +76,7 @@ def run_study(
             if target is None:
                 return StudyResult(report)
             advance("report")
-            _write(report, work / FINISHED, log)
+            _write(report, work / FINISHED, study.report.formats, log)
         require_replaceable(target, study.name, force)
         put_in_place(work / FINISHED, target, study.name)
     shutil.rmtree(work, ignore_errors=True)
@@ -132,11 +132,13 @@ def _steps(study: Study, verbose: bool) -> tuple[int, bool, list[float]]:
     return len(each) + 2, verbose, [SECONDS["cohort"], *each, SECONDS["report"]]
 
 
-def _write(report: StudyReport, finished: Path, log: logging.Logger) -> None:
+def _write(
+    report: StudyReport, finished: Path, formats: Sequence[str], log: logging.Logger
+) -> None:
     """The results, into a folder that is not theirs yet."""
     shutil.rmtree(finished, ignore_errors=True)  # left by a run that was stopped
     finished.mkdir()
-    write_report(report, finished)
+    write_report(report, finished, formats)
     for text in report.warnings:
         log.warning("%s", text)
     log.info("results complete")
