@@ -39,8 +39,9 @@ def figure_bytes(ax: Axes, kind: str) -> bytes:
     paper = "none" if kind == "svg" else "white"
     with mpl.rc_context(STYLE | settings), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
-        if figure.get_layout_engine() is not None:  # arranged once, saved in several formats
-            figure.draw_without_rendering()
+        arranged = figure.get_layout_engine()
+        if arranged is not None:  # once, for several formats
+            arranged.execute(figure)
             figure.set_layout_engine(None)  # "none" would have it drawn twice for every format
         figure.savefig(out, format=kind, dpi=160, facecolor=paper, metadata=NO_DATE.get(kind, {}))
     return out.getvalue()

@@ -38,11 +38,18 @@ def source_digest(*modules: str, data: tuple[str, ...] = (), root: Path | None =
     >>> source_digest("relprev.model.em") == source_digest("relprev.model.purple")
     False
     """
-    root = root or _root()
+    if root is None:
+        return _running_digest(modules, data)
     files = [_file(root, name) for name in upstream(*modules, root=root)]
     files += [path for name in data for path in sorted((root / "data" / name).rglob("*.*"))]
     return digest(*([file.relative_to(root).as_posix(), file.read_bytes().hex()] for file in files
                     if file is not None))  # fmt: skip
+
+
+@cache
+def _running_digest(modules: tuple[str, ...], data: tuple[str, ...]) -> str:
+    """Of the package that runs, which was loaded as it is."""
+    return source_digest(*modules, data=data, root=_root())
 
 
 def upstream(*modules: str, root: Path | None = None) -> list[str]:
