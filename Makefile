@@ -11,7 +11,11 @@ KERNELS := tests/matrix tests/rows tests/model src/relprev/errors.py src/relprev
 OLDER = NUMBA_CPU_NAME=generic NUMBA_CACHE_DIR=.numba-older OPENBLAS_CORETYPE=Nehalem \
         NPY_DISABLE_CPU_FEATURES="$$($(BIN)/python -c 'from numpy._core._multiarray_umath import __cpu_dispatch__ as all; print(*all)')"
 
-.PHONY: help demo test lint types unit older oldest browser docs slow bench evidence release clean
+# Pythons that relprev is for; those on the path, and those that pyenv keeps, are tried.
+PYTHONS ?= 3.11 3.12 3.13
+KEPT := $(or $(PYENV_ROOT),$(HOME)/.pyenv)/versions
+
+.PHONY: help demo test lint types unit older oldest pythons browser docs slow bench evidence release clean
 
 help:  ## Show this help
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 10
@@ -41,6 +45,16 @@ oldest: $(VENV)/.dev  ## Numeric tests on the lowest versions of the dependencie
 	$(BIN)/uv pip install -q --python .venv-oldest/bin/python pytest pytest-xdist hypothesis polars
 	NUMBA_CACHE_DIR=.numba-oldest .venv-oldest/bin/python -m pytest -q -n auto --dist loadgroup $(NUMERIC)
 
+pythons: $(VENV)/.dev  ## Numeric tests on every Python of PYTHONS that this machine has
+	@for version in $(PYTHONS); do \
+	  for python in python$$version $(KEPT)/$$version.*/bin/python none; do $$python -c "" 2>/dev/null && break; done; \
+	  [ $$python = none ] && { echo "Python $$version: not found, not tried"; continue; }; \
+	  $$python --version; \
+	  $(BIN)/uv venv -q --allow-existing --python $$python .venv-$$version && \
+	  $(BIN)/uv pip install -q --python .venv-$$version/bin/python --editable . pytest pytest-xdist hypothesis polars && \
+	  NUMBA_CACHE_DIR=.numba-$$version .venv-$$version/bin/python -m pytest -q -n auto --dist loadgroup $(NUMERIC) || exit 1; \
+	done
+
 browser:  ## Debian's chromium, for the tests of the report's page (needs root)
 	command -v chromium || { apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium; }
 
@@ -64,7 +78,7 @@ release: $(VENV)/.dev  ## Build wheel and sdist, install the wheel in an empty e
 	$(BIN)/python release/check.py
 
 clean:  ## Remove the environment and caches
-	rm -rf $(VENV) .venv-oldest .numba-older .numba-oldest dist demo-output evidence-output docs/_build docs/api docs/auto_gallery
+	rm -rf $(VENV) .venv-* .numba-* dist demo-output evidence-output docs/_build docs/api docs/auto_gallery
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
 
 $(VENV)/.pip:
