@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check
-NUMERIC := tests/matrix tests/rows tests/model tests/inference tests/checks
+NUMERIC := tests/matrix tests/rows tests/model tests/inference tests/checks tests/cohort/test_storage.py
 KERNELS := tests/matrix tests/rows tests/model src/relprev/errors.py src/relprev/model src/relprev/inference \
            $(addprefix tests/inference/test_,missed.py moments.py nuisance.py propensity.py sampling.py score.py)
 
@@ -39,20 +39,22 @@ unit: $(VENV)/.dev  ## Tests
 older: $(VENV)/.dev  ## Numeric tests and examples as an older processor, with one thread
 	$(OLDER) RELPREV_NUM_THREADS=1 $(BIN)/pytest -q -n auto --dist loadgroup $(KERNELS)
 
-oldest: $(VENV)/.dev  ## Numeric tests on the lowest versions of the dependencies
+oldest: $(VENV)/.dev  ## Numeric tests and a small study on the lowest versions of the dependencies
 	$(BIN)/uv venv -q --allow-existing --python $(BIN)/python .venv-oldest
 	$(BIN)/uv pip install -q --python .venv-oldest/bin/python --resolution lowest-direct --editable .
 	$(BIN)/uv pip install -q --python .venv-oldest/bin/python pytest pytest-xdist hypothesis polars
-	NUMBA_CACHE_DIR=.numba-oldest .venv-oldest/bin/python -m pytest -q -n auto --dist loadgroup $(NUMERIC)
+	NUMBA_CACHE_DIR=.numba-oldest .venv-oldest/bin/python -m pytest -q -n auto --dist loadgroup $(NUMERIC) tests/test_lazy.py
+	NUMBA_CACHE_DIR=.numba-oldest .venv-oldest/bin/relprev demo -q --visits 20000 --out .venv-oldest/demo
 
-pythons: $(VENV)/.dev  ## Numeric tests on every Python of PYTHONS that this machine has
+pythons: $(VENV)/.dev  ## Numeric tests and a small study on every Python of PYTHONS that this machine has
 	@for version in $(PYTHONS); do \
 	  for python in python$$version $(KEPT)/$$version.*/bin/python none; do $$python -c "" 2>/dev/null && break; done; \
 	  [ $$python = none ] && { echo "Python $$version: not found, not tried"; continue; }; \
 	  $$python --version; \
 	  $(BIN)/uv venv -q --allow-existing --python $$python .venv-$$version && \
 	  $(BIN)/uv pip install -q --python .venv-$$version/bin/python --editable . pytest pytest-xdist hypothesis polars && \
-	  NUMBA_CACHE_DIR=.numba-$$version .venv-$$version/bin/python -m pytest -q -n auto --dist loadgroup $(NUMERIC) || exit 1; \
+	  NUMBA_CACHE_DIR=.numba-$$version .venv-$$version/bin/python -m pytest -q -n auto --dist loadgroup $(NUMERIC) && \
+	  NUMBA_CACHE_DIR=.numba-$$version .venv-$$version/bin/relprev demo -q --visits 20000 --out .venv-$$version/demo || exit 1; \
 	done
 
 browser:  ## Debian's chromium, for the tests of the report's page (needs root)

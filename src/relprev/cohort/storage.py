@@ -41,7 +41,7 @@ def save(cohort: Cohort, path: str | Path) -> None:
     arrays["header"] = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
     arrays["checksum"] = np.frombuffer(_checksum(arrays), dtype=np.uint8)
     with written_whole(path) as temporary, temporary.open("wb") as file:
-        np.savez(file, allow_pickle=False, **arrays)
+        np.savez(file, **arrays)  # NumPy 1.26 would take allow_pickle=False for one more array
 
 
 def load(path: str | Path) -> Cohort:
