@@ -34,7 +34,7 @@ def save(cohort: Cohort, path: str | Path) -> None:
         "group_names": list(cohort.group_names),
         "feature_names": None if cohort.feature_names is None else list(cohort.feature_names),
     }
-    arrays = {f"X_{name}": array for name, array in part.X.to_arrays().items()}
+    arrays: dict[str, Any] = {f"X_{name}": array for name, array in part.X.to_arrays().items()}
     for name in part.fields:
         values = getattr(part, name)
         arrays[name] = np.asarray(values, dtype=str) if values.dtype == object else values
