@@ -14,7 +14,8 @@ PAGE = Path(__file__).parent.parent / "docs" / "evidence" / "accuracy-and-speed.
 PLACES: dict[str, tuple[Callable[..., str], tuple[str, ...]]] = {  # table, benchmarks
     "accuracy": (summary.accuracy, ("accuracy",)),
     "known_truth": (summary.known_truth, ("known_truth", "full_size")),
-    "speed": (summary.speed, ("adam", "l1_logistic")),
+    "speed": (summary.speed, ("adam", "l1_logistic", "dense")),
+    "before": (summary.before, ("before",)),
     "national": (summary.national, ("neds",)),
     "debiased": (summary.debiased, ("debiased",)),
     "raw_files": (summary.raw_files, ("sources",)),

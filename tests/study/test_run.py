@@ -221,7 +221,7 @@ def test_a_check_the_data_are_too_thin_for_is_named_and_the_study_goes_on(monkey
     def thin(inputs):
         raise TooFewCasesError(Message("every split needs a diagnosed patient"))
 
-    monkeypatch.setitem(CHECKS, "calibration", replace(CHECKS["calibration"], run=thin))
+    monkeypatch.setitem(CHECKS.loaded, "calibration", replace(CHECKS["calibration"], run=thin))
     result = simulated(checks=CheckOptions(run=("calibration", "leakage"))).run(verbose=False)
     assert [check.kind for check in result.report.variables[0].checks] == ["leakage"]
     words = "group: the check calibration could not be run: every split needs"

@@ -5,18 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from relprev.arrays import numbered
 from relprev.cohort import Cohort
 from relprev.cohort.summary import diagnosed_patients
-from relprev.controls import Calibration, calibrate
 from relprev.errors import InvalidInputError, TooFewCasesError
 from relprev.estimates import COMPLEMENT
-from relprev.inference import DebiasedPURPLE
 from relprev.messages import SMALL, Message
-from relprev.model import PURPLE
+
+if TYPE_CHECKING:  # whoever makes the inputs has them
+    from relprev.controls import Calibration
+    from relprev.inference import DebiasedPURPLE
+    from relprev.model import PURPLE
 
 MAX_VISITS = 500_000  # default limit for checks that refit models
 MARGIN = 1.5  # a violation by less than this factor is taken as too small to matter
@@ -55,6 +58,7 @@ class CheckInputs:
 
     Examples
     --------
+    >>> from relprev import PURPLE, DebiasedPURPLE
     >>> from relprev.checks.registry import CHECKS
     >>> from relprev.simulate import gauss_synth
     >>> cohort = gauss_synth((0.5, 0.1), seed=1).cohort
@@ -98,6 +102,8 @@ class CheckInputs:
         """The estimates judged by the cohort's control conditions."""
         if self.find_calibration is not None:
             return self.find_calibration()
+        from relprev.controls import calibrate
+
         return calibrate(self.debiased, self.cohort, versus=self.versus, level=self.level)
 
     @cached_property

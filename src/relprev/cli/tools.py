@@ -6,18 +6,12 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
-import pandas as pd
 import typer
 
 from relprev.cli.app import Out, Quiet, app
+from relprev.cli.choices import EXPERIMENTS, LAYOUTS, MOST_VISITS
 from relprev.codes import code_set, code_set_names
 from relprev.errors import InvalidInputError
-from relprev.experiments import EXPERIMENTS
-from relprev.experiments import run as run_experiment
-from relprev.simulate.mimic import LAYOUTS, write_mimic
-from relprev.simulate.neds import write_neds
-from relprev.store.files import written_whole
-from relprev.study.simulated import MOST_VISITS
 
 codes_app = typer.Typer(no_args_is_help=True, help="Named sets of diagnosis codes.")
 app.add_typer(codes_app, name="codes")
@@ -71,6 +65,8 @@ def reproduce(
     A run that was stopped resumes where it was. Writes results, a table of estimate / truth and
     a figure for each experiment.
     """
+    from relprev.experiments import run as run_experiment
+
     for experiment in EXPERIMENTS if name == "all" else [name]:
         source = data if experiment == "semisynthetic" or name != "all" else "simulated"
         done = run_experiment(
@@ -130,6 +126,12 @@ def simulate(
 
     relprev simulate mimic --layout 1.0 --out raw
     """
+    import pandas as pd
+
+    from relprev.simulate.mimic import write_mimic
+    from relprev.simulate.neds import write_neds
+    from relprev.store.files import written_whole
+
     if kind is RawFiles.neds:
         if layout is not None:
             raise InvalidInputError(

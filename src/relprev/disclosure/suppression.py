@@ -20,16 +20,21 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
-from scipy.optimize import linprog
 
 from relprev.disclosure.rule import Rule
+from relprev.lazy import OnDemand
 from relprev.messages import Cell
 
-MIN_VALUES = 5  # values that a hidden count must still be able to have
+if TYPE_CHECKING:
+    from scipy import optimize, sparse
+else:
+    optimize, sparse = OnDemand("scipy.optimize"), OnDemand("scipy.sparse")
+
+MIN_VALUES = 5  # that a hidden count can still have
 SLACK = 1e-6
 Equation = Mapping[Cell, int]  # factors of cells whose sum is zero
 Bounds = tuple[float, float]
@@ -220,7 +225,7 @@ def _program(search: _Search, part: _Part, cell: Cell) -> tuple[float, float, li
     ends: list[float] = []
     moving: dict[Cell, bool] = {}
     for sign in (1.0, -1.0):
-        found = linprog(sign * aim, A_eq=A.tocsr(), b_eq=b, bounds=bounds, method="highs")
+        found = optimize.linprog(sign * aim, A_eq=A.tocsr(), b_eq=b, bounds=bounds, method="highs")
         if not found.success:  # no bound, or one beyond what the solver can hold
             ends.append(-sign * math.inf)
             continue

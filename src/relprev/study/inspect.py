@@ -26,9 +26,9 @@ from relprev.sources.database import identifier
 from relprev.sources.source import Source
 from relprev.store.files import TemporaryFolder
 from relprev.study.cohorts import groups_inside, groups_table, sibling_note, study_cohorts
-from relprev.study.run import recorded_warnings
 from relprev.study.study import Study
 from relprev.study.variable import Variable
+from relprev.study.warned import recorded_warnings
 
 TOO_FEW = Message("too few are diagnosed")
 SMALLEST_NAMED = 11  # visits a value needs to be named in a message

@@ -14,6 +14,7 @@ from relprev.cohort.build import ROWS_PER_PART
 from relprev.settings import SETTINGS
 
 Method = Literal["debiased", "purple"]
+FigureFormat = Literal["svg", "png", "pdf"]
 if TYPE_CHECKING:
     CheckName = str
 else:
@@ -170,6 +171,8 @@ class ReportOptions:
     ----------
     title, condition, population : str
         In words; where empty, derived from the rest of the study.
+    formats : tuple of "svg", "png" and "pdf"
+        Of the figures' files. The page has its own figures in any case.
 
     Examples
     --------
@@ -182,3 +185,6 @@ class ReportOptions:
     title: Annotated[str, Field(description="Title of the report.")] = ""
     condition: Annotated[str, Field(description="The condition in words.")] = ""
     population: Annotated[str, Field(description="Whom the answer is about, in words.")] = ""
+    formats: Annotated[
+        tuple[FigureFormat, ...], Field(description="Formats of the figures' files.")
+    ] = ("svg", "png")

@@ -14,14 +14,14 @@ from relprev.arrays import FloatArray
 from relprev.checks.feature_counts import feature_counts, feature_labels, patient_counts
 from relprev.codes import describe
 from relprev.cohort import Cohort, CohortPart
-from relprev.controls import Calibration, calibrate
-from relprev.inference import DebiasedPURPLE
 from relprev.messages import Message
-from relprev.model import PURPLE
 from relprev.store.stages import Outcome
 from relprev.study.contrasts import as_used, reference_group, versus_words
 
 if TYPE_CHECKING:  # rewording an option must not refit anything
+    from relprev.controls import Calibration
+    from relprev.inference import DebiasedPURPLE
+    from relprev.model import PURPLE
     from relprev.study.options import EstimateOptions, InferenceOptions, Method
 
 SYMPTOMS_SHOWN = 30
@@ -56,6 +56,8 @@ class Variable:
     @cached_property
     def purple(self) -> PURPLE:
         """The published estimator, fitted."""
+        from relprev.model import PURPLE
+
         return PURPLE(
             reference=self.reference, random_state=self.seed, verbose=self.verbose
         ).fit(self.cohort)  # fmt: skip
@@ -63,6 +65,8 @@ class Variable:
     @cached_property
     def debiased(self) -> DebiasedPURPLE:
         """The debiased estimator, fitted."""
+        from relprev.inference import DebiasedPURPLE
+
         return DebiasedPURPLE(
             folds=self.inference.folds, lonely_psu=self.inference.lonely_psu,
             reference=self.reference, random_state=self.seed, verbose=self.verbose,
@@ -71,6 +75,8 @@ class Variable:
     @cached_property
     def calibration(self) -> Calibration:
         """The debiased estimates judged by the study's control conditions."""
+        from relprev.controls import calibrate
+
         return calibrate(
             self.debiased, self.cohort, versus=self.versus, level=self.options.level,
             verbose=self.verbose,
