@@ -54,6 +54,8 @@ class BuiltCohort:
         Groups that are too small, and why.
     visits : boolean array of shape (visits of the source,)
         Which of the source's visits are in the cohort.
+    kinds : mapping of str to int
+        Number of features of every kind, see `relprev.sources.kinds`.
 
     Examples
     --------
@@ -70,6 +72,7 @@ class BuiltCohort:
     attrition: Attrition
     left_out: Mapping[str, Message] = field(default_factory=dict)
     visits: Mask = field(default_factory=lambda: np.empty(0, dtype=bool))
+    kinds: Mapping[str, int] = field(default_factory=dict)
 
 
 @reading("the source")
@@ -228,6 +231,7 @@ class _Maker:
         self.name = variable.name
         self._spec, self._variable = spec, variable
         self._attrition, self._feature_names = selected.attrition, coded.feature_names
+        self._kinds = coded.kinds
         self._names = selected.group_names[variable.name]
         n_patients = None if selected.patients is None else int(selected.patients.max()) + 1
         self._coded, self._known, self._grouped, self._large = (
@@ -342,8 +346,9 @@ class _Maker:
             steps.append(self._grouped.step(f"{name} in one of the study's groups"))
         if self._small:
             steps.append(self._large.step(f"{name} group of {self._smallest:,} visits or more"))
-        left_out = dict(self._small)
-        return BuiltCohort(name, cohort, self._attrition.then(*steps), left_out, self._visits)
+        return BuiltCohort(
+            name, cohort, self._attrition.then(*steps), dict(self._small), self._visits, self._kinds
+        )
 
     @property
     def _smallest(self) -> int:

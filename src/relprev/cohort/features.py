@@ -6,14 +6,17 @@ batches, each pair as a single number,
     key = row * K + feature        (K features),
 
 then sorted and deduplicated; key // K is the row and key % K the column. The order of the
-source's rows does not matter. Visits are divided into parts: a single part stays in memory,
+source's rows does not matter. Codes of every kind (diagnoses, vital signs, ...) that the source
+was read with are collected: any of them may record the condition, those of the kinds that the
+study wants become features, and a visit has a code if it has one of the default kinds. Visits
+are divided into parts: a single part stays in memory,
 while several are stored in files and loaded one at a time.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,10 +28,12 @@ from numpy.typing import NDArray
 
 from relprev.codes import roll_up
 from relprev.cohort.inclusion import BATCH_ROWS, Selected
-from relprev.cohort.spec import CohortSpec, Extra
+from relprev.cohort.spec import CohortSpec, Extra, Features
+from relprev.errors import InvalidInputError
 from relprev.matrix import BinaryCSR
 from relprev.rows.disk import Scratch, give_back
 from relprev.sources.database import quoted
+from relprev.sources.kinds import Kind, kind_of_role
 from relprev.sources.source import Source
 
 NUMBER_BITS = 32  # low bits of a key, which hold the number of the code
@@ -65,11 +70,15 @@ class CodedVisits:
         New number of every feature, or -1 if it is dropped.
     feature_names : tuple of str
         Names of the features kept.
+    kinds : dict of str to int
+        Number of features kept of every kind; those of ``features.extra`` are of the kind
+        ``"extra"``. A code recorded as several kinds counts as the first of them.
     """
 
     parts: list[CodedPart]
     number: Keys
     feature_names: tuple[str, ...]
+    kinds: dict[str, int]
 
     def __iter__(self) -> Iterator[CodedPart]:
         for part in self.parts:
@@ -97,7 +106,9 @@ def coded_visits(
     codes = _recorded(source, selected, spool)
     condition = spec.condition.cut_to(source.code_lengths)
     is_label = np.array([(version, code) in condition for version, code, _ in codes], dtype=bool)
-    feature, names = _features(spec, codes, is_label)
+    of_kind = [kind_of_role(role, source.kinds) for _, _, role in codes]
+    is_default = np.array([kind.default for kind in of_kind], dtype=bool)
+    feature, names = _features(spec, source, codes, of_kind, is_label)
     extras = [(extra, _labels(k, extra, selected)) for k, extra in enumerate(spec.features.extra)]
     first_extra = len(names)
     names += [_name(extra, label) for extra, labels in extras for label in labels]
@@ -105,13 +116,45 @@ def coded_visits(
     parts = []
     for k in range(selected.n_parts):
         more = _extra_keys(extras, selected, k, first_extra, len(names))
-        part = _coded(spool.take(k), more, is_label, feature, selected.size(k), len(names))
+        part = _coded(
+            spool.take(k), more, is_label, is_default, feature, selected.size(k), len(names)
+        )
         count += part.X.nonzero_squares()[1]
         parts.append(part if scratch is None else part.with_arrays(scratch.spill(part.arrays())))
     kept = np.flatnonzero(count > spec.features.min_count)
     number = np.full(len(names), -1, dtype=np.int64)
     number[kept] = np.arange(len(kept))
-    return CodedVisits(parts, number, tuple(names[k] for k in kept))
+    kinds = _kinds(wanted_kinds(spec.features, source), of_kind, feature, number, first_extra)
+    return CodedVisits(parts, number, tuple(names[k] for k in kept), kinds)
+
+
+def wanted_kinds(features: Features, source: Source) -> tuple[Kind, ...]:
+    """The kinds whose codes are features; fails if the source was read without one of them."""
+    if not features.kinds:
+        return tuple(kind for kind in source.kinds if kind.default)
+    read = [kind.name for kind in source.kinds]
+    for name in features.kinds:
+        if name not in read:
+            raise InvalidInputError(
+                f"features.kinds: the {source.name} source was read without {name!r}, it has "
+                f"{', '.join(read)}; read it with kinds={[name]}, if it offers that kind"
+            )
+    return tuple(kind for kind in source.kinds if kind.name in features.kinds)
+
+
+def _kinds(
+    wanted: Sequence[Kind], of_kind: Sequence[Kind], feature: Keys, number: Keys, first_extra: int
+) -> dict[str, int]:
+    """Number of features kept of every kind, in the order of the source."""
+    order = {kind: k for k, kind in enumerate(wanted)}
+    first: dict[int, int] = {}
+    for kind, column in zip(of_kind, feature.tolist(), strict=True):
+        if column >= 0 and number[column] >= 0:
+            first[column] = min(order[kind], first.get(column, len(order)))
+    counts = Counter(first.values())
+    found = {kind.name: counts[k] for kind, k in order.items()}
+    extra = int(np.count_nonzero(number[first_extra:] >= 0))
+    return found | ({"extra": extra} if extra else {})
 
 
 class _Spool:
@@ -171,13 +214,27 @@ def _recorded(source: Source, selected: Selected, spool: _Spool) -> list[tuple[s
 
 
 def _features(
-    spec: CohortSpec, codes: list[tuple[str, str, str]], is_label: NDArray[np.bool_]
+    spec: CohortSpec,
+    source: Source,
+    codes: list[tuple[str, str, str]],
+    of_kind: Sequence[Kind],
+    is_label: NDArray[np.bool_],
 ) -> tuple[Keys, list[str]]:
     """Feature number of every code (-1: not a feature), and the names of the features."""
-    roles = spec.features.roles
-    used = [not label and (not roles or role in roles)
-            for (_, _, role), label in zip(codes, is_label, strict=True)]  # fmt: skip
+    roles, kinds = spec.features.roles, wanted_kinds(spec.features, source)
     labels = roll_up([(version, code) for version, code, _ in codes], spec.features.roll_up)
+    lengths = source.code_lengths
+    excluded = [pattern.cut_to(lengths[pattern.version]) if pattern.version in lengths else pattern
+                for pattern in spec.features.excluded]  # fmt: skip
+    used = [
+        not label
+        and kind in kinds
+        and (not roles or role in roles)
+        and not any(one.matches(version, code) or one.matches(*broad) for one in excluded)
+        for (version, code, role), broad, kind, label in zip(
+            codes, labels, of_kind, is_label, strict=True
+        )
+    ]
     names = sorted({f"{v}:{c}" for (v, c), use in zip(labels, used, strict=True) if use})
     position = {name: k for k, name in enumerate(names)}
     numbers = [
@@ -187,8 +244,8 @@ def _features(
 
 
 def _coded(
-    keys: Keys, extra: list[Keys], is_label: NDArray[np.bool_], feature: Keys, n_rows: int,
-    n_features: int,
+    keys: Keys, extra: list[Keys], is_label: NDArray[np.bool_], is_default: NDArray[np.bool_],
+    feature: Keys, n_rows: int, n_features: int,
 ) -> CodedPart:  # fmt: skip
     """One part, from its spooled codes and the keys of features that are not codes."""
     diagnosed = np.zeros(n_rows, dtype=np.uint8)
@@ -197,7 +254,7 @@ def _coded(
     for start in range(0, len(keys), BATCH_ROWS):  # in place, to save memory
         batch = keys[start : start + BATCH_ROWS]
         row, number = batch >> NUMBER_BITS, batch & (2**NUMBER_BITS - 1)
-        has_code[row] = True
+        has_code[row if is_default.all() else row[is_default[number]]] = True
         diagnosed[row[is_label[number]]] = 1
         column = feature[number]
         used = row[column >= 0] * n_features + column[column >= 0]

@@ -15,6 +15,8 @@ It is written as frozen dataclasses, or as an equivalent TOML file:
     [features]
     roll_up = "category"                # or "ccsr"; default: codes as they are
     min_count = 10                      # drop codes seen this often or less
+    kinds = ["diagnoses", "vitals"]     # kinds of the source; default: its own choice
+    exclude = ["ICD10:Z91*"]            # codes that are no features
 
     [[features.extra]]                  # features that are not codes
     column = "age"
@@ -42,7 +44,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, ConfigDict, PlainValidator, ValidationInfo, WithJsonSchema
 
-from relprev.codes import CodeSet, code_set
+from relprev.codes import CodePattern, CodeSet, code_set
 from relprev.cohort.cohort import MAX_GROUPS
 from relprev.errors import InvalidInputError
 from relprev.matrix.coerce import listed
@@ -188,13 +190,23 @@ class Features:
         Drop features seen in this many included visits or fewer.
     roles : tuple of str
         Use only codes with these roles, or all if empty.
+    kinds : tuple of str
+        Kinds of features, such as ``"diagnoses"`` and ``"vitals"``; which ones there are depends
+        on the source (:mod:`relprev.sources.kinds`). If empty, those it has by default. Visits
+        without any code of the default kinds are dropped all the same, so the cohort does not
+        depend on them.
+    exclude : tuple of str
+        Codes that are no features, as patterns such as ``"RFV:26250"`` or ``"MED:*"``: the
+        version is the prefix of the kind. Use it for codes of any kind that name the condition.
     extra : tuple of Extra
         Features that are not codes.
 
     Examples
     --------
     >>> Features(roll_up="category", min_count=10)
-    Features(roll_up='category', min_count=10, roles=(), extra=())
+    Features(roll_up='category', min_count=10, roles=(), kinds=(), exclude=(), extra=())
+    >>> Features(kinds=("reasons", "vitals"), exclude=("RFV:2625.0",)).excluded[0].text
+    '26250'
     """
 
     __pydantic_config__: ClassVar[ConfigDict] = SETTINGS
@@ -202,6 +214,8 @@ class Features:
     roll_up: Literal["", "category", "ccsr"] = ""
     min_count: int = 0
     roles: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
     extra: tuple[Extra, ...] = ()
 
     def __post_init__(self) -> None:
@@ -212,7 +226,20 @@ class Features:
         columns = [extra.column for extra in self.extra]
         if len(set(columns)) < len(columns):
             raise InvalidInputError(f"extra: columns must be distinct, got {columns}")
-        object.__setattr__(self, "roles", tuple(self.roles))
+        for name in ("roles", "kinds", "exclude"):
+            values = getattr(self, name)
+            if isinstance(values, str):
+                raise InvalidInputError(f"{name} must be a list of strings, got {values!r}")
+            object.__setattr__(self, name, tuple(values))
+        try:
+            _ = self.excluded
+        except InvalidInputError as error:
+            raise InvalidInputError(f"exclude: {error}") from None
+
+    @property
+    def excluded(self) -> tuple[CodePattern, ...]:
+        """The patterns of ``exclude``."""
+        return tuple(map(CodePattern.parse, self.exclude))
 
 
 @dataclass(frozen=True)

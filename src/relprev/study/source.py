@@ -6,7 +6,7 @@ study file cannot disagree. Paths are relative to the study file's folder.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
@@ -60,15 +60,20 @@ class SourceOptions:
         if self.kind not in SOURCES:
             raise InvalidInputError(f"source={self.kind!r}: {suggestion(self.kind, [*SOURCES])}")
 
-    def open(self) -> Source:
+    def open(self, kinds: Sequence[str] = ()) -> Source:
         """Read the data.
+
+        Parameters
+        ----------
+        kinds : sequence of str
+            Kinds of features to read besides those that the source has by default.
 
         Returns
         -------
         Source
             Visits and codes.
         """
-        return SOURCES[self.kind](kind=self.kind, **self._resolved()).open()
+        return SOURCES[self.kind](kind=self.kind, **self._resolved()).open(kinds)
 
     def files(self) -> list[Path]:
         """The files the arguments name, folders opened; they need not exist."""

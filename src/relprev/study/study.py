@@ -161,7 +161,7 @@ class Study:
             Visits and codes.
         """
         try:
-            return self.source.open()
+            return self.source.open(self.cohort.features.kinds)
         except InvalidInputError as error:
             raise self.about(("source",), error) from None
 
