@@ -30,13 +30,15 @@ class Measure:
     Parameters
     ----------
     name : str
-        Column of ``visits``; in upper case, the beginning of its codes.
+        Column of ``visits``.
     words, unit : str
         For descriptions.
     limits : (float, float)
         Smallest and largest number that is not a mistake or a code for missing.
     levels : tuple of (str, float)
         Names of the levels, in order, with the number at which each ends (not included).
+    stem : str, optional
+        Beginning of its codes. Default: the name in upper case.
 
     Examples
     --------
@@ -51,13 +53,17 @@ class Measure:
     unit: str
     limits: tuple[float, float]
     levels: tuple[tuple[str, float], ...]
+    stem: str | None = None
+
+    def _code(self, level: str) -> str:
+        return (f"{self.name.upper()}_" if self.stem is None else self.stem) + level
 
     def codes(self) -> dict[str, str]:
         """Codes of all levels but the reference, with their descriptions."""
         found, start = {}, -inf
         for level, end in self.levels:
             if level != REFERENCE:
-                found[f"{self.name.upper()}_{level}"] = self._described(start, end)
+                found[self._code(level)] = self._described(start, end)
             start = end
         return found
 
@@ -76,7 +82,7 @@ class Measure:
         """SQL for the code of a number given as SQL; NULL for the reference and without one."""
         cases = []
         for level, end in self.levels:
-            text = "NULL" if level == REFERENCE else quoted(f"{self.name.upper()}_{level}")
+            text = "NULL" if level == REFERENCE else quoted(self._code(level))
             test = f"{number} IS NOT NULL" if end == inf else f"{number} < {end}"
             cases.append(f"WHEN {test} THEN {text}")
         return f"CASE {' '.join(cases)} END"
@@ -121,7 +127,7 @@ VITALS = (
 )  # fmt: skip
 PAIN = Measure(
     "pain", "pain", "of 10", (0, 10),
-    (("NORMAL", 1), ("MILD", 4), ("MODERATE", 7), ("SEVERE", inf)),
+    (("NORMAL", 1), ("MILD", 4), ("MODERATE", 7), ("SEVERE", inf)), stem="",
 )  # fmt: skip
 
 
