@@ -91,7 +91,7 @@ def test_the_wrong_supplemental_file_is_refused(files):
 
 def test_a_visit_twice_in_a_supplemental_file_is_refused(files, tmp_path):
     ed = write(tmp_path / "NEDS_2019_ED.csv", "ED", [{"KEY_ED": 7, "CPT1": "1"}] * 2)
-    with pytest.raises(InvalidInputError, match="1 of 2 rows of NEDS_2019_ED.csv repeat"):
+    with pytest.raises(InvalidInputError, match=r"1 of 2 rows of NEDS_2019_ED\.csv repeat"):
         read_neds(files["core"], ed=ed, cache=files["cache"], kinds=["procedures"])
 
 
@@ -100,6 +100,8 @@ def test_one_supplemental_file_per_core_file(files):
         read_neds(files["core"], ed=[files["ed"]] * 2, cache=files["cache"])
 
 
-def test_years_without_a_layout_name_the_option(files):
-    with pytest.raises(InvalidInputError, match="no layout for the NEDS ED file of 2018.*ed_layout="):
+def test_years_without_a_layout_name_the_option():
+    with pytest.raises(
+        InvalidInputError, match=r"no layout for the NEDS ED file of 2018.*ed_layout="
+    ):
         read_layout("ED", 2018)

@@ -38,6 +38,26 @@ DATABASE_MEMORY = "2GB"  # while parts are written
 Mask = NDArray[np.bool_]
 
 
+@dataclass(frozen=True)
+class LookedAt:
+    """Visits of a cohort by whether they were looked at for the condition.
+
+    Parameters
+    ----------
+    visits, diagnosed : tuple of three int
+        Visits, and the diagnosed among them, that were not known to be looked at or not, that
+        were not, and that were.
+
+    Examples
+    --------
+    >>> LookedAt((2, 30, 100), (0, 1, 9)).visits[1]
+    30
+    """
+
+    visits: tuple[int, ...]
+    diagnosed: tuple[int, ...]
+
+
 @dataclass(frozen=True, eq=False)
 class BuiltCohort:
     """A cohort and how it was selected.
@@ -56,6 +76,8 @@ class BuiltCohort:
         Which of the source's visits are in the cohort.
     kinds : mapping of str to int
         Number of features of every kind, see `relprev.sources.kinds`.
+    tested : LookedAt, optional
+        Visits of the cohort that were looked at for the condition, if the study says who was.
 
     Examples
     --------
@@ -73,6 +95,7 @@ class BuiltCohort:
     left_out: Mapping[str, Message] = field(default_factory=dict)
     visits: Mask = field(default_factory=lambda: np.empty(0, dtype=bool))
     kinds: Mapping[str, int] = field(default_factory=dict)
+    tested: LookedAt | None = None
 
 
 @reading("the source")
@@ -162,6 +185,7 @@ def build_cohorts(
             makers = [_Maker(spec, variable, selected, coded) for variable in variables]
             advance("groups")
             columns = [f"group:{variable.name}" for variable in variables]
+            columns += ["tested"] if spec.tested is not None else []
             for part in _parts(selected, coded.parts, columns):
                 for maker in makers:
                     maker.count(part)
@@ -232,6 +256,7 @@ class _Maker:
         self._spec, self._variable = spec, variable
         self._attrition, self._feature_names = selected.attrition, coded.feature_names
         self._kinds = coded.kinds
+        self._tested = np.zeros((2, 3), dtype=np.int64)  # visits and diagnosed: -1, 0 and 1
         self._names = selected.group_names[variable.name]
         n_patients = None if selected.patients is None else int(selected.patients.max()) + 1
         self._coded, self._known, self._grouped, self._large = (
@@ -308,6 +333,10 @@ class _Maker:
         """The cohort's visits in a part."""
         mask = self._rows(part)
         self._large.add(mask, part.patients)
+        if self._spec.tested is not None:
+            state = part.table.column("tested").to_numpy()[mask] + 1
+            hit = part.coded.diagnosed[mask] == 1
+            self._tested += [np.bincount(state, minlength=3), np.bincount(state[hit], minlength=3)]
         self._visits[part.table.column("visit").to_numpy()[mask]] = True
         rows = np.flatnonzero(mask)
         group = self._number[self._position(part)[rows]]
@@ -346,8 +375,15 @@ class _Maker:
             steps.append(self._grouped.step(f"{name} in one of the study's groups"))
         if self._small:
             steps.append(self._large.step(f"{name} group of {self._smallest:,} visits or more"))
+        counts = self._tested.tolist()
         return BuiltCohort(
-            name, cohort, self._attrition.then(*steps), dict(self._small), self._visits, self._kinds
+            name,
+            cohort,
+            self._attrition.then(*steps),
+            dict(self._small),
+            self._visits,
+            self._kinds,
+            None if self._spec.tested is None else LookedAt(tuple(counts[0]), tuple(counts[1])),
         )
 
     @property

@@ -12,6 +12,10 @@ It is written as frozen dataclasses, or as an equivalent TOML file:
     column = "age"
     minimum = 18
 
+    [tested]                            # optional: who was looked at for the condition
+    column = "screened"
+    not_tested = "drop"                 # or "keep", the default
+
     [features]
     roll_up = "category"                # or "ccsr"; default: codes as they are
     min_count = 10                      # drop codes seen this often or less
@@ -140,6 +144,48 @@ class Include:
         return f"{self.column} " + " and ".join(
             f"{end:g} {words}" for end, words in ends if end is not None
         )
+
+
+@dataclass(frozen=True)
+class Tested:
+    """Who was looked at for the condition, where a column says so.
+
+    A visit without a diagnosis may have been looked at, and the condition not found or not
+    recorded, or not looked at. The second is kept apart from the first: counted, and left out
+    if the study says so.
+
+    Parameters
+    ----------
+    column : str
+        Column of the source's ``visits``.
+    one_of : tuple of str
+        Values that mean "looked at", compared as text and regardless of case. Default: 1, yes,
+        y and true.
+    not_tested : "keep" or "drop"
+        What to do with visits that were not looked at, or of which it is not known. Dropped
+        visits are a step of the attrition.
+
+    Examples
+    --------
+    >>> print(Tested("screened", not_tested="drop"))
+    looked at for the condition (screened)
+    """
+
+    __pydantic_config__: ClassVar[ConfigDict] = SETTINGS
+
+    column: str
+    one_of: tuple[Value, ...] = ("1", "1.0", "yes", "y", "true")
+    not_tested: Literal["keep", "drop"] = "keep"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "one_of", tuple(str(value) for value in self.one_of))
+        if not self.one_of:
+            raise InvalidInputError(f"tested {self.column!r}: one_of must name a value")
+        if self.not_tested not in ("keep", "drop"):
+            raise InvalidInputError(f"not_tested must be 'keep' or 'drop', got {self.not_tested!r}")
+
+    def __str__(self) -> str:
+        return f"looked at for the condition ({self.column})"
 
 
 @dataclass(frozen=True)
@@ -318,6 +364,8 @@ class CohortSpec:
         Columns of the design matrix.
     without_codes : "drop" or "keep"
         What to do with visits without any code. Dropped visits are counted.
+    tested : Tested, optional
+        Who was looked at for the condition, if that is known.
     name : str
         Short name, such as that of the file.
 
@@ -337,6 +385,7 @@ class CohortSpec:
     include: tuple[Include, ...] = ()
     features: Features = Features()
     without_codes: Literal["drop", "keep"] = "drop"
+    tested: Tested | None = None
     name: str = ""
 
     def __post_init__(self) -> None:
@@ -352,8 +401,9 @@ class CohortSpec:
 
     def columns(self) -> set[str]:
         """Columns of ``visits`` that the specification uses."""
-        parts: tuple[Include | Extra | GroupVariable, ...] = (
-            *self.include, *self.features.extra, *self.groups,
+        tested = () if self.tested is None else (self.tested,)
+        parts: tuple[Include | Extra | GroupVariable | Tested, ...] = (
+            *self.include, *tested, *self.features.extra, *self.groups,
         )  # fmt: skip
         return {part.column for part in parts}
 

@@ -76,7 +76,9 @@ class Measure:
                 f"CASE WHEN {number} BETWEEN {low} AND {high} THEN {number} * 1.8 + 32 "
                 f"ELSE {number} END"
             )
-        return f"CASE WHEN ({number}) BETWEEN {self.limits[0]} AND {self.limits[1]} THEN {number} END"
+        return (
+            f"CASE WHEN ({number}) BETWEEN {self.limits[0]} AND {self.limits[1]} THEN {number} END"
+        )
 
     def code(self, number: str) -> str:
         """SQL for the code of a number given as SQL; NULL for the reference and without one."""

@@ -160,12 +160,12 @@ def _load(
     keys |= {"triage": "stay_id"} if "triage" in more else {}
     for table, key in keys.items():
         require_unique(connection, f"all_{table}", key)
-    if any(kind.name == "arrival" for kind in kinds):
-        if "arrival_transport" not in column_names(connection, "all_edstays"):
-            raise InvalidInputError(
-                "edstays lacks arrival_transport (version 2 and later), which the kind 'arrival' "
-                "of features needs; leave that kind out"
-            )
+    transport = "arrival_transport" in column_names(connection, "all_edstays")
+    if not transport and any(kind.name == "arrival" for kind in kinds):
+        raise InvalidInputError(
+            "edstays lacks arrival_transport (version 2 and later), which the kind 'arrival' of "
+            "features needs; leave that kind out"
+        )
     present = column_names(connection, "all_admissions")
     races = [name for name in ("race", "ethnicity") if name in present]
     if not races:

@@ -121,7 +121,8 @@ def absent(kinds: Sequence[Kind]) -> dict[str, str]:
 def _insert(connection: Connection, kind: Kind, code: str, relation: str) -> None:
     """Insert the codes that SQL makes of a relation with the column visit."""
     connection.execute(f"""
-        INSERT INTO codes SELECT DISTINCT visit, {quoted(kind.prefix)}, code, {quoted(kind.roles[0])}
+        INSERT INTO codes
+        SELECT DISTINCT visit, {quoted(kind.prefix)}, code, {quoted(kind.roles[0])}
         FROM (SELECT visit, {code} AS code FROM {relation}) WHERE code <> ''
     """)
 

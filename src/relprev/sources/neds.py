@@ -159,9 +159,7 @@ def read_neds(
             0
         ][0]
     connection.execute(f"CREATE VIEW wide AS {' UNION ALL BY NAME '.join(parts)}")
-    expose_wide(
-        connection, "wide", {"codes": "diagnosis", "causes": "cause"}, "'ICD10'", more=more
-    )
+    expose_wide(connection, "wide", {"codes": "diagnosis", "causes": "cause"}, "'ICD10'", more=more)
     return Source(
         "neds",
         connection,

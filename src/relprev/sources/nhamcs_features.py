@@ -134,7 +134,8 @@ def feature_columns(kinds: Sequence[Kind]) -> tuple[str, ...]:
 
 def visit_columns(kinds: Sequence[Kind], present: Collection[str]) -> dict[str, str]:
     """SQL of the columns that kinds add to ``visits``: numbers, and the triage level."""
-    names, found = {kind.name for kind in kinds}, {}
+    names = {kind.name for kind in kinds}
+    found: dict[str, str] = {}
     if "vitals" in names:
         found |= {measure.name: measure.value(_number(measure.name, present)) for measure in VITALS}
     if "pain" in names:
@@ -250,7 +251,9 @@ def keep_drug_names(
 
 def _drug_names(connection: Connection, kinds: Sequence[Kind]) -> dict[str, str]:
     """For every ingredient, the entry that most often stands for it."""
-    made = connection.execute("SELECT count(*) FROM duckdb_tables() WHERE table_name = 'entry_names'")
+    made = connection.execute(
+        "SELECT count(*) FROM duckdb_tables() WHERE table_name = 'entry_names'"
+    )
     if not made.fetchall()[0][0]:
         return {}
     found = connection.execute("""
@@ -296,9 +299,7 @@ def _reason(column: str) -> str:
     )
 
 
-def _answers(
-    answers: dict[tuple[str, int], tuple[str, str]], present: Collection[str]
-) -> str:
+def _answers(answers: dict[tuple[str, int], tuple[str, str]], present: Collection[str]) -> str:
     return code_list(
         [
             f"CASE WHEN {_whole(column)} = {value} THEN {quoted(code)} END"

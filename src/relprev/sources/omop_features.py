@@ -22,7 +22,7 @@ KINDS = (
     Kind("procedures", "PROC", "procedures", ("procedure",)),
     Kind("medications", "MED", "drugs, by ATC class or ingredient", ("medication",)),
 )
-COLUMNS = {
+COLUMNS: dict[str, dict[str, tuple[str, ...]]] = {
     "observations": {
         "observation": ("visit_occurrence_id", "observation_concept_id", "value_as_concept_id"),
     },
@@ -52,9 +52,7 @@ ATC_THIRD = 4  # characters of a code of the third level, such as N02B
 def tables_needed(kinds: Sequence[Kind]) -> dict[str, tuple[str, ...]]:
     """Tables and their columns that these kinds are made of."""
     return {
-        table: columns
-        for kind in kinds
-        for table, columns in COLUMNS.get(kind.name, {}).items()
+        table: columns for kind in kinds for table, columns in COLUMNS.get(kind.name, {}).items()
     }
 
 
@@ -141,16 +139,20 @@ def _medications(connection: Connection) -> str:
         "SELECT count(*) FROM duckdb_tables() WHERE table_name = 'raw_concept_ancestor'"
     ).fetchall()[0][0]
     above = (
-        "SELECT ancestor_concept_id::BIGINT, descendant_concept_id::BIGINT FROM raw_concept_ancestor"
+        "SELECT ancestor_concept_id::BIGINT, descendant_concept_id::BIGINT "
+        "FROM raw_concept_ancestor"
         if present
         else "SELECT NULL::BIGINT, NULL::BIGINT WHERE false"
     )
     connection.execute(f"""
         CREATE OR REPLACE TEMP TABLE classes AS
-        WITH drugs AS (SELECT DISTINCT {_concept("drug_concept_id")} AS drug FROM raw_drug_exposure),
+        WITH drugs AS (
+            SELECT DISTINCT {_concept("drug_concept_id")} AS drug FROM raw_drug_exposure
+        ),
         links(above, below) AS ({above}),
         ancestors AS (
-            SELECT drug, above, vocabulary_id AS vocabulary, concept_code AS code, concept_name AS words
+            SELECT drug, above, vocabulary_id AS vocabulary, concept_code AS code,
+                   concept_name AS words
             FROM drugs JOIN links ON below = drug JOIN raw_concept c ON c.concept_id::BIGINT = above
         ),
         atc AS (

@@ -45,10 +45,11 @@ ABBREVIATIONS = {
     "sz": "seizure", "tia": "ischemic attack", "uri": "respiratory infection",
     "uti": "urinary infection", "vag": "vaginal", "vom": "vomiting", "wk": "weakness",
 }  # fmt: skip
-STOP_WORDS = frozenset(
-    "after and are but for from has have her him his left lower new other out right she since "
-    "that the this unknown upper was with".split()
-)
+STOP_WORDS = frozenset({
+    "after", "and", "are", "but", "for", "from", "has", "have", "her", "him", "his", "left",
+    "lower", "new", "other", "out", "right", "she", "since", "that", "the", "this", "unknown",
+    "upper", "was", "with",
+})  # fmt: skip
 
 
 @cache

@@ -23,7 +23,7 @@ from relprev.sources.source import Source
 from relprev.store.digests import digest, file_digest
 from relprev.store.stages import Outcome
 from relprev.study.contrasts import as_used, reference_group, sampling_words, versus_words
-from relprev.study.data import require_columns, sibling_note
+from relprev.study.data import require_columns, sibling_note, tested_note
 from relprev.study.simulated import SimulatedSource
 from relprev.study.source import source_words
 
@@ -102,9 +102,10 @@ def build(study: Study, folder: Path, *, verbose: bool = False) -> Outcome:
                 tables[f"truth{position}"] = truth[[*KEYS, "estimate"]]
     values["inside"] = groups_inside(built)
     features = item.cohort.feature_names or ()
-    values["exclusive"] = _exclusive(study, features)
-    beside = sibling_note(study.cohort.condition, features)
-    return Outcome(values, tables, tuple(beside))
+    values["exclusive"] = [*_exclusive(study, features), *_bins(source, features)]
+    said = sibling_note(study.cohort.condition, features)
+    said += [note for item in built.values() for note in tested_note(item, study)]
+    return Outcome(values, tables, tuple(said))
 
 
 def groups_inside(built: Mapping[str, BuiltCohort]) -> tuple[Nesting, ...]:
@@ -127,6 +128,13 @@ def _exclusive(study: Study, features: Sequence[str]) -> list[list[str]]:
     starts = [f"{one.column}:[" if one.edges else f"{one.column}="
               for one in study.cohort.features.extra]  # fmt: skip
     return [[name for name in features if name.startswith(start)] for start in starts]
+
+
+def _bins(source: Source, features: Sequence[str]) -> list[list[str]]:
+    """The source's features of which a visit has at most one, such as bins of a vital sign."""
+    used = set(features)
+    together = [[name for name in names if name in used] for names in source.exclusive]
+    return [names for names in together if len(names) > 1]
 
 
 def groups_table(cohort: Cohort) -> pd.DataFrame:

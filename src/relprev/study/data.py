@@ -6,10 +6,11 @@ from collections.abc import Iterable, Iterator
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
-from relprev.codes import CodeSet, category
+from relprev.codes import CodeSet, category, roll_up
 from relprev.codes.spelling import VERSION_NAMES
+from relprev.cohort import BuiltCohort
 from relprev.matrix.coerce import listed
-from relprev.messages import Message, Number
+from relprev.messages import Count, Message, Number
 from relprev.settings import KeyPath, suggestion
 from relprev.sources.database import identifier
 from relprev.sources.source import Source
@@ -45,6 +46,8 @@ def _columns_named(study: Study) -> Iterator[tuple[KeyPath, str]]:
     for path, items in places:
         for position, item in enumerate(items):
             yield (*path, position, "column"), item.column
+    if cohort.tested is not None:
+        yield ("tested", "column"), cohort.tested.column
 
 
 def unknown_values(study: Study, source: Source) -> Iterator[Message]:
@@ -81,6 +84,62 @@ def _values(source: Source, column: str) -> dict[str, int]:
         "GROUP BY value ORDER BY value"
     )
     return dict(rows)
+
+
+def unmatched_exclusions(study: Study, source: Source) -> Iterator[Message]:
+    """Patterns of ``features.exclude`` that no recorded code matches, with their key."""
+    lengths = source.code_lengths
+    found = source.query("SELECT DISTINCT version, code FROM codes")
+    broad = roll_up(found, study.cohort.features.roll_up)
+    for k, pattern in enumerate(study.cohort.features.excluded):
+        if pattern.version in lengths:
+            pattern = pattern.cut_to(lengths[pattern.version])
+        if not any(pattern.matches(*code) for code in (*found, *broad)):
+            yield Message(
+                "{where}: no code that was read matches {pattern}; prefixes are {prefixes}",
+                where=study.place(("features", "exclude", k)), pattern=str(pattern),
+                prefixes=listed(sorted({version for version, _ in found})),
+            )  # fmt: skip
+
+
+def tested_note(built: BuiltCohort, study: Study) -> list[Message]:
+    """How many of a cohort were looked at for the condition, in a list; empty if not known.
+
+    Counts are given only if none of them, nor what is left of the cohort, is small.
+    """
+    if built.tested is None or study.cohort.tested is None:
+        return []
+    column, rule = study.cohort.tested.column, study.disclosure
+    unknown, without, looked = built.tested.visits
+    if not unknown + without:
+        return [] if study.cohort.tested.not_tested == "drop" else [
+            Message("{variable}: every visit was looked at for the condition ({column})",
+                    variable=built.name, column=column)
+        ]  # fmt: skip
+    if any(map(rule.is_small, (unknown, without, looked))):
+        return [
+            Message(
+                "{variable}: not every visit was looked at for the condition ({column}), or few "
+                "were; numbers are hidden",
+                variable=built.name, column=column,
+            )
+        ]  # fmt: skip
+    said = Message(
+        "{variable}: {looked} looked at for the condition ({column}), {without} not looked at, "
+        "{unknown} of which it is not known",
+        variable=built.name, column=column, looked=Count(looked, "visit"),
+        without=Count(without, "visit"), unknown=Count(unknown, "visit"),
+    )  # fmt: skip
+    diagnosed = built.tested.diagnosed
+    elsewhere = diagnosed[0] + diagnosed[1]
+    if not elsewhere or rule.is_small(elsewhere) or rule.is_small(diagnosed[2]):
+        return [said]
+    also = Message(
+        "{variable}: {visits} diagnosed without having been looked at ({column}); does that column "
+        "say what it is taken for?",
+        variable=built.name, column=column, visits=Count(elsewhere, "visit"),
+    )  # fmt: skip
+    return [said, also]
 
 
 def matched_codes(condition: CodeSet, source: Source) -> dict[str, int]:

@@ -37,7 +37,14 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import ConfigDict, Field, TypeAdapter
 
 from relprev.cohort import CohortSpec, cohort_spec
-from relprev.cohort.spec import Condition, Features, GroupVariable, Include, cohort_spec_names
+from relprev.cohort.spec import (
+    Condition,
+    Features,
+    GroupVariable,
+    Include,
+    Tested,
+    cohort_spec_names,
+)
 from relprev.disclosure.rule import Rule
 from relprev.errors import InvalidInputError
 from relprev.settings import (
@@ -56,7 +63,7 @@ from relprev.study.options import (
     InferenceOptions,
     ReportOptions,
 )
-from relprev.study.source import SourceTable, source_options
+from relprev.study.source import SOURCES, SourceTable, source_options
 from relprev.study.study import Study
 
 MOVED: dict[KeyPath, str] = {
@@ -80,6 +87,9 @@ class StudyFile:
     ] = None
     features: Annotated[
         Features | None, Field(description="Which codes are symptoms; default all.")
+    ] = None
+    tested: Annotated[
+        Tested | None, Field(description="Who was looked at for the condition, if known.")
     ] = None
     groups: Annotated[
         tuple[GroupVariable, ...] | None, Field(description="The groups to compare.")
@@ -117,6 +127,7 @@ def read_study(path: str | Path) -> Study:
         text=text,
     )
     _check_references(study)
+    _check_kinds(study)
     return study
 
 
@@ -151,7 +162,7 @@ def _require_printable_name(path: Path) -> None:
 
 def _cohort(content: StudyFile, path: Path, text: str) -> CohortSpec:
     """The shipped cohort with the parts that the file replaces, or the file's own."""
-    names = ("condition", "include", "features", "groups", "without_codes")
+    names = ("condition", "include", "features", "groups", "without_codes", "tested")
     given: dict[str, Any] = {
         name: getattr(content, name) for name in names if getattr(content, name) is not None
     }
@@ -180,3 +191,13 @@ def _check_references(study: Study) -> None:
         known = [*groups[name].recode, *filter(None, [groups[name].missing])]
         if groups[name].recode and reference not in known:
             raise study.error(at, f"got {reference!r}; {suggestion(reference, known)}")
+
+
+def _check_kinds(study: Study) -> None:
+    """Kinds of features must be among those that the source offers."""
+    offered = [kind.name for kind in SOURCES[study.source.kind].kinds]
+    for position, name in enumerate(study.cohort.features.kinds):
+        if name not in offered:
+            words = f"the {study.source.kind} source has no kind {name!r} of features"
+            at: KeyPath = ("features", "kinds", position)
+            raise study.error(at, f"{words}; {suggestion(name, offered)}")

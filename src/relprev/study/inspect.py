@@ -19,9 +19,16 @@ from relprev.inference.sampling import SamplingDesign
 from relprev.matrix.coerce import listed
 from relprev.messages import Message, message_of
 from relprev.report import VariableFindings
+from relprev.sources.source import Source
 from relprev.store.files import TemporaryFolder
 from relprev.study.cohorts import groups_inside, groups_table, study_cohorts
-from relprev.study.data import matched_codes, sibling_note, unknown_values
+from relprev.study.data import (
+    matched_codes,
+    sibling_note,
+    tested_note,
+    unknown_values,
+    unmatched_exclusions,
+)
 from relprev.study.run import recorded_warnings
 from relprev.study.study import Study
 from relprev.study.variable import Variable
@@ -67,7 +74,7 @@ def inspect_study(study: Study) -> Inspection:
     with study.open_source() as source, TemporaryFolder() as folder:
         with recorded_warnings() as said:
             built = study_cohorts(study, source, Path(folder, "cohorts"))
-        notes = [*unknown_values(study, source), *said]
+        notes = [*unknown_values(study, source), *unmatched_exclusions(study, source), *said]
         codes = matched_codes(study.cohort.condition, source)
         absent = [pattern for pattern, n in codes.items() if not n]
         if absent:
@@ -82,8 +89,8 @@ def inspect_study(study: Study) -> Inspection:
                     groups_table(item.cohort), columns[name],
                 )
             )  # fmt: skip
-            words[name] = _words(variable.cohort)
-            notes += _notes(variable)
+            words[name] = _words(variable.cohort, _kinds(item.kinds, source))
+            notes += [*_notes(variable), *tested_note(item, study)]
             problems += _problems(variable, study)
         notes += sibling_note(study.cohort.condition, item.cohort.feature_names or ())
         inside = groups_inside(built)
@@ -92,9 +99,17 @@ def inspect_study(study: Study) -> Inspection:
     )
 
 
-def _words(cohort: Cohort) -> str:
+def _kinds(counts: Mapping[str, int], source: Source) -> str:
+    """Number of features by kind, with the prefix of their names; empty if there is one kind."""
+    prefixes = {kind.name: f" ({kind.prefix})" for kind in source.kinds}
+    if len(counts) < 2 and all(kind.default for kind in source.kinds):
+        return ""
+    return ", ".join(f"{name}{prefixes.get(name, '')} {n:,}" for name, n in counts.items())
+
+
+def _words(cohort: Cohort, kinds: str) -> str:
     """Features and design; visits and patients are the attrition table's last line."""
-    words = [f"{cohort.n_cols:,} features"]
+    words = [f"{cohort.n_cols:,} features{f': {kinds}' if kinds else ''}"]
     words += ["sampling weights"] if "weights" in cohort.fields else []
     for name, units in {"strata": "strata", "psus": "primary sampling units"}.items():
         if name in cohort.fields:
