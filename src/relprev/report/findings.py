@@ -114,6 +114,8 @@ class StudyFindings:
         that differ by few people are then taken for nested.
     exclusive : tuple of tuple of str
         Features of which a visit has at most one, such as the bins of one measurement.
+    features : str
+        What the features are, in words, such as ``"340 reasons for visit (RFV)"``.
 
     Examples
     --------
@@ -134,6 +136,7 @@ class StudyFindings:
     sampling: str = ""
     inside: tuple[Nesting, ...] | None = None
     exclusive: tuple[tuple[str, ...], ...] = ()
+    features: str = ""
 
 
 @dataclass(frozen=True)
@@ -157,6 +160,8 @@ class StudyReport(StudyFindings):
     sampling : str
         As in `StudyFindings`.
     inside, exclusive : tuple
+        As in `StudyFindings`.
+    features : str
         As in `StudyFindings`.
     rule : Rule
         By which counts were hidden.

@@ -16,13 +16,13 @@ from relprev.sources.words import add_words
 
 KINDS = (
     DIAGNOSES,
-    Kind("complaints", "COMPLAINT", "words of the chief complaint", ("complaint",)),
-    Kind("vitals", "VITAL", "vital signs at triage, in bins", ("vital",)),
-    Kind("pain", "PAIN", "pain at triage, in bins", ("pain",)),
-    Kind("triage", "TRIAGE", "triage level", ("triage",)),
+    Kind("complaints", "COMPLAINT", "words of chief complaints", ("complaint",)),
+    Kind("vitals", "VITAL", "bins of vital signs at triage", ("vital",)),
+    Kind("pain", "PAIN", "bins of pain at triage", ("pain",)),
+    Kind("triage", "TRIAGE", "triage levels", ("triage",)),
     Kind("arrival", "ARRIVAL", "means of transport", ("arrival",)),
-    Kind("monitoring", "LATER", "vital signs during the stay, in bins", ("monitoring",)),
-    Kind("medications", "MED", "medications before the stay, by class", ("medication",)),
+    Kind("monitoring", "LATER", "bins of later vital signs", ("monitoring",)),
+    Kind("medications", "MED", "classes of medications before the stay", ("medication",)),
 )
 SIGNS = {
     "temperature": "temperature", "heart_rate": "heartrate", "respiratory_rate": "resprate",

@@ -24,15 +24,15 @@ from relprev.sources.packed import unpacked
 KINDS = (
     DIAGNOSES,
     CAUSES,
-    Kind("reasons", "RFV", "reasons for visit, as the patient gives them", ("reason",)),
-    Kind("injuries", "INJURY", "injury, poisoning or adverse effect, and intent", ("injury",)),
-    Kind("vitals", "VITAL", "vital signs at arrival, in bins", ("vital",)),
-    Kind("pain", "PAIN", "pain, in bins", ("pain",)),
-    Kind("triage", "TRIAGE", "triage level", ("triage",)),
-    Kind("arrival", "ARRIVAL", "how the patient came, and from where", ("arrival",)),
+    Kind("reasons", "RFV", "reasons for visit", ("reason",)),
+    Kind("injuries", "INJURY", "kinds of injury and intent", ("injury",)),
+    Kind("vitals", "VITAL", "bins of vital signs at arrival", ("vital",)),
+    Kind("pain", "PAIN", "bins of pain", ("pain",)),
+    Kind("triage", "TRIAGE", "triage levels", ("triage",)),
+    Kind("arrival", "ARRIVAL", "circumstances of arrival", ("arrival",)),
     Kind("tests", "TEST", "tests and imaging", ("test",)),
     Kind("procedures", "PROC", "procedures", ("procedure",)),
-    Kind("medications", "MED", "medications given or prescribed, by ingredient", ("medication",)),
+    Kind("medications", "MED", "medications by ingredient", ("medication",)),
 )
 MOST_REASONS, MOST_DRUGS = 5, 30
 NO_REASON = (89970, 89980, 89990)  # "none", inadequate, illegible

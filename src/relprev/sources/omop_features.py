@@ -18,9 +18,9 @@ from relprev.sources.kinds import Kind
 KINDS = (
     Kind("diagnoses", "ICD9, ICD10, SNOMED, ...", "conditions", default=True),
     Kind("observations", "OBS", "observations", ("observation",)),
-    Kind("measurements", "LAB", "measurements above or below their range", ("measurement",)),
+    Kind("measurements", "LAB", "measurements outside their range", ("measurement",)),
     Kind("procedures", "PROC", "procedures", ("procedure",)),
-    Kind("medications", "MED", "drugs, by ATC class or ingredient", ("medication",)),
+    Kind("medications", "MED", "drugs by ATC class or ingredient", ("medication",)),
 )
 COLUMNS: dict[str, dict[str, tuple[str, ...]]] = {
     "observations": {

@@ -103,6 +103,7 @@ def build(study: Study, folder: Path, *, verbose: bool = False) -> Outcome:
     values["inside"] = groups_inside(built)
     features = item.cohort.feature_names or ()
     values["exclusive"] = [*_exclusive(study, features), *_bins(source, features)]
+    values["features"] = features_words(item.kinds, source)
     said = sibling_note(study.cohort.condition, features)
     said += [note for item in built.values() for note in tested_note(item, study)]
     return Outcome(values, tables, tuple(said))
@@ -135,6 +136,12 @@ def _bins(source: Source, features: Sequence[str]) -> list[list[str]]:
     used = set(features)
     together = [[name for name in names if name in used] for names in source.exclusive]
     return [names for names in together if len(names) > 1]
+
+
+def features_words(counts: Mapping[str, int], source: Source) -> str:
+    """Number of features of every kind, in words, with the prefixes of their names."""
+    words = {kind.name: f"{kind.words} ({kind.prefix})" for kind in source.kinds}
+    return ", ".join(f"{n:,} {words.get(name, 'from other columns')}" for name, n in counts.items())
 
 
 def groups_table(cohort: Cohort) -> pd.DataFrame:

@@ -19,9 +19,8 @@ from relprev.inference.sampling import SamplingDesign
 from relprev.matrix.coerce import listed
 from relprev.messages import Message, message_of
 from relprev.report import VariableFindings
-from relprev.sources.source import Source
 from relprev.store.files import TemporaryFolder
-from relprev.study.cohorts import groups_inside, groups_table, study_cohorts
+from relprev.study.cohorts import features_words, groups_inside, groups_table, study_cohorts
 from relprev.study.data import (
     matched_codes,
     sibling_note,
@@ -89,7 +88,8 @@ def inspect_study(study: Study) -> Inspection:
                     groups_table(item.cohort), columns[name],
                 )
             )  # fmt: skip
-            words[name] = _words(variable.cohort, _kinds(item.kinds, source))
+            words[name] = _words(variable.cohort)
+            words[name] += f"\nFeatures: {features_words(item.kinds, source)}"
             notes += [*_notes(variable), *tested_note(item, study)]
             problems += _problems(variable, study)
         notes += sibling_note(study.cohort.condition, item.cohort.feature_names or ())
@@ -99,17 +99,9 @@ def inspect_study(study: Study) -> Inspection:
     )
 
 
-def _kinds(counts: Mapping[str, int], source: Source) -> str:
-    """Number of features by kind, with the prefix of their names; empty if there is one kind."""
-    prefixes = {kind.name: f" ({kind.prefix})" for kind in source.kinds}
-    if len(counts) < 2 and all(kind.default for kind in source.kinds):
-        return ""
-    return ", ".join(f"{name}{prefixes.get(name, '')} {n:,}" for name, n in counts.items())
-
-
-def _words(cohort: Cohort, kinds: str) -> str:
+def _words(cohort: Cohort) -> str:
     """Features and design; visits and patients are the attrition table's last line."""
-    words = [f"{cohort.n_cols:,} features{f': {kinds}' if kinds else ''}"]
+    words = [f"{cohort.n_cols:,} features"]
     words += ["sampling weights"] if "weights" in cohort.fields else []
     for name, units in {"strata": "strata", "psus": "primary sampling units"}.items():
         if name in cohort.fields:
