@@ -44,17 +44,20 @@ class LookedAt:
 
     Parameters
     ----------
-    visits, diagnosed : tuple of three int
-        Visits, and the diagnosed among them, that were not known to be looked at or not, that
-        were not, and that were.
+    visits : dict of group to three int
+        Visits of which it is not known, that were not looked at, and that were.
+    diagnosed : tuple of three int
+        The diagnosed among them, in all groups.
 
     Examples
     --------
-    >>> LookedAt((2, 30, 100), (0, 1, 9)).visits[1]
+    >>> looked_at = LookedAt({"a": (2, 30, 100), "b": (0, 5, 9)}, (0, 1, 9))
+    >>> unknown, without, looked = looked_at.visits["a"]
+    >>> without
     30
     """
 
-    visits: tuple[int, ...]
+    visits: dict[str, tuple[int, ...]]
     diagnosed: tuple[int, ...]
 
 
@@ -256,8 +259,9 @@ class _Maker:
         self._spec, self._variable = spec, variable
         self._attrition, self._feature_names = selected.attrition, coded.feature_names
         self._kinds = coded.kinds
-        self._tested = np.zeros((2, 3), dtype=np.int64)  # visits and diagnosed: -1, 0 and 1
         self._names = selected.group_names[variable.name]
+        self._tested = np.zeros((len(self._names), 3), dtype=np.int64)  # not known, no, yes
+        self._tested_diagnosed = np.zeros(3, dtype=np.int64)
         n_patients = None if selected.patients is None else int(selected.patients.max()) + 1
         self._coded, self._known, self._grouped, self._large = (
             _Tally(n_patients) for _ in range(4)
@@ -335,8 +339,9 @@ class _Maker:
         self._large.add(mask, part.patients)
         if self._spec.tested is not None:
             state = part.table.column("tested").to_numpy()[mask] + 1
+            np.add.at(self._tested, (self._position(part)[mask], state), 1)
             hit = part.coded.diagnosed[mask] == 1
-            self._tested += [np.bincount(state, minlength=3), np.bincount(state[hit], minlength=3)]
+            self._tested_diagnosed += np.bincount(state[hit], minlength=3)
         self._visits[part.table.column("visit").to_numpy()[mask]] = True
         rows = np.flatnonzero(mask)
         group = self._number[self._position(part)[rows]]
@@ -375,7 +380,6 @@ class _Maker:
             steps.append(self._grouped.step(f"{name} in one of the study's groups"))
         if self._small:
             steps.append(self._large.step(f"{name} group of {self._smallest:,} visits or more"))
-        counts = self._tested.tolist()
         return BuiltCohort(
             name,
             cohort,
@@ -383,8 +387,13 @@ class _Maker:
             dict(self._small),
             self._visits,
             self._kinds,
-            None if self._spec.tested is None else LookedAt(tuple(counts[0]), tuple(counts[1])),
+            None if self._spec.tested is None else self._looked_at(),
         )
+
+    def _looked_at(self) -> LookedAt:
+        rows = dict(zip(self._names, self._tested.tolist(), strict=True))
+        visits = {name: tuple(rows[name]) for name in self._group_names}
+        return LookedAt(visits, tuple(self._tested_diagnosed.tolist()))
 
     @property
     def _smallest(self) -> int:

@@ -9,7 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from relprev.cohort.recode import group_names, position_sql
-from relprev.cohort.spec import CohortSpec, Extra, GroupVariable, Include, Tested
+from relprev.cohort.spec import CohortSpec, Extra, GroupVariable, Include, Screening
 from relprev.errors import InvalidInputError
 from relprev.sources.attrition import Attrition, Step
 from relprev.sources.database import execute, identifier, quoted
@@ -182,7 +182,7 @@ def _condition(rule: Include) -> str:
     return " AND ".join(f"{value} {sign} {end!r}" for sign, end in ends if end is not None)
 
 
-def _tested(tested: Tested) -> str:
+def _tested(tested: Screening) -> str:
     """SQL: 1 for a visit that was looked at, 0 for one that was not, -1 if it is not known."""
     column = identifier(tested.column)
     values = ", ".join(quoted(value.lower()) for value in tested.one_of)

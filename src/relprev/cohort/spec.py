@@ -147,7 +147,7 @@ class Include:
 
 
 @dataclass(frozen=True)
-class Tested:
+class Screening:
     """Who was looked at for the condition, where a column says so.
 
     A visit without a diagnosis may have been looked at, and the condition not found or not
@@ -167,7 +167,7 @@ class Tested:
 
     Examples
     --------
-    >>> print(Tested("screened", not_tested="drop"))
+    >>> print(Screening("screened", not_tested="drop"))
     looked at for the condition (screened)
     """
 
@@ -364,7 +364,7 @@ class CohortSpec:
         Columns of the design matrix.
     without_codes : "drop" or "keep"
         What to do with visits without any code. Dropped visits are counted.
-    tested : Tested, optional
+    tested : Screening, optional
         Who was looked at for the condition, if that is known.
     name : str
         Short name, such as that of the file.
@@ -385,7 +385,7 @@ class CohortSpec:
     include: tuple[Include, ...] = ()
     features: Features = Features()
     without_codes: Literal["drop", "keep"] = "drop"
-    tested: Tested | None = None
+    tested: Screening | None = None
     name: str = ""
 
     def __post_init__(self) -> None:
@@ -402,7 +402,7 @@ class CohortSpec:
     def columns(self) -> set[str]:
         """Columns of ``visits`` that the specification uses."""
         tested = () if self.tested is None else (self.tested,)
-        parts: tuple[Include | Extra | GroupVariable | Tested, ...] = (
+        parts: tuple[Include | Extra | GroupVariable | Screening, ...] = (
             *self.include, *tested, *self.features.extra, *self.groups,
         )  # fmt: skip
         return {part.column for part in parts}

@@ -10,7 +10,7 @@ from relprev.codes import CodeSet, category, roll_up
 from relprev.codes.spelling import VERSION_NAMES
 from relprev.cohort import BuiltCohort
 from relprev.matrix.coerce import listed
-from relprev.messages import Count, Message, Number
+from relprev.messages import Message, Number
 from relprev.settings import KeyPath, suggestion
 from relprev.sources.database import identifier
 from relprev.sources.source import Source
@@ -103,43 +103,36 @@ def unmatched_exclusions(study: Study, source: Source) -> Iterator[Message]:
 
 
 def tested_note(built: BuiltCohort, study: Study) -> list[Message]:
-    """How many of a cohort were looked at for the condition, in a list; empty if not known.
+    """How many of every group were looked at for the condition, in a list; empty if not known.
 
-    Counts are given only if none of them, nor what is left of the cohort, is small.
+    Only whole percentages are given, and none of a group in which few were or were not.
     """
     if built.tested is None or study.cohort.tested is None:
         return []
     column, rule = study.cohort.tested.column, study.disclosure
-    unknown, without, looked = built.tested.visits
-    if not unknown + without:
-        return [] if study.cohort.tested.not_tested == "drop" else [
-            Message("{variable}: every visit was looked at for the condition ({column})",
-                    variable=built.name, column=column)
-        ]  # fmt: skip
-    if any(map(rule.is_small, (unknown, without, looked))):
-        return [
-            Message(
-                "{variable}: not every visit was looked at for the condition ({column}), or few "
-                "were; numbers are hidden",
-                variable=built.name, column=column,
-            )
-        ]  # fmt: skip
-    said = Message(
-        "{variable}: {looked} looked at for the condition ({column}), {without} not looked at, "
-        "{unknown} of which it is not known",
-        variable=built.name, column=column, looked=Count(looked, "visit"),
-        without=Count(without, "visit"), unknown=Count(unknown, "visit"),
-    )  # fmt: skip
-    diagnosed = built.tested.diagnosed
-    elsewhere = diagnosed[0] + diagnosed[1]
-    if not elsewhere or rule.is_small(elsewhere) or rule.is_small(diagnosed[2]):
-        return [said]
-    also = Message(
-        "{variable}: {visits} diagnosed without having been looked at ({column}); does that column "
-        "say what it is taken for?",
-        variable=built.name, column=column, visits=Count(elsewhere, "visit"),
-    )  # fmt: skip
-    return [said, also]
+    shares = []
+    for group, counts in built.tested.visits.items():
+        _, without, looked = counts
+        if any(map(rule.is_small, counts)):
+            shares.append(Message("{group} hidden", group=group))
+        else:
+            yes, no = (Number(n / sum(counts), ".0%") for n in (looked, without))
+            shares.append(Message("{group} {yes} yes, {no} no", group=group, yes=yes, no=no))
+    found = [
+        Message(
+            "{variable}: looked at for the condition ({column}), the rest is not known: {shares}",
+            variable=built.name, column=column, shares=shares,
+        )
+    ]  # fmt: skip
+    elsewhere, tested = sum(built.tested.diagnosed[:2]), built.tested.diagnosed[2]
+    if elsewhere and not rule.is_small(elsewhere) and not rule.is_small(tested):
+        words = (
+            "{variable}: {share} of the diagnosed were not looked at ({column}); does that column "
+            "say what it is taken for?"
+        )
+        share = Number(elsewhere / (elsewhere + tested), ".0%")
+        found.append(Message(words, variable=built.name, share=share, column=column))
+    return found
 
 
 def matched_codes(condition: CodeSet, source: Source) -> dict[str, int]:

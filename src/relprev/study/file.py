@@ -42,7 +42,7 @@ from relprev.cohort.spec import (
     Features,
     GroupVariable,
     Include,
-    Tested,
+    Screening,
     cohort_spec_names,
 )
 from relprev.disclosure.rule import Rule
@@ -89,7 +89,7 @@ class StudyFile:
         Features | None, Field(description="Which codes are symptoms; default all.")
     ] = None
     tested: Annotated[
-        Tested | None, Field(description="Who was looked at for the condition, if known.")
+        Screening | None, Field(description="Who was looked at for the condition, if known.")
     ] = None
     groups: Annotated[
         tuple[GroupVariable, ...] | None, Field(description="The groups to compare.")
