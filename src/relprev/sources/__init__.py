@@ -2,6 +2,7 @@
 
 from relprev.sources.attrition import Attrition, Step
 from relprev.sources.declared import SourceTable
+from relprev.sources.kinds import Kind
 from relprev.sources.mimic import MimicTable, read_mimic
 from relprev.sources.neds import NedsTable, read_neds
 from relprev.sources.nhamcs import NhamcsTable, read_nhamcs
@@ -22,6 +23,7 @@ SOURCES: dict[str, type[SourceTable]] = {
 __all__ = [
     "SOURCES",
     "Attrition",
+    "Kind",
     "Source",
     "Step",
     "read_mimic",
