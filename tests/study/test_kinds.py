@@ -103,6 +103,13 @@ def test_check_counts_features_by_kind(folder):
     assert "features.exclude[2]: no code that was read matches RFV:1; prefixes are" in ran.output
 
 
+def test_check_names_features_that_name_the_condition(folder):
+    study(folder, NHAMCS.replace('exclude = ["RFV:2625.0"]', ""))
+    ran = CliRunner().invoke(app, ["check", str(folder / "study.toml")])
+    words = "features that name the condition in words: RFV:26250 (Asthma); take them out"
+    assert words in " ".join(ran.output.split())
+
+
 def test_bins_of_a_vital_sign_are_known_to_be_exclusive(folder, tmp_path):
     results = study(folder, NHAMCS.replace('"vitals"]', '"vitals", "triage"]')).run(
         tmp_path / "results", verbose=False

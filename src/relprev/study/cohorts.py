@@ -23,7 +23,7 @@ from relprev.sources.source import Source
 from relprev.store.digests import digest, file_digest
 from relprev.store.stages import Outcome
 from relprev.study.contrasts import as_used, reference_group, sampling_words, versus_words
-from relprev.study.data import require_columns, sibling_note, tested_note
+from relprev.study.data import namesake_note, require_columns, sibling_note, tested_note
 from relprev.study.simulated import SimulatedSource
 from relprev.study.source import source_words
 
@@ -105,6 +105,7 @@ def build(study: Study, folder: Path, *, verbose: bool = False) -> Outcome:
     values["exclusive"] = [*_exclusive(study, features), *_bins(source, features)]
     values["features"] = features_words(item.kinds, source)
     said = sibling_note(study.cohort.condition, features)
+    said += namesake_note(study.cohort.condition, features, source.descriptions)
     said += [note for item in built.values() for note in tested_note(item, study)]
     return Outcome(values, tables, tuple(said))
 

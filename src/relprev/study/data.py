@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,11 @@ from relprev.sources.source import Source
 if TYPE_CHECKING:  # it leads to the report, which no cohort depends on
     from relprev.study.study import Study
 
+LONG = 5  # letters of a word that says which condition is meant
+COMMON_WORDS = {
+    "acute", "adult", "chronic", "disease", "disorder", "injuries", "injury", "other", "simulated",
+    "condition", "syndrome", "unspecified",
+}  # fmt: skip
 SMALLEST_NAMED = 11  # visits a value needs to be named in a message
 MOST_NAMED = 20  # values that are named one by one
 
@@ -179,6 +185,41 @@ def sibling_note(condition: CodeSet, features: Iterable[str]) -> list[Message]:
         codes=listed(found),
     )
     return [said]
+
+
+def namesake_note(
+    condition: CodeSet, features: Iterable[str], descriptions: Mapping[str, str]
+) -> list[Message]:
+    """The hint on features of other kinds whose words name the condition, in a list.
+
+    Examples
+    --------
+    >>> asthma = CodeSet.of("asthma", ["ICD10:J45*"])
+    >>> (note,) = namesake_note(asthma, ["RFV:26250", "RFV:14400"], {"RFV:26250": "Asthma"})
+    >>> note.values["features"]
+    'RFV:26250 (Asthma)'
+    """
+    wanted = {word for word in _words(f"{condition.name} {condition.title}") if len(word) >= LONG}
+    wanted -= COMMON_WORDS
+    found = [
+        name
+        for name in features
+        if not _family(name)
+        and wanted & set(_words(descriptions.get(name, "") or name.partition(":")[2]))
+    ]
+    if not found:
+        return []
+    named = [f"{name} ({descriptions[name]})" if name in descriptions else name for name in found]
+    said = Message(
+        "features that name the condition in words: {features}; take them out with "
+        "features.exclude if they record it under another name",
+        features=listed(named),
+    )
+    return [said]
+
+
+def _words(text: str) -> list[str]:
+    return re.findall("[a-z]+", text.lower())
 
 
 def _family(name: str) -> str:

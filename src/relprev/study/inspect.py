@@ -23,6 +23,7 @@ from relprev.store.files import TemporaryFolder
 from relprev.study.cohorts import features_words, groups_inside, groups_table, study_cohorts
 from relprev.study.data import (
     matched_codes,
+    namesake_note,
     sibling_note,
     tested_note,
     unknown_values,
@@ -92,7 +93,9 @@ def inspect_study(study: Study) -> Inspection:
             words[name] += f"\nFeatures: {features_words(item.kinds, source)}"
             notes += [*_notes(variable), *tested_note(item, study)]
             problems += _problems(variable, study)
-        notes += sibling_note(study.cohort.condition, item.cohort.feature_names or ())
+        features = item.cohort.feature_names or ()
+        notes += sibling_note(study.cohort.condition, features)
+        notes += namesake_note(study.cohort.condition, features, source.descriptions)
         inside = groups_inside(built)
     return Inspection(
         source.name, codes, tuple(variables), words, tuple(notes), tuple(problems), inside
