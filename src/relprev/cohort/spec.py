@@ -236,6 +236,8 @@ class Features:
         Drop features seen in this many included visits or fewer.
     roles : tuple of str
         Use only codes with these roles, or all if empty.
+    extra : tuple of Extra
+        Features that are not codes.
     kinds : tuple of str
         Kinds of features, such as ``"diagnoses"`` and ``"vitals"``; which ones there are depends
         on the source (:mod:`relprev.sources.kinds`). If empty, those it has by default. Visits
@@ -244,13 +246,11 @@ class Features:
     exclude : tuple of str
         Codes that are no features, as patterns such as ``"RFV:26250"`` or ``"MED:*"``: the
         version is the prefix of the kind. Use it for codes of any kind that name the condition.
-    extra : tuple of Extra
-        Features that are not codes.
 
     Examples
     --------
     >>> Features(roll_up="category", min_count=10)
-    Features(roll_up='category', min_count=10, roles=(), kinds=(), exclude=(), extra=())
+    Features(roll_up='category', min_count=10, roles=(), extra=(), kinds=(), exclude=())
     >>> Features(kinds=("reasons", "vitals"), exclude=("RFV:2625.0",)).excluded[0].text
     '26250'
     """
@@ -260,9 +260,9 @@ class Features:
     roll_up: Literal["", "category", "ccsr"] = ""
     min_count: int = 0
     roles: tuple[str, ...] = ()
+    extra: tuple[Extra, ...] = ()
     kinds: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
-    extra: tuple[Extra, ...] = ()
 
     def __post_init__(self) -> None:
         if self.roll_up not in ROLL_UPS:
