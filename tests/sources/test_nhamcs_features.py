@@ -11,7 +11,8 @@ from relprev.cohort.build import build_cohorts
 from relprev.cohort.spec import CohortSpec, Features, GroupVariable, Include
 from relprev.errors import InvalidInputError
 from relprev.sources import read_nhamcs
-from relprev.sources.nhamcs_features import FIELDS_2010, KINDS, PROCEDURES, TESTS, reason_names
+from relprev.sources.nhamcs_columns import FIELDS_2010, PROCEDURES, TESTS
+from relprev.sources.nhamcs_features import KINDS, reason_names
 
 ALL = [kind.name for kind in KINDS]
 ROW = {"AGE": 30, "SEX": 1, "RACERETH": 1, "PAYTYPER": 3, "PATWT": 1000.5, "CSTRATM": 40100000,

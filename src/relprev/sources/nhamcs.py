@@ -25,6 +25,7 @@ from relprev.sources.declared import InputPaths, SourceTable
 from relprev.sources.fingerprint import Fingerprint
 from relprev.sources.formats import load_fixed_width, load_table, require_file
 from relprev.sources.kinds import Kind, read_kinds
+from relprev.sources.nhamcs_columns import FIELDS_2010 as MORE_2010
 from relprev.sources.source import Source, code_list, expose_wide, labels
 
 CUT = 4
@@ -161,7 +162,7 @@ def _load_year(
     connection.execute("DROP TABLE IF EXISTS raw")
     more = features.feature_columns(kinds)
     if path.stem.upper().startswith("ED2010"):
-        fields = [*FIELDS_2010, *(field for field in features.FIELDS_2010 if field[0] in more)]
+        fields = [*FIELDS_2010, *(field for field in MORE_2010 if field[0] in more)]
         file = load_fixed_width(connection, path, "raw", fields, WIDTH_2010)
         survey = 2010
     else:
