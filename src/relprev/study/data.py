@@ -94,16 +94,18 @@ def _values(source: Source, column: str) -> dict[str, int]:
 
 def unmatched_exclusions(study: Study, source: Source) -> Iterator[Message]:
     """Patterns of ``features.exclude`` that no recorded code matches, with their key."""
-    lengths = source.code_lengths
+    features, lengths = study.cohort.features, source.code_lengths
+    if not features.exclude:
+        return
     found = source.query("SELECT DISTINCT version, code FROM codes")
-    broad = roll_up(found, study.cohort.features.roll_up)
-    for k, pattern in enumerate(study.cohort.features.excluded):
-        if pattern.version in lengths:
-            pattern = pattern.cut_to(lengths[pattern.version])
-        if not any(pattern.matches(*code) for code in (*found, *broad)):
+    broad = roll_up(found, features.roll_up)
+    for k, (text, pattern) in enumerate(zip(features.exclude, features.excluded, strict=True)):
+        cut = lengths.get(pattern.version)
+        used = pattern if cut is None else pattern.cut_to(cut)
+        if not any(used.matches(*code) for code in (*found, *broad)):
             yield Message(
                 "{where}: no code that was read matches {pattern}; prefixes are {prefixes}",
-                where=study.place(("features", "exclude", k)), pattern=str(pattern),
+                where=study.place(("features", "exclude", k)), pattern=text,
                 prefixes=listed(sorted({version for version, _ in found})),
             )  # fmt: skip
 
