@@ -115,7 +115,7 @@ class StudyFindings:
     exclusive : tuple of tuple of str
         Features of which a visit has at most one, such as the bins of one measurement.
     features : str
-        What the features are, in words, such as ``"340 reasons for visit (RFV)"``.
+        What the features are, in words, such as ``"reasons for visit (RFV) 340"``.
 
     Examples
     --------

@@ -142,7 +142,7 @@ def _bins(source: Source, features: Sequence[str]) -> list[list[str]]:
 def features_words(counts: Mapping[str, int], source: Source) -> str:
     """Number of features of every kind, in words, with the prefixes of their names."""
     words = {kind.name: f"{kind.words} ({kind.prefix})" for kind in source.kinds}
-    return ", ".join(f"{n:,} {words.get(name, 'from other columns')}" for name, n in counts.items())
+    return ", ".join(f"{words.get(name, 'other columns')} {n:,}" for name, n in counts.items())
 
 
 def groups_table(cohort: Cohort) -> pd.DataFrame:
