@@ -83,6 +83,11 @@ def test_a_year_without_a_column_has_no_such_feature(tmp_path):
     assert names(source) == ["VITAL:DIASTOLIC_PRESSURE_HIGH", "VITAL:OXYGEN_SATURATION_LOW"]
 
 
+def test_intent_of_other_years_is_not_read_by_the_codes_of_2010(tmp_path):
+    file = stata(tmp_path / "ed2013.dta", ROW | {"YEAR": 2013, "INTENT": 2})
+    assert names(read_nhamcs(file, kinds=["injuries"])) == []
+
+
 def test_an_unknown_kind_is_refused(tmp_path):
     with pytest.raises(InvalidInputError, match="kinds: got 'symptoms'; available: diagnoses"):
         read_nhamcs(stata(tmp_path / "ed2018.dta", ROW), kinds=["symptoms"])

@@ -26,6 +26,7 @@ from relprev.sources.fingerprint import Fingerprint
 from relprev.sources.formats import load_fixed_width, load_table, require_file
 from relprev.sources.kinds import Kind, read_kinds
 from relprev.sources.nhamcs_columns import FIELDS_2010 as MORE_2010
+from relprev.sources.nhamcs_columns import ONLY_2010
 from relprev.sources.source import Source, code_list, expose_wide, labels
 
 CUT = 4
@@ -161,12 +162,13 @@ def _load_year(
     """Create the table ``year_<year>`` and append the year to ``years``."""
     connection.execute("DROP TABLE IF EXISTS raw")
     more = features.feature_columns(kinds)
+    later = [name for name in more if name not in ONLY_2010]
     if path.stem.upper().startswith("ED2010"):
         fields = [*FIELDS_2010, *(field for field in MORE_2010 if field[0] in more)]
         file = load_fixed_width(connection, path, "raw", fields, WIDTH_2010)
         survey = 2010
     else:
-        file = load_table(connection, path, "raw", REQUIRED, [*OPTIONAL, *more])
+        file = load_table(connection, path, "raw", REQUIRED, [*OPTIONAL, *later])
         survey = _year_of(connection, path, year)
     if survey in years:
         raise InvalidInputError(f"paths: the year {survey} is given twice")

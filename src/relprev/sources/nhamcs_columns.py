@@ -18,6 +18,7 @@ TRIAGE = {
     "1": "Triage: immediate", "2": "Triage: emergent", "3": "Triage: urgent",
     "4": "Triage: semi-urgent", "5": "Triage: nonurgent",
 }  # fmt: skip
+ONLY_2010 = ("INTENT",)  # other years code it otherwise; INTENT15 from 2015 on
 # (column, value): code and description
 INJURIES = {
     ("INJURY", 1): ("ANY", "Injury, poisoning or adverse effect"),
