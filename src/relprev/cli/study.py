@@ -43,7 +43,7 @@ def init(
     relprev init --source neds --condition ipv
     """
     from relprev.store.files import written_whole
-    from relprev.study.template import study_template
+    from relprev.study.file import study_template
 
     asks = _on_terminal()
     if not source and not asks:

@@ -9,10 +9,18 @@ if TYPE_CHECKING:
     from relprev.cohort.cohort import Cohort
     from relprev.cohort.controls import Controls, control_set, control_set_names
     from relprev.cohort.from_arrays import as_cohort
-    from relprev.cohort.grouped import BuiltCohort
+    from relprev.cohort.grouped import BuiltCohort, LookedAt
     from relprev.cohort.part import CohortPart
     from relprev.cohort.part_files import write_parts
-    from relprev.cohort.spec import CohortSpec, Extra, Features, GroupVariable, Include, cohort_spec
+    from relprev.cohort.spec import (
+        CohortSpec,
+        Extra,
+        Features,
+        GroupVariable,
+        Include,
+        Screening,
+        cohort_spec,
+    )
     from relprev.cohort.table import read_table
 else:
     __getattr__, __dir__ = on_demand(__name__)
@@ -27,6 +35,8 @@ __all__ = [
     "Features",
     "GroupVariable",
     "Include",
+    "LookedAt",
+    "Screening",
     "as_cohort",
     "build_cohorts",
     "cohort_spec",

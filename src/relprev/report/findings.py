@@ -115,6 +115,8 @@ class StudyFindings:
         one column that differ by few people are taken to be nested.
     exclusive : tuple of tuple of str
         Features of which a visit has at most one, such as the bins of one measurement.
+    features : str
+        What the features are, in words, such as ``"reasons for visit (RFV) 340"``.
 
     Examples
     --------
@@ -135,6 +137,7 @@ class StudyFindings:
     sampling: str = ""
     inside: tuple[Nesting, ...] | None = None
     exclusive: tuple[tuple[str, ...], ...] = ()
+    features: str = ""
 
 
 @dataclass(frozen=True)
@@ -153,6 +156,7 @@ class StudyReport(StudyFindings):
     level : float
     sampling : str
     inside, exclusive : tuple
+    features : str
     rule : Rule
         What was hidden.
 

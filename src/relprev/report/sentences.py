@@ -321,6 +321,7 @@ def _aim(report: StudyReport) -> str:
         groups = len(found.counts)
         sizes.append(f"{cell(last['visits'])} visits{people} in {groups} groups by {found.name}")
     analysed = f" We analysed {'; '.join(sizes)}." if sizes else ""
+    analysed += f" Features by kind: {report.features}." if report.features else ""
     return (
         f"We estimated the relative prevalence of {report.condition} among {report.population} "
         f"({report.source}), by {_listed([found.name for found in report.variables])}.{analysed}"

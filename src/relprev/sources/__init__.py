@@ -6,6 +6,7 @@ from relprev.lazy import on_demand
 
 if TYPE_CHECKING:
     from relprev.sources.attrition import Attrition, Step
+    from relprev.sources.kinds import Kind
     from relprev.sources.mimic import read_mimic
     from relprev.sources.neds import read_neds
     from relprev.sources.nhamcs import read_nhamcs
@@ -20,6 +21,7 @@ else:
 __all__ = [
     "SOURCES",
     "Attrition",
+    "Kind",
     "Source",
     "Step",
     "read_mimic",

@@ -88,6 +88,7 @@ def study_findings(
         sampling=about["sampling"],
         inside=tuple(tuple(one) for one in about["inside"]),
         exclusive=tuple(tuple(one) for one in about["exclusive"]),
+        features=about["features"],
     )
 
 

@@ -11,7 +11,7 @@ import pandas as pd
 
 from relprev.arrays import numbered
 from relprev.checks.signs import warn_of_no_signs
-from relprev.codes import CodeSet
+from relprev.codes import CodeSet, roll_up
 from relprev.cohort import Cohort
 from relprev.disclosure import NOT_SHOWN
 from relprev.disclosure.nesting import Nesting
@@ -25,7 +25,8 @@ from relprev.settings import KeyPath, suggestion
 from relprev.sources.database import identifier
 from relprev.sources.source import Source
 from relprev.store.files import TemporaryFolder
-from relprev.study.cohorts import groups_inside, groups_table, sibling_note, study_cohorts
+from relprev.study.cohorts import features_words, groups_inside, groups_table, study_cohorts
+from relprev.study.notes import namesake_note, sibling_note, tested_note
 from relprev.study.study import Study
 from relprev.study.variable import Variable
 from relprev.study.warned import recorded_warnings
@@ -73,7 +74,7 @@ def inspect_study(study: Study) -> Inspection:
     with study.open_source() as source, TemporaryFolder() as folder:
         with recorded_warnings() as said:
             built = study_cohorts(study, source, Path(folder, "cohorts"))
-        notes = [*unknown_values(study, source), *said]
+        notes = [*unknown_values(study, source), *unmatched_exclusions(study, source), *said]
         codes = matched_codes(study.cohort.condition, source)
         absent = [pattern for pattern, n in codes.items() if not n]
         if absent:
@@ -89,13 +90,16 @@ def inspect_study(study: Study) -> Inspection:
                 )
             )  # fmt: skip
             words[name] = _words(variable.cohort)
-            notes += _notes(variable)
+            words[name] += f"\nFeatures: {features_words(item.kinds, source)}"
+            notes += [*_notes(variable), *tested_note(item, study)]
             notes += [
                 Message("{variable}: {what}", variable=name, what=what)
                 for what in warn_of_no_signs(variable.cohort)
             ]
             problems += _problems(variable, study)
-        notes += sibling_note(study.cohort.condition, item.cohort.feature_names or ())
+        features = item.cohort.feature_names or ()
+        notes += sibling_note(study.cohort.condition, features)
+        notes += namesake_note(study.cohort.condition, features, source.descriptions)
         inside = groups_inside(built)
     return Inspection(
         source.name, codes, tuple(variables), words, tuple(notes), tuple(problems), inside
@@ -126,6 +130,24 @@ def unknown_values(study: Study, source: Source) -> Iterator[Message]:
     if len(unknown) > MOST_NAMED:
         more = Number(len(unknown) - MOST_NAMED, ",d")
         yield Message("no visit has {n} further values that the study names", n=more)
+
+
+def unmatched_exclusions(study: Study, source: Source) -> Iterator[Message]:
+    """Patterns of ``features.exclude`` that no recorded code matches, with their key."""
+    features, lengths = study.cohort.features, source.code_lengths
+    if not features.exclude:
+        return
+    found = source.query("SELECT DISTINCT version, code FROM codes")
+    broad = roll_up(found, features.roll_up)
+    for k, (text, pattern) in enumerate(zip(features.exclude, features.excluded, strict=True)):
+        cut = lengths.get(pattern.version)
+        used = pattern if cut is None else pattern.cut_to(cut)
+        if not any(used.matches(*code) for code in (*found, *broad)):
+            yield Message(
+                "{where}: no code that was read matches {pattern}; prefixes are {prefixes}",
+                where=study.place(("features", "exclude", k)), pattern=text,
+                prefixes=listed(sorted({version for version, _ in found})),
+            )  # fmt: skip
 
 
 def _values(source: Source, column: str) -> dict[str, int]:

@@ -41,7 +41,7 @@ LOG = "run.log"
 COHORTS = ("relprev.study.cohorts", "relprev.study.source")  # modules that make cohorts
 ESTIMATES = ("relprev.study.variable",)
 CHECKING = ("relprev.study.checks",)
-READ_DATA = ("code_sets", "cohorts", "neds")  # folders of relprev/data that cohorts depend on
+READ_DATA = ("code_sets", "cohorts", "neds", "nhamcs")  # of relprev/data, for cohorts
 SECONDS = {  # of the stages of a study of 1.4 million visits, four groups
     "cohort": 60.0, "debiased": 60.0, "purple": 15.0, "report": 15.0,
 }  # fmt: skip
