@@ -10,7 +10,7 @@ import pandas as pd
 import typer
 
 from relprev.cli.app import Out, Quiet, app
-from relprev.codes import code_set, code_set_names
+from relprev.codes import code_set, code_set_names, read_code_list, read_phecodes
 from relprev.errors import InvalidInputError
 from relprev.experiments import EXPERIMENTS
 from relprev.experiments import run as run_experiment
@@ -82,23 +82,74 @@ def reproduce(
 
 @codes_app.command("list")
 def list_codes() -> None:
-    """List the code sets that come with relprev."""
+    """List the code sets that come with relprev, and whether the method suits them."""
     names = code_set_names()
     width = max(map(len, names))
     for name in names:
-        typer.echo(f"{name:{width}}  {code_set(name).title}")
+        found = code_set(name)
+        typer.echo(f"{name:{width}}  {found.suits or '-':9}  {found.title}")
 
 
 @codes_app.command("show")
 def show_codes(
     name: Annotated[str, typer.Argument(help="Name of a code set, or a TOML file.")],
 ) -> None:
-    """Show the codes of a set, with their descriptions.
+    """Show where a set comes from, whether the method suits it, and its codes.
 
     Example: relprev codes show ipv
     """
-    for version, code, words in code_set(name).to_rows():
+    found = code_set(name)
+    about = {"": found.title, "Source: ": found.source}
+    about["Does the method suit it? "] = " ".join(
+        filter(None, [f"{found.suits.capitalize()}." if found.suits else "", found.note])
+    )
+    for label, words in about.items():
+        if words:
+            typer.echo(label + words)
+    for version, code, words in found.to_rows():
         typer.echo(f"{version:6} {code:10} {words}")
+
+
+@codes_app.command("import")
+def import_codes(
+    file: Annotated[Path, typer.Argument(help="CSV file: a list of codes, or a map of phecodes.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The code set to write (.toml).")],
+    version: Annotated[
+        str, typer.Option(help="Vocabulary of the codes, if the file does not say it: ICD10, ...")
+    ] = "",
+    phecode: Annotated[
+        str, typer.Option(help="The phecode to take from a map, with all below it.")
+    ] = "",
+    children: Annotated[
+        bool, typer.Option("--children", help="Let J45 stand for J45 and all longer codes.")
+    ] = False,
+    code: Annotated[str, typer.Option(help="Column of codes, if it is not called code.")] = "",
+    term: Annotated[
+        str, typer.Option(help="Column of descriptions, if it is not called term.")
+    ] = "",
+) -> None:
+    """Make a code set of a CSV list (OpenCodelists) or of a phecode.
+
+    Look at the result before using it: a list made for another purpose may hold codes that are
+    used without the condition. Examples:
+
+    relprev codes import asthma.csv --version ICD10 --children --out asthma.toml
+
+    relprev codes import phecode_map.csv --phecode 495 --out asthma.toml
+    """
+    if out.suffix != ".toml":
+        raise InvalidInputError(f"--out must end in .toml, got {out}")
+    if out.exists():
+        raise InvalidInputError(f"{out} exists already; choose another --out")
+    if phecode and (children or code or term):
+        raise InvalidInputError("--phecode needs none of --children, --code and --term; remove it")
+    if phecode:
+        found = read_phecodes(file, phecode, version)
+    else:
+        found = read_code_list(file, version, code=code, term=term, children=children)
+    with written_whole(out) as temporary:
+        temporary.write_text(found.to_toml(), encoding="utf-8")
+    typer.echo(f'Written: {out}, {len(found.patterns)} codes. In a study: condition = "{out}"')
 
 
 @app.command()
