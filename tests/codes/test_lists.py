@@ -14,7 +14,8 @@ PHECODES = {
     "icd10cm.csv": "icd10cm,icd10cm_str,phecode,phecode_str\n"
     "J45.909,Unspecified asthma,495,Asthma\nJ46,Status,495.2,Asthma with exacerbation\n",
     "map.csv": "vocabulary_id,code,phecode\nICD9CM,493,495.0\nICD10CM,J45,495.11\nICD9CM,1,4950\n",
-    "x.csv": "phecode,ICD,vocabulary_id\nRE_475,J45,ICD10CM\nRE_475.1,J45.0,ICD10CM\nRE_4751,A,ICD10\n",
+    "x.csv": "phecode,ICD,vocabulary_id\n"
+    "RE_475,J45,ICD10CM\nRE_475.1,J45.0,ICD10CM\nRE_4751,A,ICD10\n",
 }
 
 

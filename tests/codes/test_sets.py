@@ -102,7 +102,7 @@ def test_a_byte_order_mark_is_no_mistake(tmp_path):
 
 
 def test_unknown_names_list_the_shipped_sets():
-    with pytest.raises(InvalidInputError, match="endometriosis, .*ipv, ipv-injuries"):
+    with pytest.raises(InvalidInputError, match=r"endometriosis, .*ipv, ipv-injuries"):
         code_set("no-such-set")
     with pytest.raises(InvalidInputError, match="did you mean 'asthma'"):
         code_set("astma")
