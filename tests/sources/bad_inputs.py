@@ -111,6 +111,10 @@ def omop(name: str, words: str, line: str, change: Change | None = None) -> BadI
     return BadInput(name, words, CONDITION + OMOP + line + GROUPS, change or (lambda folder: None))
 
 
+def meds(name: str, words: str, lines: str) -> BadInput:
+    return BadInput(name, words, CONDITION + '[source]\nkind = "meds"\n' + lines + GROUPS)
+
+
 VISITS = 'visits = "visits.csv"'
 ADDRESS = f"postgresql://me:{SECRET}@127.0.0.1:1/db?connect_timeout=2"
 NO_TEXT = "should be a string"
@@ -247,6 +251,13 @@ BAD_INPUTS = [
          database("CREATE TABLE person (person_id INTEGER)")),
     omop("an unknown choice", "codes must be 'source' or 'standard'",
          'database = "."\ncodes = "all"\n'),
+    # MEDS
+    meds("no dataset", "expected a folder or a Parquet file", 'path = "nowhere"\n'),
+    meds("a folder without events", "no Parquet files in a folder 'data'", 'path = "."\n'),
+    meds("a table that is no Parquet", "not a Parquet file", 'path = "visits.csv"\n'),
+    meds("an end without an anchor", "anchor is missing", 'path = "."\nend = "OUT"\n'),
+    meds("an address for a dataset", "not shown|expected a folder", f'path = "{ADDRESS}"\n'),
+    meds("no days", "days must be more than 0", 'path = "."\nanchor = "IN"\ndays = -1\n'),
     # conditions and codes
     source("codes as numbers", "codes must be strings", '["ICD10:R52*"]', "[617]"),
     source("a code as a number", "codes must be a list", '["ICD10:R52*"]', "617"),

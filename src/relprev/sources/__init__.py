@@ -2,6 +2,7 @@
 
 from relprev.sources.attrition import Attrition, Step
 from relprev.sources.declared import SourceTable
+from relprev.sources.meds import MedsTable, read_meds
 from relprev.sources.mimic import MimicTable, read_mimic
 from relprev.sources.neds import NedsTable, read_neds
 from relprev.sources.nhamcs import NhamcsTable, read_nhamcs
@@ -16,6 +17,7 @@ SOURCES: dict[str, type[SourceTable]] = {
     "nhamcs": NhamcsTable,
     "nhds": NhdsTable,
     "omop": OmopTable,
+    "meds": MedsTable,
     "tables": TablesTable,
 }
 
@@ -24,6 +26,7 @@ __all__ = [
     "Attrition",
     "Source",
     "Step",
+    "read_meds",
     "read_mimic",
     "read_neds",
     "read_nhamcs",

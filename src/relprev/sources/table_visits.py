@@ -35,7 +35,7 @@ def make_visits(
                 f"NULL::{'VARCHAR' if name == 'sex' else KINDS.get(name, 'BIGINT')} AS {name}"
             )
         elif name == "sex":
-            columns.append(f"{_sex(identifier(column))} AS sex")
+            columns.append(f"{sex_sql(identifier(column))} AS sex")
         elif name in KINDS:
             columns.append(f"try_cast({identifier(column)} AS {KINDS[name]}) AS {name}")
         else:
@@ -97,7 +97,8 @@ def _present(column: str) -> str:
     return f"CASE WHEN trim({name}::VARCHAR) <> '' THEN {name} END"
 
 
-def _sex(column: str) -> str:
+def sex_sql(column: str) -> str:
+    """SQL that turns words for the sexes into F and M."""
     cases = " ".join(
         f"WHEN lower(trim({column}::VARCHAR)) IN ({', '.join(map(quoted, words))}) THEN '{sex}'"
         for sex, words in SEX_WORDS.items()
