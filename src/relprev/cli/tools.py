@@ -14,11 +14,17 @@ from relprev.codes import code_set, code_set_names, read_code_list, read_phecode
 from relprev.errors import InvalidInputError
 from relprev.experiments import EXPERIMENTS
 from relprev.experiments import run as run_experiment
+from relprev.simulate.dummy_tables import listed
+from relprev.simulate.like import own_name, write_like
 from relprev.simulate.mimic import LAYOUTS, write_mimic
 from relprev.simulate.neds import write_neds
+from relprev.sources.declared import Role
 from relprev.store.files import written_whole
+from relprev.study import Study
 from relprev.study.simulated import MOST_VISITS
+from relprev.study.source import SOURCES
 
+RAW_VISITS, LIKE_VISITS = 100_000, 5_000
 codes_app = typer.Typer(no_args_is_help=True, help="Named sets of diagnosis codes.")
 app.add_typer(codes_app, name="codes")
 
@@ -154,11 +160,17 @@ def import_codes(
 
 @app.command()
 def simulate(
-    kind: Annotated[RawFiles, typer.Argument(help="Format of the files.")],
+    kind: Annotated[RawFiles | None, typer.Argument(help="Format of the files.")] = None,
+    like: Annotated[
+        Path | None, typer.Option(help="Write dummy data that fit this study file instead.")
+    ] = None,
     out: Out = Path("simulated"),
     visits: Annotated[
-        int, typer.Option(min=1000, max=MOST_VISITS, help="Number of visits.")
-    ] = 100_000,
+        int | None,
+        typer.Option(
+            min=1000, max=MOST_VISITS, help="Number of visits. Default: 100,000; --like 5,000."
+        ),
+    ] = None,
     layout: Annotated[
         str | None,
         typer.Option(help=f"MIMIC-IV's version: {' or '.join(LAYOUTS)}. Default: {LAYOUTS[-1]}."),
@@ -170,7 +182,7 @@ def simulate(
         int, typer.Option(min=0, max=2**32 - 1, help="The same seed writes the same files.")
     ] = 0,
 ) -> None:
-    """Write simulated raw data in the official NEDS or MIMIC-IV format, with a known truth.
+    """Write simulated raw data: in the official NEDS or MIMIC-IV format, or like a study file's.
 
     truth.csv says how common the condition is among women of 18 and more with each value of a
     group variable, over how common it is among all of them. Examples:
@@ -180,7 +192,23 @@ def simulate(
     relprev simulate neds --condition endometriosis --out raw
 
     relprev simulate mimic --layout 1.0 --out raw
+
+    With --like, the files have the names, columns and values that a study file of tables, meds,
+    omop or neds asks for, with made-up content: a study can be written and tested where its
+    data are not. A copy of the study file lies beside them.
+
+    relprev simulate --like study.toml --out dummy
     """
+    if like is not None:
+        if kind is not None or layout is not None or condition != "ipv":
+            raise InvalidInputError(
+                "--like takes format and condition from the study file; leave the others out"
+            )
+        _simulate_like(like, out, visits or LIKE_VISITS, seed)
+        return
+    if kind is None:
+        raise InvalidInputError("give the format of the files, neds or mimic, or --like")
+    visits = visits or RAW_VISITS
     if kind is RawFiles.neds:
         if layout is not None:
             raise InvalidInputError(
@@ -199,3 +227,22 @@ def simulate(
     with written_whole(out / "truth.csv") as temporary:
         table[["variable", "value", "relative_prevalence"]].to_csv(temporary, index=False)
     typer.echo(f"Written to {out}/, with the truth in truth.csv")
+
+
+def _simulate_like(file: Path, out: Path, visits: int, seed: int) -> None:
+    """Write dummy data for a study, and a copy of its file that names them."""
+    study = Study.from_toml(file)
+    copy = out / file.name
+    if copy.exists():
+        raise InvalidInputError(f"{copy} exists already; choose another --out")
+    given = study.source.arguments
+    written = write_like(study.cohort, study.source.kind, given, out, visits, seed=seed)
+    text = study.text
+    for key in SOURCES[study.source.kind].path_keys(Role.INPUT) & set(given):
+        for path in listed(given[key]):
+            text = text.replace(f'"{path}"', f'"{own_name(path)}"')
+    with written_whole(copy) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+    names = ", ".join(str(path.relative_to(out)) for path in written)
+    typer.echo(f"Written to {out}/: {names}. They are made up: results mean nothing.")
+    typer.echo(f"Try: relprev check {copy}")
