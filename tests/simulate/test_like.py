@@ -194,7 +194,7 @@ def test_nothing_is_overwritten(tmp_path):
     assert "exists already" in str(CliRunner().invoke(app, arguments).exception)
 
 
-def test_like_takes_everything_from_the_study_file(tmp_path):
+def test_like_takes_everything_from_the_study_file():
     run = CliRunner()
     assert "leave the others out" in str(
         run.invoke(app, ["simulate", "neds", "--like", "x"]).exception

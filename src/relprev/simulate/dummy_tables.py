@@ -100,7 +100,7 @@ def write_table(table: pd.DataFrame, path: Path, arguments: Mapping[str, Any]) -
         elif name.endswith((".parquet", ".pq")):
             table.to_parquet(temporary, index=False)
         elif name.endswith(".dta"):
-            plain = {column: table[column].fillna("").astype(str)
+            plain = {str(column): table[column].fillna("").astype(str)
                      for column in table if table[column].dtype == object}  # fmt: skip
             table.assign(**plain).to_stata(temporary, write_index=False, version=118)
         else:
