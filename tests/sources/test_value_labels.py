@@ -75,6 +75,16 @@ def test_labels_of_a_catalog():
     }
 
 
+def test_a_catalog_that_cannot_be_joined_is_refused(sas, tmp_path):
+    catalog = tmp_path / "formats.sas7bcat"
+    catalog.write_bytes(b"x" * 100)
+    with pytest.raises(InvalidInputError, match="is a transport file"):
+        read_tables(sas, formats=catalog, **NAMES)
+    file = Path(__file__).with_name("files") / "nhamcs.sas7bdat"
+    with pytest.raises(InvalidInputError, match="and its formats cannot be read"):
+        read_tables(file, formats=catalog, **NAMES)
+
+
 @pytest.mark.parametrize(
     ("content", "words"),
     [("FMTNAME,LABEL\nA,b\n", "lacks FMTNAME, START or LABEL"), ("", "lacks FMTNAME"),

@@ -112,13 +112,20 @@ def _sas(
         ) from None
     read: Any = pyreadstat.read_sas7bdat
     options: dict[str, Any] = {"disable_datetime_conversion": True}
+    catalog = {}
+    is_catalog = formats is not None and formats.suffix.lower() == ".sas7bcat"
     if file.suffix.lower() == ".xpt":
+        if is_catalog:
+            raise InvalidInputError(
+                f"formats: {file.name} is a transport file, which no catalog can be joined to; give "
+                "its formats as CSV, as PROC FORMAT CNTLOUT= and PROC EXPORT write them"
+            )
         read = pyreadstat.read_xport
         options["encoding"] = "LATIN1"  # a transport file does not state its encoding
-    elif formats is not None and formats.suffix.lower() == ".sas7bcat":
-        options["catalog_file"] = str(formats)
+    elif is_catalog:
+        catalog["catalog_file"] = str(formats)  # for metadata: in data it labels every column
     try:
-        metadata = read(file, metadataonly=True, **options)[1]
+        metadata = read(file, metadataonly=True, **options, **catalog)[1]
         columns = choose(metadata.column_names)
         labels = sas_labels(metadata, _among(columns, labelled), formats)
         for piece, _ in pyreadstat.read_file_in_chunks(
@@ -128,6 +135,11 @@ def _sas(
     except (OSError, InvalidInputError):
         raise
     except Exception:
+        if is_catalog:
+            raise InvalidInputError(
+                f"{file.name} and its formats cannot be read as SAS files; is one of them damaged, "
+                "or not from the same SAS?"
+            ) from None
         raise InvalidInputError(_unreadable(file, "SAS")) from None
 
 
