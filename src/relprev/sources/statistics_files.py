@@ -117,7 +117,7 @@ def _sas(
     if file.suffix.lower() == ".xpt":
         if is_catalog:
             raise InvalidInputError(
-                f"formats: {file.name} is a transport file, which no catalog can be joined to; give "
+                f"formats: {file.name} is a transport file, to which no catalog belongs; give "
                 "its formats as CSV, as PROC FORMAT CNTLOUT= and PROC EXPORT write them"
             )
         read = pyreadstat.read_xport

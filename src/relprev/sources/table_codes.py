@@ -60,6 +60,11 @@ class Roles:
         if self.role and self.position:
             raise InvalidInputError("role and position both say what a code's role is; give one")
 
+    @property
+    def differ(self) -> bool:
+        """Whether codes in columns have different roles."""
+        return bool(self.position or self.present)
+
     def columns(self) -> list[str]:
         """The columns it needs."""
         own = [self.role, self.position if isinstance(self.position, str) else None]
@@ -104,15 +109,15 @@ def lengthen(
     connection: Connection, visit_id: str, columns: Sequence[str], others: Sequence[str],
     roles: Roles,
 ) -> None:  # fmt: skip
-    """Turn columns of codes into the table ``raw_codes``, with one row per code and its role."""
+    """Turn columns of codes into the table ``raw_codes``, with one row per code (and its role)."""
     kept = ", ".join(identifier(column) for column in (visit_id, *others))
     listed = ", ".join(f"{identifier(column)}::VARCHAR" for column in columns)
-    role = "'diagnosis'"
-    if roles.position or roles.present:
-        role = f"unnest([{', '.join(roles.sql(k) for k in range(len(columns)))}])"
+    unnested = [f"unnest([{listed}]) AS code"]
+    if roles.differ:
+        each = ", ".join(roles.sql(k) for k in range(len(columns)))
+        unnested.append(f"unnest([{each}]) AS role")
     connection.execute(
-        f"CREATE TABLE raw_codes AS SELECT {kept}, unnest([{listed}]) AS code, {role} AS role "
-        "FROM raw_visits"
+        f"CREATE TABLE raw_codes AS SELECT {kept}, {', '.join(unnested)} FROM raw_visits"
     )
 
 

@@ -25,7 +25,6 @@ def make_visits(
     ``dates`` maps the keys date and birth_date to columns or None; years and ages follow.
     """
     derived = _derived(connection, named, dates, date_format)
-    _refuse_text(connection, named)
     columns = ["row_number() OVER () - 1 AS visit", f"{identifier(visit_id)} AS visit_id"]
     for name, column in named.items():
         if name in derived:
@@ -42,6 +41,7 @@ def make_visits(
             columns.append(f"{_present(column)} AS {name}")
     columns += [f"{_present(column)} AS {identifier(column)}" for column in attributes]
     connection.execute(f"CREATE TABLE visits AS SELECT {', '.join(columns)} FROM raw_visits")
+    _refuse_text(connection, named)
 
 
 def _derived(
@@ -74,20 +74,19 @@ def _derived(
 
 def _refuse_text(connection: Connection, named: Mapping[str, str | None]) -> None:
     """Refuse ages and years of which none is a number: every visit would lack one."""
-    for key in ("age", "year"):
-        column = named[key]
-        if column is None:
+    given = {key: named[key] for key in ("age", "year") if named[key]}
+    for key, column in given.items():
+        if connection.execute(f"SELECT count({key}) FROM visits").fetchall()[0][0]:
             continue
-        text = f"nullif(trim({identifier(column)}::VARCHAR), '')"
+        text = f"nullif(trim({identifier(str(column))}::VARCHAR), '')"
         known, numbers = connection.execute(
             f"SELECT count({text}), count(try_cast({text} AS DOUBLE)) FROM raw_visits"
         ).fetchall()[0]
         if known and not numbers:
-            remedy = (
-                "a date belongs under date" if key == "year" else "a birth date under birth_date"
-            )
+            instead = "date" if key == "year" else "birth_date"
             raise InvalidInputError(
-                f"{key}: column {column!r} holds no numbers; give years as numbers ({remedy})"
+                f"{key}: column {column!r} holds no numbers; give it as a number of years, or a "
+                f"column of dates under {instead}"
             )
 
 

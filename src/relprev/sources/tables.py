@@ -157,7 +157,7 @@ def read_tables(
         refuse_weights(connection, weight, words)
     make_visits(connection, visit_id, named, attributes, dates, date_format)
     if codes is None:
-        table, role_sql = "raw_visits", "role"
+        table, role_sql = "raw_visits", "role" if roles.differ else roles.sql(0)
     else:
         if len(code_columns) != 1:
             raise InvalidInputError("code: with a codes table, give one column, not several")
