@@ -100,6 +100,7 @@ def test_studies_written_by_init(tmp_path, kind):
         pytest.importorskip("meds")
     seen = inspect_study(simulated(tmp_path, study_template(kind, "asthma")))
     assert not seen.problems
+    assert any("suit asthma? with care" in str(note) for note in seen.notes)
     assert all(len(variable.counts) > 1 for variable in seen.variables)
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pandas as pd
 
 from relprev.arrays import numbered
+from relprev.codes import CodeSet
 from relprev.cohort import Cohort
 from relprev.disclosure import NOT_SHOWN
 from relprev.disclosure.nesting import Nesting
@@ -69,7 +70,8 @@ def inspect_study(study: Study) -> Inspection:
     with source, TemporaryFolder() as folder:
         with recorded_warnings() as said:
             built = study_cohorts(study, source, Path(folder, "cohorts"))
-        notes = [*on_opening, *unknown_values(study, source), *said]
+        notes = [*on_opening, *_suitability(study.cohort.condition)]
+        notes += [*unknown_values(study, source), *said]
         codes = matched_codes(study.cohort.condition, source)
         absent = [pattern for pattern, n in codes.items() if not n]
         if absent:
@@ -92,6 +94,14 @@ def inspect_study(study: Study) -> Inspection:
     return Inspection(
         source.name, codes, tuple(variables), words, tuple(notes), tuple(problems), inside
     )
+
+
+def _suitability(condition: CodeSet) -> list[Message]:
+    """What the code set says about the method, unless it suits the condition."""
+    if condition.suits in ("", "yes"):
+        return []
+    words = "condition: does the method suit {name}? {suits}: {why}"
+    return [Message(words, name=condition.name, suits=condition.suits, why=condition.note)]
 
 
 def _words(cohort: Cohort) -> str:
