@@ -197,7 +197,7 @@ def test_nothing_is_overwritten(tmp_path):
 
 def test_like_takes_everything_from_the_study_file():
     run = CliRunner()
-    assert "leave the others out" in str(
+    assert "remove the other arguments" in str(
         run.invoke(app, ["simulate", "neds", "--like", "x"]).exception
     )
     assert "or --like" in str(run.invoke(app, ["simulate"]).exception)

@@ -202,7 +202,7 @@ def simulate(
     if like is not None:
         if kind is not None or layout is not None or condition != "ipv":
             raise InvalidInputError(
-                "--like takes format and condition from the study file; leave the others out"
+                "--like takes format and condition from the study file; remove the other arguments"
             )
         _simulate_like(like, out, visits or LIKE_VISITS, seed)
         return
