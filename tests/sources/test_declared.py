@@ -30,7 +30,7 @@ def test_paths_in_and_out_are_told_apart():
     }  # fmt: skip
     assert neds.path_keys(Role.OUTPUT) == {"cache"}
     assert SOURCES["omop"].path_keys(*Role) == {"database"}
-    assert SOURCES["tables"].path_keys(*Role) == {"visits", "codes"}
+    assert SOURCES["tables"].path_keys(*Role) == {"visits", "codes", "formats"}
     assert SOURCES["simulated"].path_keys(*Role) == set()
 
 

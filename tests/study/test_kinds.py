@@ -7,13 +7,13 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from relprev.study.template import study_template
 from typer.testing import CliRunner
 
 from relprev.cli import app
 from relprev.errors import InvalidInputError
 from relprev.sources import SOURCES
 from relprev.study import Study
+from relprev.study.file import study_template
 from tests.study.conftest import TABLES, write_tables
 
 NHAMCS = """\

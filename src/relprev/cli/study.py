@@ -14,7 +14,6 @@ import typer
 
 from relprev.cli.app import MISUSE, Out, Quiet, app, say_error, say_warning
 from relprev.cli.choices import DEMO_VISITS, MOST_VISITS, SOURCES
-from relprev.codes import code_set_names
 from relprev.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -30,7 +29,7 @@ DEFAULT_SOURCE, DEFAULT_CONDITION = "tables", "ipv"
 def init(
     source: Annotated[str | None, typer.Option(help=f"Kind of data: {', '.join(SOURCES)}.")] = None,
     condition: Annotated[
-        str | None, typer.Option(help=f"Code set: {', '.join(code_set_names())}, or a .toml file.")
+        str | None, typer.Option(help="Code set ('relprev codes list'), or a .toml file.")
     ] = None,
     out: Annotated[Path, typer.Option("--out", "-o", help="The file to write.")] = Path(
         "study.toml"
@@ -50,8 +49,8 @@ def init(
         raise InvalidInputError(f"--source is missing; it is one of {', '.join(SOURCES)}")
     source = source or typer.prompt(f"Kind of data ({', '.join(SOURCES)})", DEFAULT_SOURCE)
     if condition is None and asks and source != "simulated":
-        names = ", ".join(code_set_names())
-        condition = typer.prompt(f"Condition ({names}, or a .toml file)", DEFAULT_CONDITION)
+        words = "Condition (see 'relprev codes list', or a .toml file)"
+        condition = typer.prompt(words, DEFAULT_CONDITION)
     text = study_template(source, condition or DEFAULT_CONDITION)
     if out.exists():
         raise InvalidInputError(f"{out} exists already; choose another --out")

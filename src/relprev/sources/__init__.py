@@ -7,6 +7,7 @@ from relprev.lazy import on_demand
 if TYPE_CHECKING:
     from relprev.sources.attrition import Attrition, Step
     from relprev.sources.kinds import Kind
+    from relprev.sources.meds import read_meds
     from relprev.sources.mimic import read_mimic
     from relprev.sources.neds import read_neds
     from relprev.sources.nhamcs import read_nhamcs
@@ -24,6 +25,7 @@ __all__ = [
     "Kind",
     "Source",
     "Step",
+    "read_meds",
     "read_mimic",
     "read_neds",
     "read_nhamcs",

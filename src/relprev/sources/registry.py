@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from relprev.sources.declared import SourceTable
+from relprev.sources.meds import MedsTable
 from relprev.sources.mimic import MimicTable
 from relprev.sources.neds import NedsTable
 from relprev.sources.nhamcs import NhamcsTable
@@ -16,5 +17,6 @@ SOURCES: dict[str, type[SourceTable]] = {
     "nhamcs": NhamcsTable,
     "nhds": NhdsTable,
     "omop": OmopTable,
+    "meds": MedsTable,
     "tables": TablesTable,
 }

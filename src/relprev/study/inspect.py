@@ -71,10 +71,13 @@ def inspect_study(study: Study) -> Inspection:
     """Read the data and build the cohorts; fit nothing."""
     columns = {group.name: group.column for group in study.cohort.groups}
     variables, words, problems = [], {}, []
-    with study.open_source() as source, TemporaryFolder() as folder:
+    with recorded_warnings() as on_opening:
+        source = study.open_source()
+    with source, TemporaryFolder() as folder:
         with recorded_warnings() as said:
             built = study_cohorts(study, source, Path(folder, "cohorts"))
-        notes = [*unknown_values(study, source), *unmatched_exclusions(study, source), *said]
+        notes = [*on_opening, *_suitability(study.cohort.condition)]
+        notes += [*unknown_values(study, source), *unmatched_exclusions(study, source), *said]
         codes = matched_codes(study.cohort.condition, source)
         absent = [pattern for pattern, n in codes.items() if not n]
         if absent:
@@ -167,6 +170,14 @@ def matched_codes(condition: CodeSet, source: Source) -> dict[str, int]:
         str(pattern): sum(pattern.matches(version, code) for version, code in found)
         for pattern in condition.cut_to(source.code_lengths).patterns
     }
+
+
+def _suitability(condition: CodeSet) -> list[Message]:
+    """What the code set says about the method, unless it suits the condition."""
+    if condition.suits in ("", "yes"):
+        return []
+    words = "condition: does the method suit {name}? {suits}: {why}"
+    return [Message(words, name=condition.name, suits=condition.suits, why=condition.note)]
 
 
 def _words(cohort: Cohort) -> str:
