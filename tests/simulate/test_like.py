@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from relprev.study.template import study_template
+from relprev.study.file import study_template
 from typer.testing import CliRunner
 
 from relprev.cli import app
