@@ -3,6 +3,7 @@
 from relprev.baselines.base import Baseline
 from relprev.baselines.bbe import BBE
 from relprev.baselines.dedpul import DEDPUL
+from relprev.baselines.elkan_noto import ElkanNoto
 from relprev.baselines.km2 import KM2
 from relprev.baselines.negative import Negative
 from relprev.baselines.observed import Observed
@@ -10,4 +11,7 @@ from relprev.baselines.oracle import Oracle
 from relprev.baselines.sar_em import SAREM
 from relprev.baselines.tice import TIcE
 
-__all__ = ["BBE", "DEDPUL", "KM2", "SAREM", "Baseline", "Negative", "Observed", "Oracle", "TIcE"]
+__all__ = [
+    "BBE", "DEDPUL", "KM2", "SAREM", "Baseline", "ElkanNoto", "Negative", "Observed", "Oracle",
+    "TIcE",
+]  # fmt: skip
