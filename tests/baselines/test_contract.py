@@ -13,7 +13,16 @@ from sklearn.exceptions import NotFittedError
 
 from relprev import as_cohort
 from relprev.baselines import (
-    BBE, DEDPUL, KM2, SAREM, Baseline, ElkanNoto, Negative, Observed, Oracle, TIcE,
+    BBE,
+    DEDPUL,
+    KM2,
+    SAREM,
+    Baseline,
+    ElkanNoto,
+    Negative,
+    Observed,
+    Oracle,
+    TIcE,
 )  # fmt: skip
 from relprev.errors import DataWarning, InvalidInputError
 
@@ -22,7 +31,9 @@ METHODS = [
     SAREM(compat="published"), ElkanNoto(), BBE(), DEDPUL(), TIcE(max_splits=20),
     KM2(max_rows=150), KM2(max_rows=150, component="mixture", compat="published"),
 ]  # fmt: skip
-every = pytest.mark.parametrize("method", METHODS, ids=lambda method: repr(method).replace("\n", ""))
+every = pytest.mark.parametrize(
+    "method", METHODS, ids=lambda method: repr(method).replace("\n", "")
+)
 RATES = {"a": 0.5, "b": 0.3, "c": 0.8}
 PREVALENCE = {"a": 0.25, "b": 0.5, "c": 0.35}
 

@@ -55,7 +55,9 @@ def test_an_estimate_at_a_limit_is_no_estimate() -> None:
     rng = np.random.default_rng(4)
     y = np.arange(4000) % 200 == 0
     X = rng.standard_normal((4000, 2)) + 6.0 * y[:, None]
-    with pytest.warns(DataWarning, match=r"no estimate: KM2 .* between 0\.0135 and 0\.8748") as caught:
+    with pytest.warns(
+        DataWarning, match=r"no estimate: KM2 .* between 0\.0135 and 0\.8748"
+    ) as caught:
         model = KM2(max_rows=200).fit(X, y, groups=np.repeat(["a", "b"], 2000))
     assert [str(each.message).split()[1] for each in caught] == ["'a'", "'b'"]
     assert caught[0].filename == __file__  # points at the caller

@@ -77,9 +77,7 @@ OURS: dict[str, Callable[[Sample], float]] = {
 
 
 @pytest.mark.parametrize("row", REFERENCE, ids=lambda row: f"{row['method']}-{row['sample']}")
-def test_agrees_with_the_authors_code(
-    row: dict[str, str], request: pytest.FixtureRequest
-) -> None:
+def test_agrees_with_the_authors_code(row: dict[str, str], request: pytest.FixtureRequest) -> None:
     nhds = None
     if row["sample"] == "nhds":
         nhds = request.getfixturevalue("real_data")("nhds-2010")

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from relprev.baselines import SAREM
 from relprev import PURPLE
+from relprev.baselines import SAREM
 from relprev.baselines.sar_em import most_likely, one_group
 from relprev.errors import DataWarning, InvalidInputError
 from relprev.model.em import fit_em
@@ -51,7 +51,9 @@ def test_a_group_without_diagnoses_does_not_disturb_the_others(gauss) -> None:
         all_groups = SAREM(propensity="group").fit(X, s, groups=labels)
     rest = labels != "none"
     two = SAREM(propensity="group").fit(X[rest], s[rest], groups=labels[rest])
-    found, expected = (m.relative_prevalence("b").to_frame().set_index("group") for m in (all_groups, two))
+    found, expected = (
+        m.relative_prevalence("b").to_frame().set_index("group") for m in (all_groups, two)
+    )
     assert np.isnan(found.loc["none", "estimate"])
     assert found.loc["a", "estimate"] == pytest.approx(expected.loc["a", "estimate"], rel=1e-6)
 

@@ -233,12 +233,10 @@ def early_distance_curve(K: FloatArray, N: int) -> Callable[[float], float]:
     first = found(1.0)
 
     def distance(value: float) -> float:
-        if value == 1.0:
-            point = first
-        else:
-            point = found(value, first if value == 1 + FIRST_STEP else None)
+        begun = first if value == 1 + FIRST_STEP else None
+        point = first if value == 1.0 else found(value, begun)
         u = _target(value, N, M)
-        return float(np.sqrt(max(0.0, point.objective + u @ K @ u)))
+        return float(np.sqrt(max(0.0, point.objective + float(u @ K @ u))))
 
     return distance
 

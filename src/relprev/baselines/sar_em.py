@@ -10,10 +10,10 @@ likelihood, so for logistic f the maximum is found directly by `relprev.model.so
 classifiers use EM. As in the authors' code, logistic f has a ridge penalty ||w||^2 / (2 C) beside
 the sum of the losses, with C = 1 (theirs also has the intercept in w, ours does not).
 
-The authors let the diagnosis rate depend on chosen features. Without any (``propensity="constant"``)
-each group gets its own f, whose height, and with it c, is identified only by the shape of the curve.
-With the group as that feature (``propensity="group"``) all groups share one f: this is PURPLE's
-likelihood, with a ridge in place of PURPLE's L1 penalty.
+The authors let the diagnosis rate depend on chosen features. Without any
+(``propensity="constant"``) each group gets its own f, whose height, and with it c, is identified
+only by the shape of the curve. With the group as that feature (``propensity="group"``) all groups
+share one f: this is PURPLE's likelihood, with a ridge in place of PURPLE's L1 penalty.
 
 At the maximum the mean of f equals the mean of t, so the prevalence is the mean of f.
 

@@ -118,7 +118,7 @@ def _load(connection: Connection, hosp: Path, ed: Path) -> tuple[str, list[Finge
     """Load the five tables, with numeric identifiers; return the race column and the files."""
     files = []
     for name, columns in REQUIRED.items():
-        path = _find(name, ed if name in ("edstays", "diagnosis") else hosp)
+        path = find_table(name, ed if name in ("edstays", "diagnosis") else hosp)
         files.append(load_table(connection, path, "raw", columns, OPTIONAL.get(name, ())))
         typed = ", ".join(
             f"try_cast({column} AS DOUBLE)::BIGINT AS {column}"
@@ -137,7 +137,8 @@ def _load(connection: Connection, hosp: Path, ed: Path) -> tuple[str, list[Finge
     return races[0], files
 
 
-def _find(name: str, folder: Path) -> Path:
+def find_table(name: str, folder: Path) -> Path:
+    """The file of a MIMIC-IV table, in whichever folder and format it is."""
     if not folder.is_dir():
         raise InvalidInputError(f"there is no folder at {shown(folder)}")
     for below in ("hosp", "core", "ed", "."):
