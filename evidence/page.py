@@ -10,7 +10,7 @@ import matplotlib
 import pandas as pd
 from benchmarks.measure import PLUS_MINUS, made_by
 
-from evidence import steps
+from evidence import parity, printed, steps
 from evidence.claims import CLAIMS
 from evidence.store import FOLDER, RUNS, Stored, load
 from relprev.codes import code_set
@@ -49,6 +49,11 @@ def text(results: Path = FOLDER) -> str:
         "steps": _steps(results),
         "symptoms": _symptoms(results),
         "times": _times(runs["gauss"]),
+        "parity": table(
+            ["data", "method", "quantity", "authors' code", "ours", "difference"], parity.rows()
+        ),
+        "numbers": table(["item", "the paper", "command", "ours"], printed.numbers(results)),
+        "published-figure": _published_figure(),
     }
     template = (FOLDER / "template.md").read_text(encoding="utf-8")
     return re.sub(r"\{\{ (\S+) \}\}", lambda place: content[place[1]], template)
@@ -94,8 +99,17 @@ def _tables(stored: Stored) -> list[str]:
     return found
 
 
+def _published_figure() -> str:
+    rates = ["0.1", "0.3", "0.5", "0.7", "0.9"]
+    return "\n\n".join(
+        table([f"{name}; rate b", *rates], rows) for name, rows in printed.figure().items()
+    )
+
+
 def _cell(row: pd.Series) -> str:
-    failed = f" ({row['n_failed']} of {row['n'] + row['n_failed']} refused)"
+    failed = f" ({row['n_failed']} of {row['n'] + row['n_failed']} without estimate)"
+    if row["n"] == 0:
+        return "no estimate"
     value = f"{row['mean']:.3f}"
     value += f"{PLUS_MINUS}{row['sd']:.3f}" if row["n"] > 1 else ""
     return value + (failed if row["n_failed"] else "")
@@ -148,7 +162,7 @@ def _steps(results: Path) -> str:
 
 
 def _symptoms(results: Path) -> str:
-    """Tables S1 to S5: the codes chosen from NHDS, and the endometriosis codes used to choose."""
+    """Tables S1 to S5: codes chosen from NHDS, those printed, and those of endometriosis."""
     file = results / "semisynthetic-nhds" / "symptoms.csv"
     if not file.is_file():
         return NOT_RUN
@@ -164,6 +178,8 @@ def _symptoms(results: Path) -> str:
             for row in chosen[chosen["setting"] == name].to_dict("records")
         ]
         parts += [f"### {name}", table(["ICD-9-CM", "", "a", "b"], rows)]
+    for title, rows in printed.symptoms(chosen).items():
+        parts += [f"### {title}, as printed", table(["", "code", "", "chosen from NHDS"], rows)]
     codes = code_set("endometriosis").to_rows()
     rows = [[version, code, words] for version, code, words in codes]
     parts += ["### Endometriosis itself (not among the features)", table(["", "code", ""], rows)]
@@ -185,7 +201,7 @@ def _times(stored: Stored) -> str:
     return (
         "CPU time of one fit on Gauss-Synth with one thread. At these speeds the full grid (10 "
         f"scenarios, 20 data sets, 5 splits of each) takes {total:.0f} minutes of CPU time, or "
-        f"{total / 2:.0f} minutes on two cores. KM2 is limited to 300 rows per group, because its "
+        f"{total / 2:.0f} minutes on two cores. KM2 is limited to 800 rows per group, because its "
         "time grows with the cube of that number.\n\n"
     ) + table(["method", "seconds per fit", "minutes for the full grid"], rows)
 

@@ -2,8 +2,9 @@
 
 Take the scores of a classifier of s, fitted with diagnosed and undiagnosed rows weighing the
 same, as in the authors' code. Let r(x) = f_P(x) / f_U(x) be the ratio of the scores' densities
-among diagnosed and undiagnosed rows. If a share alpha of the undiagnosed are negative, f_U = (1 - alpha) f_P + alpha f_N, so the probability of being negative is
-1 - (1 - alpha) r(x), and alpha is a fixed point of
+among diagnosed and undiagnosed rows. If a share alpha of the undiagnosed are negative,
+f_U = (1 - alpha) f_P + alpha f_N, so the probability of being negative is 1 - (1 - alpha) r(x),
+and alpha is a fixed point of
 
     alpha -> mean over undiagnosed rows of max(0, 1 - (1 - alpha) r)
 
