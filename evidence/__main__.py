@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from evidence import case_study as case_study_
 from evidence import counts as counts_
 from evidence import page as page_
 from evidence import rerun as rerun_
@@ -46,6 +47,18 @@ def counts(
 ) -> None:
     """Count visits and prevalences of the semi-synthetic settings, to set beside the paper's."""
     typer.echo(counts_.run(data, results).to_string(index=False))
+
+
+@app.command("case-study")
+def case_study(
+    folders: Annotated[
+        list[str], typer.Argument(help="NAME=FOLDER, results folders of 'relprev run'.")
+    ],
+    out: Annotated[Path, typer.Option(help="Folder for the figures.")] = Path("figures"),
+) -> None:
+    """Draw Figures 3 and S3 to S6 in the paper's layout, from the results of studies."""
+    for path in case_study_.write(case_study_.parse(folders), out):
+        typer.echo(path)
 
 
 @app.command()

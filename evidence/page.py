@@ -9,8 +9,9 @@ from pathlib import Path
 import matplotlib
 import pandas as pd
 from benchmarks.measure import PLUS_MINUS, made_by
+from matplotlib.figure import Figure
 
-from evidence import parity, printed, steps
+from evidence import illustrations, parity, printed, steps
 from evidence.claims import CLAIMS
 from evidence.store import FOLDER, RUNS, Stored, load
 from relprev.codes import code_set
@@ -34,7 +35,10 @@ FULL_GRID = 10 * 20 * 5  # scenarios, data sets and splits of gauss
 
 def write(results: Path = FOLDER, docs: Path = DOCS) -> list[Path]:
     """Write the page and its figures; return their paths."""
-    paths = [_figure(stored, docs) for stored in _runs(results).values()]
+    paths = [_save(name, draw(), docs) for name, draw in illustrations.FIGURES.items()] + [
+        _save(name, figures.draw(stored.experiment, stored.table), docs)
+        for name, stored in _runs(results).items()
+    ]
     with written_whole(docs / "paper.md") as path:
         path.write_text(text(results), encoding="utf-8")
     return [docs / "paper.md", *paths]
@@ -206,11 +210,11 @@ def _times(stored: Stored) -> str:
     ) + table(["method", "seconds per fit", "minutes for the full grid"], rows)
 
 
-def _figure(stored: Stored, docs: Path) -> Path:
-    path = docs / "figures" / f"{stored.name}.svg"
-    same = {"svg.hashsalt": stored.name, "svg.fonttype": "none"}  # same results, same file
+def _save(name: str, figure: Figure, docs: Path) -> Path:
+    path = docs / "figures" / f"{name}.svg"
+    same = {"svg.hashsalt": name, "svg.fonttype": "none"}  # same results, same file
     with matplotlib.rc_context(same), written_whole(path) as temporary:
-        figures.draw(stored.experiment, stored.table).savefig(temporary, metadata={"Date": None})
+        figure.savefig(temporary, metadata={"Date": None})
     return path
 
 
