@@ -4,8 +4,8 @@ The authors of KM2 find the distribution v nearest to u by the quadratic program
 
     minimise v'Kv - 2 u'Kv    subject to    v >= 0,  sum v = 1
 
-with the path-following method of Andersen, Dahl and Vandenberghe (Mehrotra's correction,
-Nesterov-Todd scaling), which stops as soon as residuals and duality gap are below 1e-7 (or the
+with the path-following method of Andersen, Dahl and Vandenberghe ("Interior-point methods for
+large-scale cone programming", 2011), which has Mehrotra's correction and stops as soon as residuals and duality gap are below 1e-7 (or the
 gap below 1e-6 of the objective). The squared distance is a difference of numbers near one, so a
 distance that should be 0 comes out near 3e-4, and estimates that rest on its slope change with
 the tolerance. This module follows their description of the method with their tolerances; the
@@ -18,11 +18,6 @@ With slacks s = v and multipliers z of v >= 0, y of sum v = 1, every step solves
 
 once with r_s = -s z (the affine step, whose length sets the centring sigma) and once with
 r_s = -s z - ds dz + sigma mu.
-
-References
-----------
-Andersen, Dahl and Vandenberghe (2011), "Interior-point methods for large-scale cone programming",
-in Sra, Nowozin and Wright (eds), *Optimization for Machine Learning*.
 """
 
 from __future__ import annotations
