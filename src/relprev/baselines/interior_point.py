@@ -5,11 +5,11 @@ The authors of KM2 find the distribution v nearest to u by the quadratic program
     minimise v'Kv - 2 u'Kv    subject to    v >= 0,  sum v = 1
 
 with the path-following method of Andersen, Dahl and Vandenberghe ("Interior-point methods for
-large-scale cone programming", 2011), which has Mehrotra's correction and stops as soon as residuals and duality gap are below 1e-7 (or the
-gap below 1e-6 of the objective). The squared distance is a difference of numbers near one, so a
-distance that should be 0 comes out near 3e-4, and estimates that rest on its slope change with
-the tolerance. This module follows their description of the method with their tolerances; the
-optimum itself is found in `relprev.baselines.km2`.
+large-scale cone programming", 2011), which has Mehrotra's correction and stops as soon as residuals
+and duality gap are below 1e-7 (or the gap below 1e-6 of the objective). The squared distance is a
+difference of numbers near one, so a distance that should be 0 comes out near 3e-4, and estimates
+that rest on its slope change with the tolerance. This module follows their description of the
+method with their tolerances; the optimum itself is found in `relprev.baselines.km2`.
 
 With slacks s = v and multipliers z of v >= 0, y of sum v = 1, every step solves
 

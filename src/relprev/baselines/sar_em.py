@@ -105,13 +105,14 @@ class SAREM(GroupwiseBaseline):
 
     def _prevalences(self, cohort: Cohort) -> FloatArray:
         self._check()
-        if self.propensity == "constant":
-            return super()._prevalences(cohort)
         found = np.full(cohort.n_groups, np.nan)
         usable = self._usable_groups(cohort)
-        if usable:
-            rows = np.flatnonzero(np.isin(cohort.groups, usable))
-            found[usable] = self._shares(_problem(cohort.take(rows), usable))
+        if self.propensity == "group" and usable:
+            part = cohort.take(np.flatnonzero(np.isin(cohort.groups, usable)))
+            found[usable] = self._shares(_problem(part, usable))
+            return found
+        for number in usable:
+            found[number] = self._prevalence(cohort.take(np.flatnonzero(cohort.groups == number)))
         return found
 
     def _prevalence(self, group: Cohort) -> float:
