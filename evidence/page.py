@@ -141,10 +141,29 @@ def _made_by(stored: Stored) -> str:
         f"{name} {results[name].iloc[0]}" for name in ("relprev", "numpy", "scipy", "scikit-learn")
     )
     return (
-        "```bash\n" + "\n".join(commands) + "\n```\n\n"
-        f"Mean ± SD over data sets and splits. Run on {machine['date']}, {machine['processor']}, "
+        "```bash\n"
+        + "\n".join(commands)
+        + "\n```\n\n"
+        + _not_run(stored)
+        + f"Mean ± SD over data sets and splits. Run on {machine['date']}, {machine['processor']}, "
         f"Python {machine['python']}, {versions}; digest of the source {source}."
     )
+
+
+def _not_run(stored: Stored) -> str:
+    """What is still to be run, with the command; TIcE is left out on codes on purpose."""
+    experiment, variant, data = RUNS[stored.name]
+    done = {*stored.results["method"], *(["tice"] if data else [])}
+    missing = [name for name in stored.experiment.methods_in(variant) if name not in done]
+    if not missing:
+        return ""
+    command = f"relprev reproduce {experiment} --splits 1" + "".join(
+        f" --method {name}" for name in missing
+    )
+    command += f" --variant {variant}" if variant != "paper" else ""
+    command += " --data nhds:FOLDER --seeds 20" if data == "nhds" else ""
+    names = ", ".join(METHODS[name].label for name in missing)
+    return f"Not run yet as they are called now: {names} (`{command}`). "
 
 
 def _steps(results: Path) -> str:
