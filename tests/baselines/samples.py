@@ -11,6 +11,7 @@ the diagnoses are missed.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -59,6 +60,7 @@ class Sample:
         return odds / (1 + odds)
 
 
+@lru_cache
 def sample(name: str, nhds: Path | None = None) -> Sample:
     """A data set by its name; ``nhds`` is the folder of the survey."""
     if name == "nhds":
