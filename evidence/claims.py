@@ -202,6 +202,11 @@ CLAIMS = (
         "SAR-EM's public default is too low everywhere, by a tenth or more",
         between("sar-em-published", 0.5, 0.9),
     ),
+    Claim(
+        "gauss-published",
+        "BBE is off by more than 8% on data that are not separable",
+        off(("bbe",), 0.08, separable=False),
+    ),
     Claim("group-gap", "PURPLE is within 1% at every distance", within("purple", 0.01)),
     Claim(
         "group-gap-published",

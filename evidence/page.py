@@ -56,6 +56,8 @@ def text(results: Path = FOLDER) -> str:
         "parity": table(
             ["data", "method", "quantity", "authors' code", "ours", "difference"], parity.rows()
         ),
+        "km2-early": f"{parity.ours('nhds', 'KM2 published'):.3f}",
+        "km2-optimum": f"{parity.ours('nhds', 'KM2'):.3f}",
         "numbers": table(["item", "the paper", "command", "ours"], printed.numbers(results)),
         "published-figure": _published_figure(),
     }

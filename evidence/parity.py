@@ -29,6 +29,12 @@ def reference() -> pd.DataFrame:
     return pd.read_csv(REFERENCE)
 
 
+def ours(sample: str, method: str) -> float:
+    """Our value for a sample and method."""
+    found = reference().set_index(["sample", "method"])
+    return float(found.loc[(sample, method), "ours"])
+
+
 def rows() -> list[list[str]]:
     """The cells of the table: sample, method, quantity, authors' code, ours, difference."""
     found = reference()

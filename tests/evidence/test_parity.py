@@ -26,3 +26,7 @@ def test_largest_differences_are_those_the_page_allows() -> None:
 def test_a_difference_is_readable() -> None:
     assert parity.difference(1e-9) == "0"
     assert parity.difference(-2.5e-4) == "-2.5e-04"
+
+
+def test_early_stopping_of_km2_matters_on_nhds() -> None:
+    assert parity.ours("nhds", "KM2") - parity.ours("nhds", "KM2 published") > 0.1
