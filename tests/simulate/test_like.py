@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from relprev.study.file import study_template
 from typer.testing import CliRunner
 
 from relprev.cli import app
 from relprev.errors import InvalidInputError
 from relprev.simulate.like import own_name, write_like
 from relprev.study import Study
+from relprev.study.file import study_template
 from relprev.study.inspect import inspect_study
 
 WIDE = """condition = "asthma"

@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from relprev.baselines.base import Baseline
     from relprev.baselines.bbe import BBE
     from relprev.baselines.dedpul import DEDPUL
+    from relprev.baselines.elkan_noto import ElkanNoto
     from relprev.baselines.km2 import KM2
     from relprev.baselines.negative import Negative
     from relprev.baselines.observed import Observed
@@ -17,4 +18,7 @@ if TYPE_CHECKING:
 else:
     __getattr__, __dir__ = on_demand(__name__)
 
-__all__ = ["BBE", "DEDPUL", "KM2", "SAREM", "Baseline", "Negative", "Observed", "Oracle", "TIcE"]
+__all__ = [
+    "BBE", "DEDPUL", "KM2", "SAREM", "Baseline", "ElkanNoto", "Negative", "Observed", "Oracle",
+    "TIcE",
+]  # fmt: skip

@@ -45,7 +45,10 @@ def reproduce(
         Variant, typer.Option(help="The paper's text or the authors' published code.")
     ] = Variant.paper,
     data: Annotated[
-        str, typer.Option(help="For semisynthetic: simulated, nhds:PATH or mimic:HOSP,ED.")
+        str,
+        typer.Option(
+            help="For semisynthetic: simulated, nhds:PATH or mimic:PATH (PATH contains hosp)."
+        ),
     ] = "simulated",
     method: Annotated[
         list[str] | None, typer.Option(help="A method to try; may be repeated. Default: all.")

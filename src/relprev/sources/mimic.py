@@ -147,7 +147,7 @@ def _load(
     files = []
     more = features.tables_needed(kinds)
     for name, columns in (REQUIRED | more).items():
-        path = _find(name, ed if name in ("edstays", "diagnosis", *more) else hosp)
+        path = find_table(name, ed if name in ("edstays", "diagnosis", *more) else hosp)
         files.append(load_table(connection, path, "raw", columns, OPTIONAL.get(name, ())))
         typed = ", ".join(
             f"try_cast({column} AS DOUBLE)::BIGINT AS {column}"
@@ -173,7 +173,8 @@ def _load(
     return races[0], files
 
 
-def _find(name: str, folder: Path) -> Path:
+def find_table(name: str, folder: Path) -> Path:
+    """The file of a MIMIC-IV table, in whichever folder and format it is."""
     if not folder.is_dir():
         raise InvalidInputError(f"there is no folder at {shown(folder)}")
     for below in ("hosp", "core", "ed", "."):
