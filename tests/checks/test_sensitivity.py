@@ -1,5 +1,8 @@
 """Bands and tipping points, checked by simulating what they guard against."""
 
+from copy import copy
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -104,6 +107,14 @@ def test_a_difference_that_a_small_violation_explains_is_of_concern(steady):
         assert factor > FRAGILE
         for margin, verdict in ((1.3, Verdict.NO_CONCERN), (9.0, Verdict.CANNOT_TELL)):
             assert check_sensitivity(large, group, versus, margin=margin).verdict is verdict
+
+
+def test_everyone_else_needs_an_estimate_of_everyone(steady):
+    fitted = copy(steady[2])
+    fitted.moments_ = replace(fitted.moments_, mixing=np.array([1.0, 0.0]))  # b is told apart
+    assert compared(fitted, "complement") == []
+    with pytest.raises(InvalidInputError, match="needs an estimate of every group; b has none"):
+        check_sensitivity(fitted, "a", "complement")
 
 
 @pytest.mark.parametrize(

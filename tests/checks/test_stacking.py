@@ -21,7 +21,8 @@ def made_up(n=20_000, spread=0.4, noise=0.0, seed=0):
     d = delta + noise * rng.normal(size=n)
     weight = rng.uniform(0.5, 1.5, n)
     cohort = as_cohort(np.ones((n, 1)), s, groups=g, sample_weight=weight)
-    return Stacked(z, d, 2 * d, s, g, weight), cohort
+    common = 0.5 * z + rng.normal(0.0, 0.2, n)
+    return Stacked(z, common, d, s, g, weight), cohort
 
 
 def in_parts(rows, *ends):
@@ -32,17 +33,17 @@ def in_parts(rows, *ends):
 
 def test_gamma_is_scikit_learns_coefficient():
     rows, cohort = made_up(noise=0.3)
-    A = np.column_stack([rows.g == 0, rows.g == 1, rows.z * (rows.g == 0), rows.z * (rows.g == 1)])
+    own = np.column_stack([rows.g == 0, rows.g == 1]).astype(float)
+    A = np.hstack([own, own * rows.z[:, None], own * rows.common[:, None]])
     W = rows.weight * expit(rows.z)
-    left = [v - A @ np.linalg.lstsq(A * W[:, None] ** 0.5, v * W**0.5, rcond=None)[0]
-            for v in (rows.d, rows.apart)]  # fmt: skip
+    left = rows.d - A @ np.linalg.lstsq(A * W[:, None] ** 0.5, rows.d * W**0.5, rcond=None)[0]
     model = LogisticRegression(C=np.inf, tol=1e-10, fit_intercept=False, max_iter=1000)
-    gamma = model.fit(np.column_stack([A, left[0]]), rows.s, rows.weight).coef_[0, -1]
-    order = np.argsort(left[1])
+    gamma = model.fit(np.column_stack([A, left]), rows.s, rows.weight).coef_[0, -1]
+    order = np.argsort(left)
     share = np.cumsum(W[order]) / W.sum()
-    low, high = (left[1][order][np.searchsorted(share, at)] for at in (0.05, 0.95))
+    low, high = (left[order][np.searchsorted(share, at)] for at in (0.05, 0.95))
     found = violation(in_parts(rows, 7_000, 9_000), cohort, 0.95)
-    assert found.factor == pytest.approx(np.exp(np.sqrt(gamma) * (high - low)), rel=1e-4)
+    assert found.factor == pytest.approx(np.exp(np.sqrt(gamma) * 2 * (high - low)), rel=1e-4)
 
 
 def test_rows_in_parts_give_the_same_numbers():
@@ -78,5 +79,5 @@ def test_few_cases_exclude_less():
 
 def test_models_that_say_the_same_tell_nothing():
     rows, cohort = made_up(1_000)
-    same = rows.with_arrays(rows.arrays() | {"d": 0.3 * rows.z + rows.g})
+    same = rows.with_arrays(rows.arrays() | {"d": 0.3 * rows.z - rows.common + rows.g})
     assert np.isnan(violation(in_parts(same), cohort, 0.95).factor)

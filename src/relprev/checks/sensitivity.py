@@ -207,6 +207,11 @@ def _require_valid(
     for name, value in (("group", group), ("versus", versus)):
         if value not in known and (name, value) != ("versus", COMPLEMENT):
             raise InvalidInputError(f"{name}={value!r} has no estimate; groups with one: {known}")
+    missing = [name for name in fitted.moments_.names if name not in known]
+    if versus == COMPLEMENT and missing:
+        raise InvalidInputError(
+            f"versus={COMPLEMENT!r} needs an estimate of every group; {', '.join(missing)} has none"
+        )
     if group == versus:
         raise InvalidInputError(f"group and versus must differ, got {group!r} for both")
     if min([*alpha, 1.0]) <= 0:

@@ -1,29 +1,33 @@
 """By how much does the risk at equal symptoms differ between groups, as held-out rows tell?
 
 Two models predict held-out rows: one in which groups share p(y=1|x), with log-odds z, and one in
-which they do not, with log-odds z + d. If the second knows something that the first does not, d
-helps to predict,
+which every group g has log-odds L_g(x) of its own, with mean M(x) over the K groups. If groups do
+not share p(y=1|x), a row's own deviation d = L_g - M helps to predict,
 
-    logit p(s=1) = a_g + b_g z + gamma d,
+    logit p(s=1) = a_g + b_g z + k_g M + gamma d,
 
-and gamma is above 0. Intercepts and slopes of the groups take up what is a matter of level, of
-overfitting or of diagnosis rates that drift with risk (`relprev.checks.calibration` looks for
-that), so that gamma rests on d*, what remains of d after a regression on them (weighted by expected
-cases): symptoms that mean something else in one group than in another.
+and gamma is above 0. M takes up what both models know about the risk that groups do share (two
+noisy models of one risk are better than one). Intercepts and slopes of the groups take up what is a
+matter of level, of overfitting or of diagnosis rates that drift with risk
+(`relprev.checks.calibration` looks for that). So gamma rests on d*, what remains of d after a
+regression on them (weighted by expected cases): symptoms that mean something else in one group than
+in another.
 
 d is an estimate, d* = delta + noise, of the part delta(x, g) of the log-odds that groups do not
 share. The noise pulls gamma down, gamma = var(delta) / var(d*), so var(delta) = gamma var(d*): a
-gamma near 0 may hide a large delta behind a noisy d. The second model also says what the log-odds
-of a row would be in other groups. Let D be its log-odds in its own group less the mean of those in
-the others, which would not depend on the kind of symptoms if risk were shared, D* what remains of
-it after the same regression, and R the distance between the 5th and the 95th percentile of D* among
-expected cases. D* is as noisy as d*, so the violation is the factor
+gamma near 0 may hide a large delta behind a noisy d. A group's log-odds differ from the mean of the
+others' by K / (K - 1) times as much as from the mean of all. With R that factor times the distance
+between the 5th and the 95th percentile of d* among expected cases, the violation is the factor
 
     exp(sqrt(max(gamma, 0)) R)
 
 by which the ratio of the groups' odds differs between symptoms of equal shared risk. The ends of
-gamma's interval give those of the factor. The covariance of the coefficients is that of their
-influence functions under the sampling design.
+gamma's interval give those of the factor.
+
+The variance of gamma is that of its influence function under the sampling design, twice. d was
+learned from the diagnoses of other folds, d_i = sum_j K_ij s_j, and those of this fold taught the
+others in turn. Where there is nothing to learn, gamma is a sum of K_ij r_i r_j over pairs of
+residuals, every one of which counts twice: 2 sum K^2, where a d that was given would have sum K^2.
 """
 
 from __future__ import annotations
@@ -47,18 +51,18 @@ from relprev.inference.sampling import SamplingDesign
 from relprev.rows import Rows
 
 LogOdds = Callable[[CohortPart], FloatArray]  # of a diagnosis in every group; NaN: not known
-RANGE = (0.05, 0.95)  # quantiles of D* among expected cases
+RANGE = (0.05, 0.95)  # quantiles of d* among expected cases
 SAME = 1e-6  # standard deviation of d* below which the two models say the same
 MAX_STEPS = 100
 
 
 @dataclass(frozen=True)
 class Stacked:
-    """Held-out rows: log-odds z of the shared model, d, D, diagnosis, group and weight."""
+    """Held-out rows: log-odds z of the shared model, M, d, diagnosis, group and weight."""
 
     z: FloatArray
+    common: FloatArray
     d: FloatArray
-    apart: FloatArray
     s: NDArray[np.uint8]
     g: NDArray[Any]
     weight: FloatArray
@@ -91,13 +95,10 @@ def stacked(
         rows = np.flatnonzero(split_of == number)
         if len(rows):
             in_group[rows] = model(part if len(rows) == part.n else part.take(rows))
-    z, mine = logit(one.p), np.arange(part.n_groups) == part.groups[:, None]
-    own_odds = in_group[mine]
-    others = np.where(mine | np.isnan(in_group), 0.0, in_group).sum(axis=1)
-    count = (~mine & ~np.isnan(in_group)).sum(axis=1)
-    apart = np.where(count > 0, own_odds - others / np.maximum(count, 1), 0.0)
-    own_odds = np.where(np.isnan(own_odds), z, own_odds)
-    return Stacked(z, own_odds - z, np.nan_to_num(apart), one.s, one.g, one.weight)
+    known = ~np.isnan(in_group)
+    common = np.where(known, in_group, 0.0).sum(axis=1) / np.maximum(known.sum(axis=1), 1)
+    d = np.nan_to_num(in_group[np.arange(part.n), part.groups] - common)
+    return Stacked(logit(one.p), common, d, one.s, one.g, one.weight)
 
 
 def violation(rows: Rows[Stacked], cohort: Cohort, level: float) -> Violation:
@@ -115,23 +116,24 @@ def violation(rows: Rows[Stacked], cohort: Cohort, level: float) -> Violation:
     design = SamplingDesign.from_cohort(cohort, "adjust")
     able = rows.total(_diagnosed, K)[0] > 0
     none = Violation(NAN, NAN, NAN)
-    if design.degrees_of_freedom < 1 or not able.any():
+    if design.degrees_of_freedom < 1 or able.sum() < 2:
         return none
     A, b = rows.total(_regression, able)
-    on, on_apart = np.linalg.lstsq(A, b, rcond=None)[0].T
+    on = np.linalg.lstsq(A, b, rcond=None)[0]
     mean, square, weight = rows.total(_left_over, able, on)
     spread = np.sqrt(max(square / weight - (mean / weight) ** 2, 0.0))
     if spread < SAME:
         return none
-    low, high = weighted_quantiles(rows, _LeftOver("apart", able, on_apart), RANGE)
+    low, high = weighted_quantiles(rows, _LeftOver(able, on), RANGE)
+    reach = float(high - low) * able.sum() / (able.sum() - 1)
     fit = _logistic(rows, able, on)
     if fit is None:
         return none
     beta, H = fit
     V = design.covariance_in_parts(rows, _influence, able, on, beta, np.linalg.inv(H)[-1])
-    half = stats.t.ppf(0.5 + level / 2, design.degrees_of_freedom) * np.sqrt(V[0, 0])
+    half = stats.t.ppf(0.5 + level / 2, design.degrees_of_freedom) * np.sqrt(2 * V[0, 0])
     ends = (beta[-1], beta[-1] - half, beta[-1] + half)
-    return Violation(*(float(np.exp(np.sqrt(max(one, 0.0)) * (high - low))) for one in ends))
+    return Violation(*(float(np.exp(np.sqrt(max(one, 0.0)) * reach)) for one in ends))
 
 
 def _diagnosed(rows: Stacked, K: int) -> tuple[FloatArray]:
@@ -139,45 +141,45 @@ def _diagnosed(rows: Stacked, K: int) -> tuple[FloatArray]:
 
 
 def _columns(rows: Stacked, able: NDArray[np.bool_]) -> tuple[FloatArray, FloatArray]:
-    """(1(g), 1(g) z), shape (n, 2K), and weights, 0 in groups without diagnoses."""
+    """(1(g), 1(g) z, 1(g) M), shape (n, 3K), and weights, 0 in groups without diagnoses."""
     inside = able[rows.g]
     own = ((rows.g[:, None] == np.arange(len(able))) & inside[:, None]).astype(float)
-    return np.hstack([own, own * rows.z[:, None]]), np.where(inside, rows.weight, 0.0)
+    A = np.hstack([own, own * rows.z[:, None], own * rows.common[:, None]])
+    return A, np.where(inside, rows.weight, 0.0)
 
 
 def _regression(rows: Stacked, able: NDArray[np.bool_]) -> tuple[FloatArray, FloatArray]:
-    """Both sides of the regression of d and D on groups and z, weighted by expected cases."""
+    """Both sides of the regression of d on groups, z and M, weighted by expected cases."""
     A, weight = _columns(rows, able)
     weighted = A * (weight * expit(rows.z))[:, None]
-    return weighted.T @ A, weighted.T @ np.column_stack([rows.d, rows.apart])
+    return weighted.T @ A, weighted.T @ rows.d
 
 
 @dataclass(frozen=True)
 class _LeftOver:
-    """d* or D* of a part, and its expected cases."""
+    """d* of a part, and its expected cases."""
 
-    name: str
     able: NDArray[np.bool_]
     on: FloatArray
 
     def __call__(self, rows: Stacked) -> tuple[FloatArray, FloatArray]:
         A, weight = _columns(rows, self.able)
-        return getattr(rows, self.name) - A @ self.on, weight * expit(rows.z)
+        return rows.d - A @ self.on, weight * expit(rows.z)
 
 
 def _left_over(
     rows: Stacked, able: NDArray[np.bool_], on: FloatArray
 ) -> tuple[float, float, float]:
-    d, cases = _LeftOver("d", able, on)(rows)
+    d, cases = _LeftOver(able, on)(rows)
     return float(cases @ d), float(cases @ d**2), float(cases.sum())
 
 
 def _logistic(
     rows: Rows[Stacked], able: NDArray[np.bool_], on: FloatArray
 ) -> tuple[FloatArray, FloatArray] | None:
-    """Coefficients of groups, their z and d*, and curvature, by Newton's method, steps halved."""
-    beta = np.concatenate([np.zeros(len(able)), np.ones(len(able)), [0.0]])
-    idle = np.flatnonzero(np.append(~np.tile(able, 2), False))
+    """Coefficients of groups, their z and M, and of d*, and curvature, by Newton's method."""
+    beta = np.concatenate([np.zeros(len(able)), np.ones(len(able)), np.zeros(len(able) + 1)])
+    idle = np.flatnonzero(np.append(~np.tile(able, 3), False))
 
     def at(beta: FloatArray) -> tuple[float, FloatArray, FloatArray]:
         loss, slope, H = rows.total(_sums, able, on, beta)
