@@ -108,10 +108,12 @@ def _write_study(folder: Path) -> None:
 
 def _spent(arguments: tuple[str, ...], source: Path, work: Path) -> tuple[float, float]:
     """Processor seconds and seconds by the clock of a command."""
+    environment = {**os.environ, "PYTHONPATH": str(source)}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # users' Python keeps what it has compiled
     before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     subprocess.run(
         [sys.executable, *arguments], cwd=work, check=True, stdout=subprocess.DEVNULL,
-        env={**os.environ, "PYTHONPATH": str(source)},
+        env=environment,
     )  # fmt: skip
     clock, after = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, clock

@@ -41,6 +41,7 @@ def text(folder: Path = RESULTS) -> str:
 def _place(table: Callable[..., str], names: tuple[str, ...], folder: Path) -> str:
     """A table, with the command, date, machine and versions of every benchmark in it."""
     found = {name: summary.load(name, folder) for name in names}
-    made = [made_by(f"python -m benchmarks {name}", found[name]["machine"]) for name in names]
+    made = [made_by(f"python -m benchmarks {name}{' --quick' * content.get('quick', False)}",
+                    content["machine"]) for name, content in found.items()]  # fmt: skip
     shown = table(*(content["rows"] for content in found.values())).replace(" ± ", PLUS_MINUS)
     return "\n\n".join([shown, *made])

@@ -172,6 +172,7 @@ def test_a_stage_is_made_again_only_if_code_upstream_of_it_changed(
     monkeypatch.setattr(modules, "_root", lambda: source)
 
     def keys():
+        modules._running_digest.cache_clear()  # as in a new process
         study = simulated()
         estimates = run_module.estimate_key(study, "group", "1f")
         own = source_digest(*run_module.CHECKING)
@@ -181,6 +182,7 @@ def test_a_stage_is_made_again_only_if_code_upstream_of_it_changed(
     with (source / module).open("a") as file:
         file.write("# a comment\n")
     changed = [one != other for one, other in zip(before, keys(), strict=True)]
+    modules._running_digest.cache_clear()
     assert changed == [cohort_again, estimates_again, checks_again]
 
 
