@@ -49,6 +49,7 @@ from relprev.baselines.interior_point import Point, nearest_distribution
 from relprev.cohort import Cohort
 from relprev.errors import DataWarning, InvalidInputError
 from relprev.messages import Count, Message, Number
+from relprev.parallel.threads import one_blas_thread
 
 LARGEST = 8.0
 WIDTH = 0.04  # of the bisection
@@ -186,6 +187,7 @@ def _warn(message: Message, *, one_up: bool = False) -> None:
     warnings.warn(DataWarning(message), stacklevel=6 if one_up else 5)
 
 
+@one_blas_thread()
 def mixture_share(
     mixture: FloatArray, component: FloatArray, *, early: bool = False
 ) -> tuple[float, bool]:
