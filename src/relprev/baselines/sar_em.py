@@ -109,7 +109,7 @@ class SAREM(GroupwiseBaseline):
         usable = self._usable_groups(cohort)
         if self.propensity == "group" and usable:
             part = cohort.take(np.flatnonzero(np.isin(cohort.groups, usable)))
-            found[usable] = self._shares(_problem(part, usable))
+            found[usable] = self._shares(_problem(part, usable), _size(part))
             return found
         for number in usable:
             found[number] = self._prevalence(cohort.take(np.flatnonzero(cohort.groups == number)))
@@ -118,7 +118,7 @@ class SAREM(GroupwiseBaseline):
     def _prevalence(self, group: Cohort) -> float:
         if self.compat:
             return refitted_prevalence(group, self.C)
-        return float(self._shares(one_group(group))[0])
+        return float(self._shares(one_group(group), _size(group))[0])
 
     def _check(self) -> None:
         if self.propensity not in ("constant", "group"):
@@ -139,9 +139,9 @@ class SAREM(GroupwiseBaseline):
                 "propensity out"
             )
 
-    def _shares(self, problem: Problem) -> FloatArray:
-        """Prevalence of every group of a problem."""
-        best = most_likely(problem, self.C)
+    def _shares(self, problem: Problem, size: float) -> FloatArray:
+        """Prevalence of every group of a problem whose rows weigh ``size`` together."""
+        best = most_likely(problem, self.C * size)
         if self.classifier is None:
             return np.asarray(best.evaluation.condition / problem.group_weight)
         rows = problem.in_memory("SAREM")
@@ -166,16 +166,21 @@ def _problem(cohort: Cohort, groups: list[int]) -> Problem:
     return Problem.of(whole.X, whole.s, number[cohort.groups], whole.omega, len(groups))
 
 
-def most_likely(problem: Problem, C: float = np.inf) -> Solution:
-    """The best fit over all starting values."""
+def _size(cohort: Cohort) -> float:
+    """Number of rows, or the sum of their weights: what the ridge is weighed against."""
+    return float(cohort.n if cohort.weights is None else cohort.weights.sum())
+
+
+def most_likely(problem: Problem, inverse_ridge: float = np.inf) -> Solution:
+    """The best fit over all starting values, with ridge ||w||^2 / (2 inverse_ridge) on the mean."""
     starts = [null_parameters(problem, rate) for rate in START_RATES]
-    return fit_best(problem, 0.0, starts, l2=1 / (C * problem.n))[0]
+    return fit_best(problem, 0.0, starts, l2=1 / inverse_ridge)[0]
 
 
 def refitted_prevalence(group: Cohort, C: float) -> float:
     """Mean of f after the public code's refit, whose rate is the recorded share."""
     X, s = group.X.to_scipy(), group.diagnosed
-    weights = np.ones(group.n) if group.weights is None else group.weights / group.weights.mean()
+    weights = np.ones(group.n) if group.weights is None else group.weights
     given = weights * np.where(s == 1, 1 / np.average(s, weights=weights), 1.0)
     model = LogisticRegression(C=C, solver="liblinear", tol=1e-8, max_iter=10_000)
     f = condition_probability(model.fit(X, s, sample_weight=given), X)
