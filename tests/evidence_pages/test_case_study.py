@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from evidence import case_study
 from matplotlib.container import ErrorbarContainer
 
-from evidence import case_study
 from relprev import Study
 from tests.study.conftest import write_tables
 

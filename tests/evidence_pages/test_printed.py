@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pandas as pd
+from evidence import counts, printed
 from evidence.store import FOLDER
 
-from evidence import counts, printed
 from relprev.experiments.semisynthetic import SETTINGS
 
 
