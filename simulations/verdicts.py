@@ -27,7 +27,9 @@ from simulations.scenarios import STEADY, draw
 
 CASES = (200, 2_000, 20_000)
 FACTORS = (1.0, 1.5, 2.0)
-KINDS = tuple(kind for kind, check in CHECKS.items() if check.assumption)
+KINDS = tuple(  # these worlds have no control conditions
+    kind for kind, check in CHECKS.items() if check.assumption and kind != "controls"
+)
 STATES = ("concern", "no concern", "cannot tell")
 LIGHT = 10  # visits for one diagnosed, about
 

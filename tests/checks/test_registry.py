@@ -7,11 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import matplotlib as mpl
+import numpy as np
 import pandas as pd
 import pytest
 from matplotlib import pyplot as plt
 
-from relprev import PURPLE, DebiasedPURPLE, checks
+from relprev import PURPLE, DebiasedPURPLE, as_cohort, checks
 from relprev.checks.check import CheckResult, Verdict
 from relprev.checks.inputs import CheckInputs
 from relprev.checks.registry import CHECKS
@@ -26,7 +27,12 @@ FILES = [file for file in Path(checks.__file__).parent.glob("*.py") if file.stem
 
 @pytest.fixture(scope="module")
 def inputs():
-    cohort = ed_visits(6_000, n_codes=50, prevalence=0.3, seed=3).cohort
+    plain = ed_visits(6_000, n_codes=50, prevalence=0.3, seed=3).cohort
+    recorded = np.random.default_rng(1).random((6, plain.n)) < 0.1
+    cohort = as_cohort(
+        plain.X, plain.diagnosed, groups=plain.group_labels, clusters=plain.clusters,
+        feature_names=plain.feature_names, controls=dict(zip("abcdef", recorded, strict=True)),
+    )  # fmt: skip
     purple = PURPLE(lambdas=1e-4).fit(cohort)
     debiased = DebiasedPURPLE(**FAST).fit(cohort)
     blocks = {"some": list(cohort.feature_names[:10]), "others": list(cohort.feature_names[10:20])}

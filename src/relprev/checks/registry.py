@@ -3,7 +3,7 @@
 To add a check, write a file that ends in ``CHECK = Check(...)`` and list it here.
 
 >>> list(CHECKS)[:2], CHECKS["overlap"].needs
-(['informativeness', 'constant_ratio'], ('debiased',))
+(['informativeness', 'controls'], ('debiased',))
 """
 
 from __future__ import annotations

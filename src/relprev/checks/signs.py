@@ -14,8 +14,8 @@ from __future__ import annotations
 import numpy as np
 
 from relprev.arrays import FloatArray
-from relprev.checks.feature_counts import feature_counts
 from relprev.cohort import Cohort, CohortPart
+from relprev.matrix import BinaryCSR
 from relprev.messages import Message
 
 STRONGEST = 30  # features judged
@@ -65,7 +65,16 @@ def warn_of_no_signs(cohort: Cohort) -> list[Message]:
 
 def _counts(part: CohortPart) -> tuple[int, int, int, FloatArray, FloatArray]:
     """Visits, diagnosed, diagnosed without any feature; with each feature, visits and diagnosed."""
-    hit = part.diagnosed == 1
-    some = part.X.matvec(np.ones(part.n_cols)) != 0
-    have, both = (feature_counts(part, mask) for mask in (np.ones(part.n), hit))
+    hit, X = part.diagnosed == 1, part.X
+    if isinstance(X, BinaryCSR):  # without kernels, which take a second to load
+        per_row = np.diff(X.indptr)
+        have, both = (
+            np.bincount(X.indices[rows], minlength=part.n_cols).astype(float)
+            for rows in (slice(None), np.repeat(hit, per_row))
+        )
+        some = per_row > 0
+    else:
+        present = X.to_scipy() != 0
+        have, both = (np.asarray(present.T @ mask.astype(float)) for mask in (hit | True, hit))
+        some = np.asarray(present.sum(axis=1)).ravel() > 0
     return part.n, int(hit.sum()), int((hit & ~some).sum()), have, both

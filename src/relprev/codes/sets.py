@@ -13,7 +13,6 @@ from pathlib import Path
 from relprev.codes.descriptions import describe
 from relprev.codes.patterns import CodePattern, is_expression
 from relprev.errors import InvalidInputError
-from relprev.settings import suggestion
 
 SUITS = ("yes", "with care", "no", "")
 ABOUT = ("title", "source", "suits", "note")
@@ -192,6 +191,8 @@ def code_set(name: str) -> CodeSet:
         return _from_toml(name, text)
     if name.endswith(".toml"):
         return CodeSet.read(name)
+    from relprev.settings import suggestion  # loads pydantic, which only this error needs
+
     raise InvalidInputError(
         f"there is no code set {name!r}; {suggestion(name, code_set_names())} "
         "('relprev codes list' has titles); or give the path of a .toml file"

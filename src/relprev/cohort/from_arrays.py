@@ -142,7 +142,8 @@ def _diagnosed(s: Any, name: str = "s") -> NDArray[np.uint8]:
         )  # fmt: skip
     if not values.any():
         raise InvalidInputError(
-            f"{name} holds no 1: nobody is diagnosed, so nothing can be estimated"
+            f"{name} holds no 1: nobody is diagnosed, so nothing can be estimated; check "
+            "that it is the recorded diagnosis"
         )
     if values.all():
         raise InvalidInputError(

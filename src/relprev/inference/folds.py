@@ -39,7 +39,7 @@ def make_folds(
     Examples
     --------
     >>> from relprev.simulate import ed_visits
-    >>> cohort = ed_visits(5_000, n_codes=100, seed=0).cohort
+    >>> cohort = ed_visits(5_000, n_codes=100, prevalence=0.2, seed=0).cohort
     >>> [len(fold) > 800 for fold in make_folds(cohort, SamplingDesign.from_cohort(cohort), 5, 0)]
     [True, True, True, True, True]
     """
