@@ -186,7 +186,9 @@ def _in_every_group(models: Sequence[Parameters], cohort: CohortPart) -> FloatAr
     """Log-odds of a diagnosis if rows were in each of the groups, (n, K); NaN if not known."""
     return np.column_stack(
         [
-            cohort.X.matvec(at.w) + at.b if at.b > NEVER else np.full(cohort.n, np.nan)
+            cohort.X.matvec(at.w) + at.b
+            if at.b != NEVER or at.w.any()
+            else np.full(cohort.n, np.nan)  # about another origin, b may be anything
             for at in models
         ]
     )

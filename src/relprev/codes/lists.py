@@ -12,7 +12,6 @@ from relprev.codes.sets import CodeSet
 from relprev.codes.spelling import version_name
 from relprev.codes.zeros import restored_zeros
 from relprev.errors import InvalidInputError
-from relprev.settings import suggestion
 
 LARGEST = 2**27  # bytes
 ENCODINGS = ("utf-8-sig", "cp1252")
@@ -153,6 +152,8 @@ def _column(
     found = [name for name in names if name in header]
     if not found and needed:
         named = repr(given) if given else f"of the {what}s"
+        from relprev.settings import suggestion  # loads pydantic, which only this error needs
+
         hint = suggestion(given, list(header)) if given else f"it has {', '.join(header)}"
         raise InvalidInputError(f"{path.name} has no column {named}; {hint}; is it the right file?")
     return header.index(found[0]) if found else -1

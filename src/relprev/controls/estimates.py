@@ -71,7 +71,7 @@ def control_estimates(
     Examples
     --------
     >>> from relprev.simulate import visits_with_controls
-    >>> cohort = visits_with_controls(10_000, n_controls=2, n_codes=50, seed=1).cohort
+    >>> cohort = visits_with_controls(10_000, n_controls=2, prevalence=0.03, seed=1).cohort
     >>> fitted = DebiasedPURPLE(lambdas=1e-4, strengths=[3.0]).fit(cohort)
     >>> control_estimates(fitted, cohort, versus="Group B")["control"].tolist()
     ['control 1', 'control 2']

@@ -142,9 +142,8 @@ def _name_left_out(results: pd.DataFrame) -> None:
     """Warn about scenarios whose data could not be made; if there are no others, raise."""
     missing = results[results["truth"].isna()]
     if len(missing) == len(results):
-        raise TooFewCasesError(
-            Message("no scenario has data: {why}", why=str(results["notes"].iloc[0]))
-        )
+        why = results["notes"].iloc[0]
+        raise TooFewCasesError(Message("no scenario has data: {why}", why=why))
     names = settings_of(results)
     for scenario in missing[names].drop_duplicates().to_dict("records"):
         where = ", ".join(f"{name} {value}" for name, value in scenario.items())
