@@ -6,7 +6,8 @@ recorded (all injury codes, say) and estimating again shows what *that* would ha
     movement = log(estimate / estimate without B),
 
 which gives the tipping points of `relprev.checks.sensitivity` a unit: an unmeasured symptom
-would have to matter |log alpha| / max_B |movement| times as much as the strongest block.
+would have to matter so many times as much as the strongest block: log alpha over the largest
+movement, both without sign.
 
 The estimate moves because the propensities do. At the true propensities every risk model leads to
 the same theta (`relprev.inference.score`), so the movement is that of the case-only estimate, which
