@@ -230,9 +230,9 @@ def sentence(row: Mapping[Any, Any], level: float = 0.95, condition: str = "the 
         said.append("The interval includes 1: the data do not show a difference.")
     if _is_shorter(row):
         said.append(
-            "The interval is shorter than that of the recorded ratio because it rests on the symptoms "
-            "of all visits, not on the recorded cases alone; it is right only as far as the "
-            "assumptions are."
+            "The interval is shorter than that of the recorded ratio because it rests on the "
+            "symptoms of all visits, not on the recorded cases alone; it is right only as far as "
+            "the assumptions are."
         )
     if has_few_cases(row):
         cases = row.get("effective_cases", np.nan)
