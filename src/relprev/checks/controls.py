@@ -135,8 +135,8 @@ def _run(given: CheckInputs) -> list[CheckResult]:
         return check_controls(given.calibration, margin=given.margin)
     nothing = pd.DataFrame(columns=list(COLUMNS))
     words = Message(
-        "The study names no control conditions, so nothing outside the data shows how far the "
-        "correction is off where the truth is known. Name some in [controls] of the study file."
+        "There are no control conditions in these data, so nothing shows how far the correction is "
+        "off where the truth is known. Name some in [controls] of the study file."
     )
     return [CHECK.result(Verdict.CANNOT_TELL, words, nothing)]
 

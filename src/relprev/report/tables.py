@@ -17,7 +17,7 @@ from relprev.estimates import readable, versus_words
 from relprev.report.findings import StudyReport, VariableFindings
 from relprev.report.sentences import method_name
 
-TEXT_COLUMNS = {HEADINGS["group"], HEADINGS["versus"], "Step"}
+TEXT_COLUMNS = {HEADINGS["group"], HEADINGS["versus"], HEADINGS["note"], "Step"}
 NARROW, WIDE = 80, 140  # characters of a table on the terminal
 NUMBER = "number"
 TEXT = "text"
@@ -231,7 +231,10 @@ def print_table(texts: pd.DataFrame, title: str | None = None) -> str:
     table = Table(title=title, title_justify="left", title_style="bold")
     for name in texts:
         text = name in TEXT_COLUMNS
-        table.add_column(str(name), justify="left" if text else "right", no_wrap=not text)
+        table.add_column(
+            str(name), justify="left" if text else "right", no_wrap=not text,
+            min_width=8 if text else None,
+        )  # fmt: skip
     for row in texts.itertuples(index=False):
         table.add_row(*map(Text, row))
     natural = Console(width=10_000).measure(table).maximum
