@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check
-NUMERIC := tests/matrix tests/rows tests/model tests/inference tests/checks
+NUMERIC := tests/matrix tests/rows tests/model tests/inference tests/checks tests/cohort/test_storage.py
 KERNELS := tests/matrix tests/rows tests/model src/relprev/errors.py src/relprev/model src/relprev/inference \
            $(addprefix tests/inference/test_,missed.py moments.py nuisance.py propensity.py sampling.py score.py)
 
@@ -11,7 +11,11 @@ KERNELS := tests/matrix tests/rows tests/model src/relprev/errors.py src/relprev
 OLDER = NUMBA_CPU_NAME=generic NUMBA_CACHE_DIR=.numba-older OPENBLAS_CORETYPE=Nehalem \
         NPY_DISABLE_CPU_FEATURES="$$($(BIN)/python -c 'from numpy._core._multiarray_umath import __cpu_dispatch__ as all; print(*all)')"
 
-.PHONY: help demo test lint types unit older oldest browser docs slow bench evidence release clean
+# Pythons that relprev is for; those on the path, and those that pyenv keeps, are tried.
+PYTHONS ?= 3.11 3.12 3.13
+KEPT := $(or $(PYENV_ROOT),$(HOME)/.pyenv)/versions
+
+.PHONY: help demo test lint types unit older oldest pythons browser docs slow bench evidence release clean
 
 help:  ## Show this help
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 10
@@ -35,11 +39,23 @@ unit: $(VENV)/.dev  ## Tests
 older: $(VENV)/.dev  ## Numeric tests and examples as an older processor, with one thread
 	$(OLDER) RELPREV_NUM_THREADS=1 $(BIN)/pytest -q -n auto --dist loadgroup $(KERNELS)
 
-oldest: $(VENV)/.dev  ## Numeric tests on the lowest versions of the dependencies
+oldest: $(VENV)/.dev  ## Numeric tests and a small study on the lowest versions of the dependencies
 	$(BIN)/uv venv -q --allow-existing --python $(BIN)/python .venv-oldest
 	$(BIN)/uv pip install -q --python .venv-oldest/bin/python --resolution lowest-direct --editable .
 	$(BIN)/uv pip install -q --python .venv-oldest/bin/python pytest pytest-xdist hypothesis polars
-	NUMBA_CACHE_DIR=.numba-oldest .venv-oldest/bin/python -m pytest -q -n auto --dist loadgroup $(NUMERIC)
+	NUMBA_CACHE_DIR=.numba-oldest .venv-oldest/bin/python -m pytest -q -n auto --dist loadgroup $(NUMERIC) tests/test_lazy.py
+	NUMBA_CACHE_DIR=.numba-oldest .venv-oldest/bin/relprev demo -q --visits 20000 --out .venv-oldest/demo
+
+pythons: $(VENV)/.dev  ## Numeric tests and a small study on every Python of PYTHONS that this machine has
+	@for version in $(PYTHONS); do \
+	  for python in python$$version $(KEPT)/$$version.*/bin/python none; do $$python -c "" 2>/dev/null && break; done; \
+	  [ $$python = none ] && { echo "Python $$version: not found, not tried"; continue; }; \
+	  $$python --version; \
+	  $(BIN)/uv venv -q --allow-existing --python $$python .venv-$$version && \
+	  $(BIN)/uv pip install -q --python .venv-$$version/bin/python --editable . pytest pytest-xdist hypothesis polars && \
+	  NUMBA_CACHE_DIR=.numba-$$version .venv-$$version/bin/python -m pytest -q -n auto --dist loadgroup $(NUMERIC) && \
+	  NUMBA_CACHE_DIR=.numba-$$version .venv-$$version/bin/relprev demo -q --visits 20000 --out .venv-$$version/demo || exit 1; \
+	done
 
 browser:  ## Debian's chromium, for the tests of the report's page (needs root)
 	command -v chromium || { apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium; }
@@ -64,7 +80,7 @@ release: $(VENV)/.dev  ## Build wheel and sdist, install the wheel in an empty e
 	$(BIN)/python release/check.py
 
 clean:  ## Remove the environment and caches
-	rm -rf $(VENV) .venv-oldest .numba-older .numba-oldest dist demo-output evidence-output docs/_build docs/api docs/auto_gallery
+	rm -rf $(VENV) .venv-* .numba-* dist demo-output evidence-output docs/_build docs/api docs/auto_gallery
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
 
 $(VENV)/.pip:

@@ -3,6 +3,7 @@
 python -m benchmarks                 all of them (about two hours, 6 GiB of memory, 20 GB of disk)
 python -m benchmarks adam neds       some of them
 python -m benchmarks --quick         all of them at a tenth of the size
+python -m benchmarks study --full    a whole study at the size of a year of NEDS, too
 python -m benchmarks --summary       print the results in three lines, as shown in README
 python -m benchmarks --page          write accuracy-and-speed.md and scaling.md in docs/evidence
 
@@ -22,6 +23,8 @@ NAMES = (
     "accuracy",
     "adam",
     "l1_logistic",
+    "dense",
+    "before",
     "neds",
     "debiased",
     "sources",
@@ -41,6 +44,7 @@ def command_line() -> argparse.ArgumentParser:
     )
     parser.add_argument("names", nargs="*", help=", ".join(NAMES))
     parser.add_argument("--quick", action="store_true", help="smaller data, fewer repeats")
+    parser.add_argument("--full", action="store_true", help="the study at national size, too")
     parser.add_argument("--summary", action="store_true", help="print a summary of stored results")
     parser.add_argument("--page", action="store_true", help="write the documentation's pages")
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder for the results")
@@ -61,7 +65,8 @@ def main() -> None:
         parser.error(f"there is no benchmark {', '.join(sorted(unknown))}")
     for name in arguments.names or NAMES:
         module = importlib.import_module(f"benchmarks.{name}")
-        rows = module.run(arguments.quick)
+        larger = {"full": True} if arguments.full and name == "study" else {}
+        rows = module.run(arguments.quick, **larger)
         path = write_results(name, rows, arguments.quick, arguments.out)
         print(f"written to {path}", flush=True)
 

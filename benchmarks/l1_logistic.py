@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from benchmarks.measure import seconds
-from relprev.matrix import BinaryCSR
+from relprev.matrix import BinaryCSR, Matrix
 from relprev.model.likelihood import Parameters, Problem
 from relprev.model.quadratic import Penalty
 from relprev.model.solver import SolverOptions, solve
@@ -59,24 +59,59 @@ def _data(n: int, p: int, ones: int) -> tuple[sp.csr_matrix, np.ndarray]:
 
 
 def _compare(X: sp.csr_matrix, s: np.ndarray, l1: float) -> dict[str, Any]:
+    row = {"rows": X.shape[0], "columns": X.shape[1], "ones": X.nnz, "lambda": l1}
+    return row | times(X, s, l1, _solvers(X, s, l1))
+
+
+def times(
+    X: Any, s: np.ndarray, l1: float, solvers: dict[str, Fit], goal: float = GOAL
+) -> dict[str, float]:
+    """Seconds of every solver to the same objective, and how relprev's compare with the others."""
+
     def objective(w: np.ndarray, b: float) -> float:
         z = X @ w + b
         return float(np.logaddexp(0, np.where(s == 1, -z, z)).mean() + l1 * np.abs(w).sum())
 
     runs: dict[str, list[tuple[float, float]]] = {}
-    for name, fit in _solvers(X, s, l1).items():
+    for name, fit in solvers.items():
         fit(1e-1)  # compile, load
         for tolerance in TOLERANCES:
             spent, (w, b) = seconds(lambda fit=fit, tolerance=tolerance: fit(tolerance))
             runs.setdefault(name, []).append((spent, objective(w, b)))
     best = min(value for found in runs.values() for _, value in found)
-    row: dict[str, Any] = {"rows": X.shape[0], "columns": X.shape[1], "ones": X.nnz, "lambda": l1}
+    row: dict[str, float] = {}
     for name, found in runs.items():
-        good = [spent for spent, value in found if value <= best * (1 + GOAL)]
+        good = [spent for spent, value in found if value <= best * (1 + goal)]
         row[f"{name}_seconds"] = min(good, default=float("nan"))
     rivals = [row[f"{name}_seconds"] for name in runs if name != "relprev"]
     row["times_faster_than_fastest"] = float(np.nanmin(rivals) / row["relprev_seconds"])
     return row
+
+
+def by_relprev(X: Matrix, s: np.ndarray, l1: float, tolerance: float) -> tuple[np.ndarray, float]:
+    """Coefficients and intercept by PURPLE with one group and c = 1."""
+    n, p = X.shape
+    problem = Problem.of(X, s, np.zeros(n, np.uint8), np.full(n, 1 / n), 1)
+    odds = np.log(s.mean() / (1 - s.mean()))
+    found = solve(
+        problem, Penalty(l1, np.zeros(p)), Parameters(np.zeros(p), odds, np.zeros(1)),
+        fit_rates=False, options=SolverOptions(tolerance, ratio_tolerance=1.0), warn=False,
+    )  # fmt: skip
+    return found.parameters.w, found.parameters.b
+
+
+def by_liblinear(X: Any, s: np.ndarray, l1: float, tolerance: float) -> tuple[np.ndarray, float]:
+    """Coefficients and intercept by liblinear."""
+    from sklearn.linear_model import LogisticRegression
+
+    model = LogisticRegression(
+        l1_ratio=1.0, solver="liblinear", C=1 / (l1 * len(s)), tol=tolerance,
+        intercept_scaling=100.0, max_iter=1000, random_state=0,
+    )  # fmt: skip
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(X, s)
+    return model.coef_[0], float(model.intercept_[0])
 
 
 def _solvers(X: sp.csr_matrix, s: np.ndarray, l1: float) -> dict[str, Fit]:
@@ -84,31 +119,16 @@ def _solvers(X: sp.csr_matrix, s: np.ndarray, l1: float) -> dict[str, Fit]:
     from skglm.datafits import Logistic
     from skglm.penalties import L1
     from skglm.solvers import ProxNewton
-    from sklearn.linear_model import LogisticRegression
 
-    n, p = X.shape
+    p = X.shape[1]
     by_column, signs = X.tocsc(), np.where(s == 1, 1.0, -1.0)
 
     def relprev(tolerance: float) -> tuple[np.ndarray, float]:
         # The matrix is built inside, since the other solvers convert their input too.
-        design = BinaryCSR(X.indptr, X.indices, p)
-        problem = Problem.of(design, s, np.zeros(n, np.uint8), np.full(n, 1 / n), 1)
-        odds = np.log(s.mean() / (1 - s.mean()))
-        found = solve(
-            problem, Penalty(l1, np.zeros(p)), Parameters(np.zeros(p), odds, np.zeros(1)),
-            fit_rates=False, options=SolverOptions(tolerance, ratio_tolerance=1.0), warn=False,
-        )  # fmt: skip
-        return found.parameters.w, found.parameters.b
+        return by_relprev(BinaryCSR(X.indptr, X.indices, p), s, l1, tolerance)
 
     def liblinear(tolerance: float) -> tuple[np.ndarray, float]:
-        model = LogisticRegression(
-            l1_ratio=1.0, solver="liblinear", C=1 / (l1 * n), tol=tolerance,
-            intercept_scaling=100.0, max_iter=1000,
-        )  # fmt: skip
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            model.fit(X, s)
-        return model.coef_[0], float(model.intercept_[0])
+        return by_liblinear(X, s, l1, tolerance)
 
     def skglm(tolerance: float) -> tuple[np.ndarray, float]:
         solver = ProxNewton(tol=1e-2 * tolerance, fit_intercept=True, max_iter=100)

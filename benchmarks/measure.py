@@ -82,5 +82,6 @@ def write_results(
     """Write rows with machine and versions as JSON."""
     path = folder / f"{name}{'-quick' if quick else ''}.json"
     with written_whole(path) as temporary:
-        temporary.write_text(json.dumps({"machine": machine(), "rows": rows}, indent=1) + "\n")
+        content = {"machine": machine(), "quick": quick, "rows": rows}
+        temporary.write_text(json.dumps(content, indent=1) + "\n")
     return path

@@ -14,7 +14,8 @@ PAGE = Path(__file__).parent.parent / "docs" / "evidence" / "accuracy-and-speed.
 PLACES: dict[str, tuple[Callable[..., str], tuple[str, ...]]] = {  # table, benchmarks
     "accuracy": (summary.accuracy, ("accuracy",)),
     "known_truth": (summary.known_truth, ("known_truth", "full_size")),
-    "speed": (summary.speed, ("adam", "l1_logistic")),
+    "speed": (summary.speed, ("adam", "l1_logistic", "dense")),
+    "before": (summary.before, ("before",)),
     "national": (summary.national, ("neds",)),
     "debiased": (summary.debiased, ("debiased",)),
     "raw_files": (summary.raw_files, ("sources",)),
@@ -40,6 +41,7 @@ def text(folder: Path = RESULTS) -> str:
 def _place(table: Callable[..., str], names: tuple[str, ...], folder: Path) -> str:
     """A table, with the command, date, machine and versions of every benchmark in it."""
     found = {name: summary.load(name, folder) for name in names}
-    made = [made_by(f"python -m benchmarks {name}", found[name]["machine"]) for name in names]
+    made = [made_by(f"python -m benchmarks {name}{' --quick' * content.get('quick', False)}",
+                    content["machine"]) for name, content in found.items()]  # fmt: skip
     shown = table(*(content["rows"] for content in found.values())).replace(" ± ", PLUS_MINUS)
     return "\n\n".join([shown, *made])

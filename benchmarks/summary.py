@@ -65,12 +65,26 @@ def accuracy(found: Rows) -> str:
     )
 
 
-def speed(adam: Rows, l1_logistic: Rows) -> str:
+def before(found: Rows) -> str:
+    body = [
+        [
+            row["command"],
+            *(f"{row[f'{which}_{unit}']:.1f} s" for unit in ("cpu_seconds", "seconds")
+              for which in ("before", "after")),
+        ]
+        for row in found
+    ]  # fmt: skip
+    head = ["command", f"processor time at commit {found[0]['commit']}", "now",
+            "by the clock then", "now"]  # fmt: skip
+    return "After a first run:\n\n" + table(head, body)
+
+
+def speed(adam: Rows, l1_logistic: Rows, dense: Rows) -> str:
     body = []
     for row in adam:
         times = f"{row['adam_seconds']:.0f} s", f"{row['relprev_seconds']:.2f} s"
         body.append([row["data"], "Adam, 10,000 epochs", *times, f"{row['times_faster']:.0f}"])
-    for row in l1_logistic:
+    for row in l1_logistic + dense:
         rivals = {
             name: row[f"{name}_seconds"]
             for name in ("liblinear", "skglm", "glum")
@@ -78,6 +92,7 @@ def speed(adam: Rows, l1_logistic: Rows) -> str:
         }
         fastest = min(rivals, key=lambda name: rivals[name])
         data = f"L1 logistic, {row['rows']:,} x {row['columns']:,}, lambda {row['lambda']:g}"
+        data += f", dense ({row['data']})" if "data" in row else ""
         times = f"{rivals[fastest]:.2f} s", f"{row['relprev_seconds']:.2f} s"
         body.append([data, fastest, *times, f"{row['times_faster_than_fastest']:.1f}"])
     head = ["data", "fastest other", "its time", "relprev", "times faster"]

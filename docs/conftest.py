@@ -66,6 +66,7 @@ pytest_collect_file = Sybil(
         PythonCodeBlockParser(doctest_optionflags=NORMALIZE_WHITESPACE | ELLIPSIS),
         CodeBlockParser(language="console", evaluator=run_console),
         CodeBlockParser(language="toml", evaluator=save_file),
+        CodeBlockParser(language="text", evaluator=save_file),
     ],
     patterns=["*.md"],
     setup=_folder,

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from evidence import case_study as case_study_
+from evidence import counts as counts_
 from evidence import page as page_
 from evidence import rerun as rerun_
 from evidence import steps as steps_
@@ -36,6 +38,27 @@ def steps(
     """Show what PURPLE's curve takes from each group's positives on separable data (a minute)."""
     found = steps_.run(data_sets, results)
     typer.echo(found.groupby(["variant", "rate_b"]).mean().round(4).to_string())
+
+
+@app.command()
+def counts(
+    data: Annotated[str, typer.Option(help="nhds:PATH or mimic:PATH (PATH contains hosp).")],
+    results: Results = store.FOLDER,
+) -> None:
+    """Count visits and prevalences of the semi-synthetic settings, to set beside the paper's."""
+    typer.echo(counts_.run(data, results).to_string(index=False))
+
+
+@app.command("case-study")
+def case_study(
+    folders: Annotated[
+        list[str], typer.Argument(help="NAME=FOLDER, results folders of 'relprev run'.")
+    ],
+    out: Annotated[Path, typer.Option(help="Folder for the figures.")] = Path("figures"),
+) -> None:
+    """Draw Figures 3 and S3 to S6 in the paper's layout, from the results of studies."""
+    for path in case_study_.write(case_study_.parse(folders), out):
+        typer.echo(path)
 
 
 @app.command()

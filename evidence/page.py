@@ -9,8 +9,9 @@ from pathlib import Path
 import matplotlib
 import pandas as pd
 from benchmarks.measure import PLUS_MINUS, made_by
+from matplotlib.figure import Figure
 
-from evidence import steps
+from evidence import illustrations, parity, printed, steps
 from evidence.claims import CLAIMS
 from evidence.store import FOLDER, RUNS, Stored, load
 from relprev.codes import code_set
@@ -34,7 +35,10 @@ FULL_GRID = 10 * 20 * 5  # scenarios, data sets and splits of gauss
 
 def write(results: Path = FOLDER, docs: Path = DOCS) -> list[Path]:
     """Write the page and its figures; return their paths."""
-    paths = [_figure(stored, docs) for stored in _runs(results).values()]
+    paths = [_save(name, draw(), docs) for name, draw in illustrations.FIGURES.items()] + [
+        _save(name, figures.draw(stored.experiment, stored.table), docs)
+        for name, stored in _runs(results).items()
+    ]
     with written_whole(docs / "paper.md") as path:
         path.write_text(text(results), encoding="utf-8")
     return [docs / "paper.md", *paths]
@@ -49,6 +53,13 @@ def text(results: Path = FOLDER) -> str:
         "steps": _steps(results),
         "symptoms": _symptoms(results),
         "times": _times(runs["gauss"]),
+        "parity": table(
+            ["data", "method", "quantity", "authors' code", "ours", "difference"], parity.rows()
+        ),
+        "km2-early": f"{parity.ours('nhds', 'KM2 published'):.3f}",
+        "km2-optimum": f"{parity.ours('nhds', 'KM2'):.3f}",
+        "numbers": table(["item", "the paper", "command", "ours"], printed.numbers(results)),
+        "published-figure": _published_figure(),
     }
     template = (FOLDER / "template.md").read_text(encoding="utf-8")
     return re.sub(r"\{\{ (\S+) \}\}", lambda place: content[place[1]], template)
@@ -94,8 +105,17 @@ def _tables(stored: Stored) -> list[str]:
     return found
 
 
+def _published_figure() -> str:
+    rates = ["0.1", "0.3", "0.5", "0.7", "0.9"]
+    return "\n\n".join(
+        table([f"{name}; rate b", *rates], rows) for name, rows in printed.figure().items()
+    )
+
+
 def _cell(row: pd.Series) -> str:
-    failed = f" ({row['n_failed']} of {row['n'] + row['n_failed']} refused)"
+    failed = f" ({row['n_failed']} of {row['n'] + row['n_failed']} without estimate)"
+    if row["n"] == 0:
+        return "no estimate"
     value = f"{row['mean']:.3f}"
     value += f"{PLUS_MINUS}{row['sd']:.3f}" if row["n"] > 1 else ""
     return value + (failed if row["n_failed"] else "")
@@ -123,10 +143,29 @@ def _made_by(stored: Stored) -> str:
         f"{name} {results[name].iloc[0]}" for name in ("relprev", "numpy", "scipy", "scikit-learn")
     )
     return (
-        "```bash\n" + "\n".join(commands) + "\n```\n\n"
-        f"Mean ± SD over data sets and splits. Run on {machine['date']}, {machine['processor']}, "
+        "```bash\n"
+        + "\n".join(commands)
+        + "\n```\n\n"
+        + _not_run(stored)
+        + f"Mean ± SD over data sets and splits. Run on {machine['date']}, {machine['processor']}, "
         f"Python {machine['python']}, {versions}; digest of the source {source}."
     )
+
+
+def _not_run(stored: Stored) -> str:
+    """What is still to be run, with the command; TIcE is left out on codes on purpose."""
+    experiment, variant, data = RUNS[stored.name]
+    done = {*stored.results["method"], *(["tice"] if data else [])}
+    missing = [name for name in stored.experiment.methods_in(variant) if name not in done]
+    if not missing:
+        return ""
+    command = f"relprev reproduce {experiment} --splits 1" + "".join(
+        f" --method {name}" for name in missing
+    )
+    command += f" --variant {variant}" if variant != "paper" else ""
+    command += " --data nhds:FOLDER --seeds 20" if data == "nhds" else ""
+    names = ", ".join(METHODS[name].label for name in missing)
+    return f"Not run yet as they are called now: {names} (`{command}`). "
 
 
 def _steps(results: Path) -> str:
@@ -148,7 +187,7 @@ def _steps(results: Path) -> str:
 
 
 def _symptoms(results: Path) -> str:
-    """Tables S1 to S5: the codes chosen from NHDS, and the endometriosis codes used to choose."""
+    """Tables S1 to S5: codes chosen from NHDS, those printed, and those of endometriosis."""
     file = results / "semisynthetic-nhds" / "symptoms.csv"
     if not file.is_file():
         return NOT_RUN
@@ -164,6 +203,8 @@ def _symptoms(results: Path) -> str:
             for row in chosen[chosen["setting"] == name].to_dict("records")
         ]
         parts += [f"### {name}", table(["ICD-9-CM", "", "a", "b"], rows)]
+    for title, rows in printed.symptoms(chosen).items():
+        parts += [f"### {title}, as printed", table(["", "code", "", "chosen from NHDS"], rows)]
     codes = code_set("endometriosis").to_rows()
     rows = [[version, code, words] for version, code, words in codes]
     parts += ["### Endometriosis itself (not among the features)", table(["", "code", ""], rows)]
@@ -185,16 +226,16 @@ def _times(stored: Stored) -> str:
     return (
         "CPU time of one fit on Gauss-Synth with one thread. At these speeds the full grid (10 "
         f"scenarios, 20 data sets, 5 splits of each) takes {total:.0f} minutes of CPU time, or "
-        f"{total / 2:.0f} minutes on two cores. KM2 is limited to 300 rows per group, because its "
+        f"{total / 2:.0f} minutes on two cores. KM2 is limited to 800 rows per group, because its "
         "time grows with the cube of that number.\n\n"
     ) + table(["method", "seconds per fit", "minutes for the full grid"], rows)
 
 
-def _figure(stored: Stored, docs: Path) -> Path:
-    path = docs / "figures" / f"{stored.name}.svg"
-    same = {"svg.hashsalt": stored.name, "svg.fonttype": "none"}  # same results, same file
+def _save(name: str, figure: Figure, docs: Path) -> Path:
+    path = docs / "figures" / f"{name}.svg"
+    same = {"svg.hashsalt": name, "svg.fonttype": "none"}  # same results, same file
     with matplotlib.rc_context(same), written_whole(path) as temporary:
-        figures.draw(stored.experiment, stored.table).savefig(temporary, metadata={"Date": None})
+        figure.savefig(temporary, metadata={"Date": None})
     return path
 
 

@@ -3,6 +3,8 @@
     python -m simulations coverage --replicates 1000
     python -m simulations nonlinear --replicates 500
     python -m simulations power --replicates 1000
+    python -m simulations informed --replicates 100
+    python -m simulations verdicts --replicates 100
     python -m simulations bias --nhds PATH --replicates 20
     python -m simulations page
 

@@ -13,8 +13,10 @@ from relprev.parallel.threads import available_cores
 from simulations import bias as bias_
 from simulations import controls as controls_
 from simulations import coverage as coverage_
+from simulations import informed as informed_
 from simulations import learners as learners_
 from simulations import power as power_
+from simulations import verdicts as verdicts_
 from simulations.nonlinear import NONLINEAR
 from simulations.page import PAGE, write_page
 from simulations.replicates import RESULTS, run_all
@@ -50,7 +52,7 @@ def coverage(
 @app.command()
 def power(
     replicates: Replicates = 1000,
-    paper_checks: Annotated[int, typer.Option(help="Replicates for the paper's checks.")] = 100,
+    paper_checks: Annotated[int, typer.Option(help="Replicates for the paper's check.")] = 100,
     processes: Processes = CORES,
     out: Out = RESULTS / "power.csv",
 ) -> None:
@@ -90,6 +92,41 @@ def controls(
     jobs = [(name, number) for number in range(replicates) for name in controls_.SPREADS]
     command = f"controls --replicates {replicates}"
     _show(controls_.summary(run_all(controls_.replicate, jobs, out, processes, command)))
+
+
+@app.command()
+def informed(
+    scenario: Annotated[
+        list[str], typer.Option(help=f"One of {', '.join(informed_.KINDS)}; repeatable.")
+    ] = list(informed_.KINDS),  # noqa: B006 (typer copies it)
+    replicates: Replicates = 100,
+    processes: Processes = CORES,
+    out: Out = RESULTS / "informed.csv",
+) -> None:
+    """How often estimates are withheld because symptoms say nothing."""
+    unknown = [name for name in scenario if name not in informed_.KINDS]
+    if unknown:
+        raise typer.BadParameter(f"{unknown[0]!r} is none of {', '.join(informed_.KINDS)}")
+    jobs = [(name, number) for number in range(replicates) for name in scenario]
+    some = [] if set(scenario) == set(informed_.KINDS) else scenario
+    named = "".join(f"--scenario {name} " for name in some)
+    command = f"informed {named}--replicates {replicates}"
+    _show(informed_.summary(run_all(informed_.replicate, jobs, out, processes, command)))
+
+
+@app.command()
+def verdicts(
+    cases: Annotated[
+        list[int], typer.Option(help="About how many are diagnosed; repeatable.")
+    ] = list(verdicts_.CASES),  # noqa: B006 (typer copies it)
+    replicates: Replicates = 100,
+    processes: Processes = CORES,
+    out: Out = RESULTS / "verdicts.csv",
+) -> None:
+    """How often each check says concern, no concern or cannot tell."""
+    command = f"verdicts --replicates {replicates}"
+    jobs = verdicts_.jobs(replicates, cases)
+    _show(verdicts_.summary(run_all(verdicts_.replicate, jobs, out, processes, command)))
 
 
 @app.command()

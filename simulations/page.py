@@ -12,7 +12,7 @@ import pandas as pd
 from benchmarks.measure import PLUS_MINUS, made_by
 
 from relprev.store.files import written_whole
-from simulations import bias, coverage, power
+from simulations import bias, coverage, informed, power, verdicts
 from simulations.scenarios import SCENARIOS, WORLDS
 
 PAGE = Path(__file__).parent.parent / "docs" / "evidence" / "coverage.md"
@@ -34,14 +34,16 @@ MANY_CODES = [name for name in SCENARIOS | WORLDS if name in WORLDS or SCENARIOS
 CHECKS = {
     "trend": "`check_constant_ratio`",
     "quintiles": "the same, by fifths of risk",
-    "unconstrained": "`check_unconstrained`",
     "calibration": "`check_calibration`",
 }
 
 
 def write_page(results: Path, out: Path) -> None:
-    """Write the page from ``coverage.csv``, ``power.csv`` and ``bias.csv``."""
-    parts = [_INTRODUCTION, _coverage(results), _power(results), _bias(results)]
+    """Write the page from the results files."""
+    parts = [
+        _INTRODUCTION, _coverage(results), _informed(results), _verdicts(results), _power(results),
+        _bias(results),
+    ]  # fmt: skip
     out.parent.mkdir(parents=True, exist_ok=True)
     with written_whole(out) as temporary:
         temporary.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
@@ -121,6 +123,69 @@ def _order(scenario: pd.Series) -> pd.Series:
     return scenario.map(list(WORDS).index)
 
 
+def _informed(results: Path) -> str:
+    rows = informed.summary(pd.read_csv(results / "informed.csv"))
+    rows = rows.sort_values("scenario", key=lambda names: names.map(informed.KINDS.index))
+    body = [
+        [
+            WORDS.get(row["scenario"], "random codes, true ratio 2"), f"{row['replicates']:,}",
+            f"{row['n_diagnosed']:,.0f}", f"{row['auc']:.2f}", f"{row['lift']:.2f}",
+            f"{row['recorded']:.2f}", f"{row['estimate']:.2f}", f"{row['withheld']:.0%}",
+            f"{row['cannot tell']:.0%}", f"{row['no concern']:.0%}",
+        ]
+        for row in rows.to_dict("records")
+    ]  # fmt: skip
+    head = ["scenario", "cohorts", "diagnosed", "AUC within groups", "lift", "recorded ratio",
+            "corrected ratio", "withheld", "cannot tell", "no concern"]  # fmt: skip
+    return "\n\n".join(
+        [
+            "## Are uninformative symptoms noticed?",
+            "If symptoms do not predict the condition, the corrected ratio is 1 by construction "
+            "and should be withheld. The first row has 30 random codes, a true ratio of 2 and "
+            "equal diagnosis rates, so that the recorded ratio is right; in the others symptoms "
+            "predict the condition. Means (AUC, lift) and medians (ratios) over cohorts.",
+            _table(head, body),
+            _made(results / "informed.json"),
+        ]
+    )
+
+
+def _verdicts(results: Path) -> str:
+    rows = verdicts.summary(pd.read_csv(results / "verdicts.csv"))
+    names = {"drift": "diagnosis drifts with risk", "meaning": "a symptom means more"}
+    cells = {
+        (row["violation"], row["factor"], row["cases"], row["check"]): row
+        for row in rows.to_dict("records")
+    }
+    looks_for = {"constant_ratio": "drift", "calibration": "drift", "unconstrained": "meaning"}
+    body = []
+    for check in verdicts.KINDS:
+        violation = looks_for.get(check, "drift")
+        for cases in sorted(rows["cases"].unique()):
+            for factor in verdicts.FACTORS:
+                row = cells.get((violation if factor > 1 else "drift", factor, cases, check))
+                if row is None or (factor > 1 and check not in looks_for):
+                    continue
+                what = f"{factor:g}-fold: {names[violation]}" if factor > 1 else "none"
+                states = [f"{row[state]:.0%}" for state in verdicts.STATES]
+                body.append([check.replace("_", " "), f"{cases:,}", what, *states,
+                             f"{row['replicates']:,}"])  # fmt: skip
+    head = ["check", "diagnosed, about", "violation", *verdicts.STATES, "cohorts"]
+    return "\n\n".join(
+        [
+            "## How often do checks say that they cannot tell?",
+            "Two groups and one violation at a time, of the kind that the check looks for. "
+            "*Drift*: the diagnosis rate of one group rises by the factor with risk. *Meaning*: a "
+            "symptom that half of the patients have raises the risk by that much more in one "
+            "group. The margin is 1.5, so that a 1.5-fold violation lies on it; rows without "
+            "violation should never be a concern, and no concern only where there are enough cases "
+            "to say so. The last column says how many cohorts the shares rest on.",
+            _table(head, body),
+            _made(results / "verdicts.json"),
+        ]
+    )
+
+
 def _power(results: Path) -> str:
     rows = power.summary(pd.read_csv(results / "power.csv"))
     body = [
@@ -140,8 +205,8 @@ def _power(results: Path) -> str:
             "## Do the checks notice when they should?",
             "In one of two groups the diagnosis rate rises with risk: between the 5th and the 95th "
             "percentile of risk, by the factor given in the first column. The table shows the "
-            "share of cohorts for which a check raises a concern at the 5% level; in the rows "
-            "without drift there is nothing to find. The last two checks are the paper's. "
+            "share of cohorts in which a check noticed something at the 5% level; in the rows "
+            "without drift there is nothing to find. The last check is the paper's. "
             "Replicates per row: " + ", ".join(counts) + ".",
             _table(["drift", "diagnosed", *CHECKS.values()], body),
             _made(results / "power.json"),

@@ -9,12 +9,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse as sp
+import sklearn
 
 from relprev.matrix import BinaryCSR, Dense, FloatCSR
 from relprev.model.likelihood import Problem
 from relprev.simulate import ed_visits, gauss_synth
 
 os.environ.setdefault("MPLBACKEND", "Agg")
+
+# L1 logistic regression by scikit-learn, which spells it in another way since 1.8.
+NEW_SPELLING = tuple(map(int, sklearn.__version__.split(".")[:2])) >= (1, 8)
+LASSO = {"l1_ratio": 1.0} if NEW_SPELLING else {"penalty": "l1"}
 
 
 @pytest.fixture(scope="session")

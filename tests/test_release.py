@@ -20,10 +20,10 @@ def test_citation_names_this_version():
     assert found[1] == relprev.__version__
 
 
-def test_changelog_begins_with_this_version_and_a_date():
-    heading = next(
-        line for line in (ROOT / "CHANGELOG.md").read_text().splitlines() if line.startswith("## ")
-    )
+def test_changelog_begins_with_this_version_and_a_date_after_what_is_not_released():
+    lines = (ROOT / "CHANGELOG.md").read_text().splitlines()
+    headings = [line for line in lines if line.startswith("## ")]
+    heading = headings[headings[0] == "## Unreleased"]
     assert re.fullmatch(rf"## {re.escape(relprev.__version__)} \(\d{{4}}-\d\d-\d\d\)", heading)
 
 

@@ -13,13 +13,20 @@ The flow, from left to right:
     checks.check_constant_ratio(debiased)             # could the assumptions be wrong?
 """
 
-from relprev import baselines, checks, simulate, sources
-from relprev.cohort import Cohort, as_cohort
-from relprev.controls import Calibration, calibrate
-from relprev.estimates import RelativePrevalence
-from relprev.inference import DebiasedPURPLE, anchor, bootstrap, plan
-from relprev.model import PURPLE, RepeatedSplits, repeated_splits
-from relprev.study import Study
+from typing import TYPE_CHECKING
+
+from relprev.lazy import on_demand
+
+if TYPE_CHECKING:
+    from relprev import baselines, checks, simulate, sources
+    from relprev.cohort import Cohort, as_cohort
+    from relprev.controls import Calibration, calibrate
+    from relprev.estimates import RelativePrevalence
+    from relprev.inference import DebiasedPURPLE, anchor, bootstrap, plan
+    from relprev.model import PURPLE, RepeatedSplits, repeated_splits
+    from relprev.study import Study
+else:
+    __getattr__, __dir__ = on_demand(__name__)
 
 __version__ = "0.2.0"
 

@@ -117,5 +117,5 @@ class DataWarning(RelprevWarning):
     ...     _ = PURPLE(lambdas=0.1).fit([[1.0], [0.0]] * 20, [1, 0, 0, 0] * 10,
     ...                                 groups=["a", "b"] * 20)
     >>> str(said[0].message).split(";")[0]
-    "these groups have no diagnosed row: 'b'"
+    "these groups have few diagnosed rows or none: 'a', 'b'"
     """

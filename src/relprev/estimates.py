@@ -38,6 +38,7 @@ REPR = (
 )  # fmt: skip  # columns that a prompt shows
 READ = (
     "group", "versus", "observed_ratio", "diagnosis_ratio", "estimate", "truth", "n", "n_diagnosed",
+    "note",
 )  # fmt: skip  # columns for people to read
 
 
@@ -128,11 +129,23 @@ def readable(frame: pd.DataFrame) -> pd.DataFrame:
     """
     shown = frame.assign(versus=frame["versus"].map(versus_words))
     columns = [name for name in READ if name in shown]
+    if "note" in columns and not shown["note"].fillna("").any():
+        columns.remove("note")
     texts = {heading(name): [cell(value, name) for value in shown[name]] for name in columns}
     if {"ci_low", "ci_high"} <= set(shown) and "estimate" in shown:
         triples = zip(shown["estimate"], shown["ci_low"], shown["ci_high"], strict=True)
         texts[HEADINGS["estimate"]] = [with_interval(*values) for values in triples]
     return pd.DataFrame(texts)
+
+
+def answers(frame: pd.DataFrame) -> pd.DataFrame:
+    """The estimates without the numbers of rows whose ``note`` says that they are no answer."""
+    if "note" not in frame:
+        return frame
+    silent = frame["note"].fillna("") != ""
+    return frame.assign(
+        **{name: frame[name].mask(silent) for name in ("estimate", "ci_low", "ci_high")}
+    )
 
 
 def versus_words(versus: str) -> str:
@@ -197,6 +210,9 @@ def sentence(row: Mapping[Any, Any], level: float = 0.95, condition: str = "the 
     estimate, low, high = (
         float(row.get(name, np.nan)) for name in ("estimate", "ci_low", "ci_high")
     )
+    if isinstance(row.get("note"), str) and row["note"]:
+        recorded = _recorded({**row, "diagnosis_ratio": np.nan})
+        return f"{_first_up(row['note'])} {_asked(row, condition)}. {recorded}"
     why = _why(row)
     which = f"{row['group']} versus {versus_words(row['versus'])}"
     if np.isnan(estimate):
@@ -206,12 +222,18 @@ def sentence(row: Mapping[Any, Any], level: float = 0.95, condition: str = "the 
     other = "among everybody else" if row["versus"] == COMPLEMENT else f"in {row['versus']}"
     interval = "no interval" if np.isnan(low) else f"{level:.0%} interval {low:.2f} to {high:.2f}"
     said = [
-        f"{condition[:1].upper()}{condition[1:]} is estimated to be {estimate:.2f} times as common "
+        f"{_first_up(condition)} is estimated to be {estimate:.2f} times as common "
         f"in {row['group']} as {other} ({interval}).",
         _recorded(row),
     ]
     if low <= 1 <= high:
         said.append("The interval includes 1: the data do not show a difference.")
+    if _is_shorter(row):
+        said.append(
+            "The interval is shorter than that of the recorded ratio because it rests on the "
+            "symptoms of all visits, not on the recorded cases alone; it is right only as far as "
+            "the assumptions are."
+        )
     if has_few_cases(row):
         cases = row.get("effective_cases", np.nan)
         about = (
@@ -220,6 +242,24 @@ def sentence(row: Mapping[Any, Any], level: float = 0.95, condition: str = "the 
         )  # fmt: skip
         said.append(f"{FEW_WORDS}{about}.")
     return " ".join(said)
+
+
+def _asked(row: Mapping[Any, Any], condition: str) -> str:
+    other = "among everybody else" if row["versus"] == COMPLEMENT else f"in {row['versus']}"
+    return f"how much more common {condition} is in {row['group']} than {other}"
+
+
+def _first_up(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _is_shorter(row: Mapping[Any, Any]) -> bool:
+    """Whether the interval is clearly shorter than that of the recorded ratio."""
+    names = ("ci_low", "ci_high", "observed_ci_low", "observed_ci_high")
+    ends = [float(row.get(name, np.nan)) for name in names]
+    if not np.isfinite(ends).all() or min(ends) <= 0:
+        return False
+    return bool(np.log(ends[1] / ends[0]) < 0.9 * np.log(ends[3] / ends[2]))
 
 
 def has_few_cases(row: Mapping[Any, Any]) -> bool:

@@ -26,6 +26,7 @@ from numbers import Integral
 from string import Formatter
 from typing import Any
 
+SMALL = 10  # a limit that shows in an output lies above this, or it would tell hidden counts apart
 Cell = tuple[str, ...]  # names a published count, such as ("n_diagnosed", "Group C")
 
 

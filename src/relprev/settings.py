@@ -236,10 +236,13 @@ def _table(content: Any, counts: dict[KeyPath, int]) -> KeyPath:
 
 def _paths(content: Mapping[str, Any]) -> Iterator[KeyPath]:
     """All keys, and those of tables within."""
-    for key, value in content.items():
-        yield (key,)
-        if isinstance(value, dict):
-            yield from ((key, *path) for path in _paths(value))
+    waiting: list[tuple[KeyPath, Mapping[str, Any]]] = [((), content)]
+    while waiting:  # a key of thousands of dots is that many tables within one another
+        above, table = waiting.pop()
+        for key, value in table.items():
+            yield (*above, key)
+            if isinstance(value, dict):
+                waiting.append(((*above, key), value))
 
 
 def _json(content: Mapping[str, Any]) -> str:

@@ -56,3 +56,18 @@ def test_classifier_that_takes_no_weights_is_refused_with_weights(gauss) -> None
         InvalidInputError, match="KNeighborsClassifier does not accept sample_weight"
     ):
         Negative(KNeighborsClassifier()).fit(weighted)
+
+
+def test_balanced_weights_make_both_kinds_weigh_the_same() -> None:
+    seen = []
+
+    class Weighing(Memory):
+        def fit(self, X: np.ndarray, y: np.ndarray, sample_weight: np.ndarray) -> Memory:
+            seen.append((sample_weight[y == 1].sum(), sample_weight[y == 0].sum()))
+            return super().fit(X, y)
+
+    X = np.arange(400.0)[:, None]
+    cohort = as_cohort(X, np.arange(400) % 4 == 0, groups=["a", "b"] * 200)
+    out_of_fold(Weighing(), cohort, 5, 0, balanced=True)
+    for diagnosed, others in seen:
+        assert diagnosed == pytest.approx(others, rel=0.1)

@@ -14,8 +14,15 @@ def test_agreement_is_found_when_the_model_holds(steady):
     found = check_agreement(PURPLE(lambdas=1e-4).fit(cohort), fitted, "b")
     assert found.verdict is Verdict.NO_CONCERN
     assert found.p_value > 0.05
+    assert found.interval[0] < found.table["ratio"][0] < found.interval[1]
     row = found.table.iloc[0]
     assert row["z"] == pytest.approx(np.log(row["purple"] / row["debiased"]) / row["std_error"])
+
+
+def test_estimators_that_may_differ_beyond_the_margin_cannot_be_told(steady):
+    cohort, _, fitted = steady
+    found = check_agreement(PURPLE(lambdas=1e-4).fit(cohort), fitted, "b", margin=1.001)
+    assert found.verdict is Verdict.CANNOT_TELL
 
 
 def test_agreement_counts_a_ratio_and_its_inverse_once(steady):

@@ -9,10 +9,25 @@ from tests.checks.conftest import ONE, make_cohort
 
 
 def test_calibration_passes_when_the_model_holds(steady):
-    found = check_calibration(steady[0], ONE)
+    found = check_calibration(steady[0], ONE, margin=2.0)
     assert found.verdict is Verdict.NO_CONCERN
     assert np.abs(found.table["predicted"] / found.table["recorded"] - 1).max() < 0.35
     assert found.table.groupby("group").size().tolist() == [5, 5]
+
+
+def test_calibration_of_few_cases_cannot_exclude_what_matters(steady):
+    found = check_calibration(steady[0], ONE, margin=1.1)
+    assert found.verdict is Verdict.CANNOT_TELL
+    assert "neither found nor excluded" in str(found.effect)
+
+
+def test_factor_is_what_a_difference_of_slopes_does_over_the_range_of_risk(steady):
+    found = check_calibration(steady[0], ONE)
+    rows = found.table.drop_duplicates("group").set_index("group")
+    apart = rows.loc["a", "slope"] - rows.loc["b", "slope"]  # b has most cases
+    assert np.isnan(rows.loc["b", "factor"])
+    assert 1 < np.log(rows.loc["a", "factor"]) / apart < 4  # log-odds from low to high risk
+    assert found.interval == (rows.loc["a", "factor_low"], rows.loc["a", "factor_high"])
 
 
 def test_calibration_fails_when_diagnosis_depends_on_risk_in_one_group():

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from relprev.checks import CheckResult, Verdict
+from relprev.checks.check import decisive, margin_words
 from relprev.messages import Count, Message
 
 NAN = float("nan")
@@ -55,11 +56,62 @@ def test_frame_is_a_copy():
 
 
 @pytest.mark.parametrize(
-    ("p_value", "verdict"),
-    [(0.049, Verdict.CONCERN), (0.051, Verdict.NO_CONCERN), (NAN, Verdict.CANNOT_TELL)],
+    ("low", "high", "verdict"),
+    [
+        (0.9, 1.2, Verdict.NO_CONCERN),
+        (1 / 1.5, 1.5, Verdict.NO_CONCERN),
+        (1.1, 1.4, Verdict.NO_CONCERN),  # detectable but small
+        (0.6, 0.8, Verdict.CONCERN),
+        (1.01, 9.0, Verdict.CONCERN),
+        (0.9, 1.6, Verdict.CANNOT_TELL),
+        (4e-7, 96_647.0, Verdict.CANNOT_TELL),  # was "no concern"
+        (NAN, NAN, Verdict.CANNOT_TELL),
+    ],
 )
-def test_a_test_that_could_not_be_made_cannot_tell(p_value, verdict):
-    assert Verdict.of_test(p_value, level=0.95) is verdict
+def test_verdicts_are_those_of_equivalence(low, high, verdict):
+    assert Verdict.of_interval(low, high) is verdict
+
+
+def test_several_comparisons_say_whether_something_was_found():
+    assert Verdict.of_interval(1.01, 9.0, found=False) is Verdict.CANNOT_TELL
+    assert Verdict.of_interval(0.9, 1.2, found=True) is Verdict.NO_CONCERN
+
+
+def test_a_wider_margin_excludes_less():
+    assert Verdict.of_interval(0.6, 1.8, 2.0) is Verdict.NO_CONCERN
+    assert Verdict.of_interval(0.9, 1.2, 1.1) is Verdict.CANNOT_TELL
+
+
+def test_what_cannot_be_1_is_judged_by_its_limit():
+    ends = [(1.0, 1.4), (1.2, 1.8), (1.6, 1.8)]
+    expected = [Verdict.NO_CONCERN, Verdict.CANNOT_TELL, Verdict.CONCERN]
+    assert [Verdict.of_excess(*one) for one in ends] == expected
+
+
+def test_the_worst_of_several_verdicts_counts():
+    fine, unsure, bad = Verdict.NO_CONCERN, Verdict.CANNOT_TELL, Verdict.CONCERN
+    assert Verdict.worst([fine, unsure, bad]) is bad
+    assert Verdict.worst([fine, unsure]) is unsure
+    assert Verdict.worst([fine, fine]) is fine
+    assert Verdict.worst([]) is unsure
+    assert decisive([fine, bad, bad], [9.0, 1.0, -2.0]) == (bad, 2)
+
+
+def test_words_say_what_was_not_excluded_and_what_is_too_small():
+    said = [
+        " ".join(map(str, margin_words(Verdict.of_interval(*ends), *ends, 1.5)))
+        for ends in ((0.9, 1.2), (1.1, 1.2), (0.5, 2.0), (1.2, 3.0), (NAN, NAN))
+    ]
+    assert "too small to matter" in said[1]
+    assert "neither found nor excluded" in said[2]
+    assert said[0] == said[3] == said[4] == ""
+
+
+def test_a_reason_to_withhold_survives_json():
+    found = result(withhold=Message("nothing to go on"))
+    back = CheckResult.from_plain(json.loads(json.dumps(found.plain())), found.table)
+    assert back.withhold == found.withhold
+    assert CheckResult.from_plain(result().plain(), found.table).withhold is None
 
 
 def test_verdicts_read_as_their_words():

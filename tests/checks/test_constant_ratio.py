@@ -16,6 +16,14 @@ def test_steady_ratio_is_no_concern(steady, by):
     assert len(found.table) == {"trend": 1, "quintiles": 4}[by]
 
 
+def test_few_cases_cannot_exclude_a_drift():
+    fitted = DebiasedPURPLE(**FAST).fit(make_cohort(n=2000)[0])
+    found = check_constant_ratio(fitted)
+    assert found.verdict == "cannot tell"
+    assert "neither found nor excluded" in str(found.effect)
+    assert check_constant_ratio(fitted, margin=50.0).verdict == "no concern"
+
+
 def test_drift_is_found_with_its_direction():
     cohort, _ = make_cohort(n=40_000, drift=0.5)
     found = check_constant_ratio(DebiasedPURPLE(**FAST, reference="b").fit(cohort))

@@ -6,10 +6,14 @@ import pytest
 from sklearn.metrics import average_precision_score, roc_auc_score
 
 from relprev import PURPLE, DebiasedPURPLE
+from relprev.checks import benchmarks as benchmarks_module
 from relprev.checks import (
     check_agreement,
+    check_benchmarks,
+    check_bias_analysis,
     check_calibration,
     check_constant_ratio,
+    check_informativeness,
     check_leakage,
     check_overlap,
     check_sensitivity,
@@ -63,6 +67,20 @@ def test_constant_ratio(both, by, monkeypatch):
     cohort, _, one, other = both
     labels = np.where(np.arange(cohort.n) % 3 == 0, "a", "b") if by == "categories" else by
     assert_same(check_constant_ratio(one, labels), check_constant_ratio(other, labels))
+
+
+def test_informativeness(both):
+    _, _, one, other = both
+    assert_same(check_informativeness(one), check_informativeness(other))
+
+
+def test_benchmarks_and_bias_analysis(both, monkeypatch):
+    monkeypatch.setattr(benchmarks_module, "OTHERS", 2_000)
+    cohort, parts, one, other = both
+    blocks = {"some": list(cohort.feature_names[:5])}
+    found = (check_benchmarks(fit, c, blocks) for fit, c in ((one, cohort), (other, parts)))
+    assert_same(*found)
+    assert_same(*(check_bias_analysis(fit, draws=1_000) for fit in (one, other)))
 
 
 def test_overlap_and_leakage(both):
@@ -135,10 +153,15 @@ def test_on_a_cluster(tmp_path):
     ):
         parts = Cohort.open(tmp_path / "visits", client)
         one, other = (DebiasedPURPLE(**options).fit(c) for c in (cohort, parts))
+        assert_same(check_informativeness(one), check_informativeness(other))
         assert_same(check_constant_ratio(one), check_constant_ratio(other))
         assert_same(check_overlap(one, cohort), check_overlap(other, parts))
+        assert_same(*(check_sensitivity(fit, "Group A", "Group B") for fit in (one, other)))
+        blocks = {"some": list(cohort.feature_names[:5])}
+        assert_same(check_benchmarks(one, cohort, blocks), check_benchmarks(other, parts, blocks))
         simple = PURPLE(lambdas=1e-2)
         assert_same(check_calibration(cohort, simple), check_calibration(parts, simple))
+        assert_same(check_unconstrained(cohort, simple), check_unconstrained(parts, simple))
 
 
 # -- quantiles and ranks -------------------------------------------------------------------

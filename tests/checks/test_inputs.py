@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from relprev.checks.inputs import CheckInputs, sample_patients
+from relprev.checks.inputs import CheckInputs, sample_patients, well_diagnosed
+from relprev.errors import InvalidInputError, TooFewCasesError
 from relprev.simulate import ed_visits
 
 
@@ -42,3 +43,38 @@ def test_few_visits_are_all_taken(visits):
     sample = sample_patients(visits, 20_000, 0)
     np.testing.assert_array_equal(sample.clusters, visits.clusters)
     np.testing.assert_array_equal(sample.diagnosed, visits.diagnosed)
+
+
+def with_diagnosed(cohort, count):
+    """The cohort without patients' numbers, whose first group has that many diagnosed."""
+    hit = np.flatnonzero((cohort.groups == 0) & (cohort.diagnosed == 1))
+    diagnosed = cohort.diagnosed.copy()
+    diagnosed[hit[count:]] = 0
+    return cohort.without("clusters").with_values(diagnosed=diagnosed)
+
+
+@pytest.mark.parametrize("count", [0, 1, 4, 5, 10])
+def test_groups_of_up_to_ten_diagnosed_are_left_out_alike(visits, count):
+    """Up to 4 a check was refused, from 5 on it was made: its absence told the two apart."""
+    kept, few = well_diagnosed(with_diagnosed(visits, count))
+    assert few == [visits.group_names[0]]
+    assert kept.group_names == visits.group_names[1:]
+    assert kept.n == (visits.groups != 0).sum()
+
+
+def test_groups_with_enough_diagnosed_are_all_kept(visits):
+    cohort = with_diagnosed(visits, 11)
+    assert well_diagnosed(cohort) == (cohort, [])
+
+
+def test_two_groups_must_be_left(visits):
+    two = with_diagnosed(visits, 3)
+    two = two.take(np.flatnonzero(two.groups < 2)).with_groups(np.array([0, 1]))
+    with pytest.raises(TooFewCasesError, match="fewer than two groups"):
+        well_diagnosed(two)
+
+
+@pytest.mark.parametrize("margin", [1.0, 0.5, float("inf"), float("nan")])
+def test_margin_must_leave_something_out(visits, margin):
+    with pytest.raises(InvalidInputError, match=f"margin.*{margin}"):
+        CheckInputs(visits, pytest.fail, pytest.fail, margin=margin)

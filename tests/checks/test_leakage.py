@@ -65,6 +65,27 @@ def test_features_that_are_too_rare_cannot_be_judged():
     assert found.table.empty
 
 
+@pytest.mark.parametrize("count", [1, 9, 10])
+def test_features_of_few_diagnosed_are_not_listed(count):
+    """Nine of eleven were suspicious, eight not: of a hidden count it was known to be 9 or 10."""
+    has, s = np.arange(400) < 11, (np.arange(400) < count) | (np.arange(400) > 340)
+    cohort = as_cohort(has[:, None], s, groups=["a", "b"] * 200)
+    assert check_leakage(cohort).table.empty
+
+
+def test_rare_features_that_carry_many_cases_cannot_be_excluded():
+    """Two dozen rows each, half of them diagnosed: every one may be a synonym."""
+    rng = np.random.default_rng(0)
+    X = np.zeros((600, 20))
+    X[np.arange(480), np.arange(480) // 24] = 1.0
+    s = np.zeros(600, dtype=int)
+    s[:480:2] = 1
+    found = check_leakage(as_cohort(X, s, groups=rng.integers(0, 2, 600)))
+    assert found.verdict is Verdict.CANNOT_TELL
+    assert "too rare" in str(found.effect)
+    assert check_leakage(as_cohort(X, s, groups=s), margin=1e9).verdict is Verdict.CANNOT_TELL
+
+
 def test_wilson_holds_the_share_itself():
     """A feature all of whose rows are diagnosed: rounding put its interval below 1."""
     rows = np.arange(1.0, 200.0)

@@ -26,6 +26,23 @@ def test_overlap_names_codes_of_one_group_only():
     assert table.loc["b", "exclusive_codes"] == 0
 
 
+def test_few_informative_cases_cannot_tell():
+    cohort, _ = make_cohort(n=400)
+    found = check_overlap(DebiasedPURPLE(**FAST).fit(cohort), cohort)
+    assert found.verdict is Verdict.CANNOT_TELL
+    assert "few informative cases" in str(found.effect)
+
+
+def test_little_that_cannot_be_compared_is_no_concern():
+    def marker(s, g, rng):
+        return ((g == 0) & (rng.random(len(g)) < 0.1)).astype(float)
+
+    cohort, _ = make_cohort(extra=marker)
+    fitted = DebiasedPURPLE(**FAST).fit(cohort)
+    assert check_overlap(fitted, cohort).verdict is Verdict.NO_CONCERN
+    assert check_overlap(fitted, cohort, margin=1.05).verdict is Verdict.CONCERN
+
+
 def test_a_concern_says_its_reason_and_declares_its_counts():
     def marker(s, g, rng):
         return ((g == 0) & (rng.random(len(g)) < 0.5)).astype(float)

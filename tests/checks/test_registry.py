@@ -7,12 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import matplotlib as mpl
+import numpy as np
 import pandas as pd
 import pytest
 from matplotlib import pyplot as plt
 
-from relprev import PURPLE, DebiasedPURPLE, checks
-from relprev.checks.check import CheckResult
+from relprev import PURPLE, DebiasedPURPLE, as_cohort, checks
+from relprev.checks.check import CheckResult, Verdict
 from relprev.checks.inputs import CheckInputs
 from relprev.checks.registry import CHECKS
 from relprev.disclosure.columns import Column
@@ -26,12 +27,19 @@ FILES = [file for file in Path(checks.__file__).parent.glob("*.py") if file.stem
 
 @pytest.fixture(scope="module")
 def inputs():
-    cohort = ed_visits(6_000, n_codes=50, prevalence=0.3, seed=3).cohort
+    plain = ed_visits(6_000, n_codes=50, prevalence=0.3, seed=3).cohort
+    recorded = np.random.default_rng(1).random((6, plain.n)) < 0.1
+    cohort = as_cohort(
+        plain.X, plain.diagnosed, groups=plain.group_labels, clusters=plain.clusters,
+        feature_names=plain.feature_names, controls=dict(zip("abcdef", recorded, strict=True)),
+    )  # fmt: skip
     purple = PURPLE(lambdas=1e-4).fit(cohort)
     debiased = DebiasedPURPLE(**FAST).fit(cohort)
+    blocks = {"some": list(cohort.feature_names[:10]), "others": list(cohort.feature_names[10:20])}
     return CheckInputs(
-        cohort, lambda: purple, lambda: debiased, reference="Group B", max_visits=6_000
-    )
+        cohort, lambda: purple, lambda: debiased, reference="Group B", max_visits=6_000,
+        blocks=blocks,
+    )  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -137,11 +145,26 @@ def test_checks_that_fit_again_use_a_sample_and_say_so(kind, inputs):
             assert str(found.effect).endswith("out of 6,000 visits.")
 
 
-def test_sensitivity_compares_with_the_reference_or_the_first_group(inputs):
+def test_sensitivity_answers_the_comparisons_of_the_table(inputs):
     run = CHECKS["sensitivity"].results
-    assert {found.name.split(" versus ")[1] for found in run(inputs)} == {"Group B"}
-    nobody = run(replace(inputs, reference="nobody"))
-    assert {found.name.split(" versus ")[1] for found in nobody} == {"Group A"}
+    for versus, words in (("complement", "everyone else"), ("Group C", "Group C")):
+        rows = inputs.debiased.relative_prevalence(versus).rows
+        found = [one.name for one in run(replace(inputs, versus=versus))]
+        assert found == [f"Sensitivity of {row['group']} versus {words}" for row in rows]
+
+
+def test_informativeness_comes_first():
+    assert KINDS[0] == "informativeness"
+    assert [kind for kind in KINDS if not CHECKS[kind].assumption] == [
+        "sensitivity", "benchmarks", "bias_analysis"
+    ]  # fmt: skip
+
+
+def test_margin_reaches_every_check_that_has_one(inputs):
+    """With a huge margin nothing that can be estimated is beyond it."""
+    wide = replace(inputs, margin=1e6)
+    for kind in ("constant_ratio", "calibration", "unconstrained", "agreement"):
+        assert {found.verdict for found in CHECKS[kind].results(wide)} == {Verdict.NO_CONCERN}
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)

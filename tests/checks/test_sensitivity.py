@@ -1,17 +1,16 @@
 """Bands and tipping points, checked by simulating what they guard against."""
 
+from copy import copy
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from relprev.checks import Verdict, check_sensitivity
-from relprev.checks.sensitivity import FRAGILE, tipping_factor, with_false_positives
+from relprev.checks.sensitivity import FRAGILE, compared, tipping_alpha, tipping_factor
 from relprev.errors import InvalidInputError
 from relprev.inference import DebiasedPURPLE
 from tests.checks.conftest import FAST, make_cohort
-
-
-def estimate(moments):
-    return np.exp(moments.contrast(0, np.array([1])).values[0])
 
 
 def test_alpha_band_holds_the_truth_when_p_differs_by_alpha():
@@ -31,39 +30,61 @@ def test_gamma_band_holds_the_truth_when_diagnosis_drifts():
     assert row["estimate_low"] < truth < row["estimate_high"]
 
 
-def test_false_positives_are_corrected_for():
-    """Three tenths of a's recorded cases false at random: only the corrected estimate is right."""
-    cohort, truth = make_cohort(n=120_000, false_share=(0.3, 0.0), shift=0.25)
-    fitted = DebiasedPURPLE(**(FAST | {"risk": None})).fit(cohort)
-    plain = abs(np.log(estimate(fitted.moments_) / truth))
-    corrected = abs(np.log(estimate(with_false_positives(fitted, {"a": 0.3})) / truth))
-    assert corrected < 0.5 * plain
-
-
-def test_no_false_positives_change_nothing(steady):
-    fitted = steady[2]
-    assert estimate(with_false_positives(fitted, {})) == pytest.approx(estimate(fitted.moments_))
-
-
 @pytest.mark.parametrize("rates", [(0.3, 0.6), (0.6, 0.3)])
 def test_tipping_point_takes_the_interval_to_one(rates):
     cohort, _ = make_cohort(n=40_000, rates=rates, shift=0.3)
     fitted = DebiasedPURPLE(**FAST).fit(cohort)
     found = check_sensitivity(fitted, "a", "b")
-    assert "The interval reaches 1" in str(found.effect)
+    assert "the interval would reach 1" in str(found.effect)
+    assert found.table["assumption"].iloc[-1] == "alpha at which the interval reaches 1"
     at_tip = check_sensitivity(fitted, "a", "b", alpha=(found.statistic,)).table
     row = at_tip[at_tip["assumption"] == "p(y|x) differs by alpha"].iloc[0]
     nearest = min(abs(np.log(row["ci_low"])), abs(np.log(row["ci_high"])))
     assert nearest == pytest.approx(0, abs=1e-9)
 
 
-def test_an_interval_around_one_has_nothing_to_tip():
+def test_an_interval_around_one_has_tipping_points_too():
+    """It was said that there is nothing to explain away, whatever had been recorded."""
     fitted = DebiasedPURPLE(**FAST).fit(make_cohort(n=3000, shift=-0.03)[0])
     found = check_sensitivity(fitted, "a", "b")
-    assert found.table["ci_low"][0] < 1 < found.table["ci_high"][0]
-    assert found.statistic == 1.0
-    assert found.verdict is Verdict.NO_CONCERN
-    assert "already includes 1" in str(found.effect)
+    first = found.table.iloc[0]
+    assert first["ci_low"] < 1 < first["ci_high"]
+    row = fitted.relative_prevalence("b").rows[0]
+    assert first["recorded_right"] == pytest.approx(row["observed_ratio"] / row["estimate"])
+    assert found.statistic == pytest.approx(first["recorded_right"])
+    assert f"{first['recorded_right']:.2f} times, the recorded ratio of" in str(found.effect)
+    leaving = found.table.set_index("assumption")["size"]
+    assert leaving["alpha at which the interval lies above 1"] == 1 / first["ci_low"]
+    assert leaving["alpha at which the interval lies below 1"] == 1 / first["ci_high"]
+
+
+@pytest.mark.parametrize(
+    ("base", "recorded", "alpha"),
+    [((1.08, 1.01, 1.15), 1.6, 1 / 1.01), ((1.0, 0.9, 1.1), 1.6, 1.6), ((1.0, 0.9, 1.1), 0.5, 0.5),
+     ((1.0, 0.9, 1.1), 1.05, 1.0)],
+)  # fmt: skip
+def test_what_tips_is_a_difference_or_the_recorded_ratio(base, recorded, alpha):
+    assert tipping_alpha(base, recorded) == pytest.approx(alpha)
+
+
+def test_recorded_ratios_are_hidden_with_the_counts_they_are_made_of(steady):
+    fitted = steady[2]
+    *_, right, recorded = check_sensitivity(fitted, "a", "b").effect.counts()
+    assert right.cells == recorded.cells == (("n_diagnosed", "a"), ("n_diagnosed", "b"))
+
+
+def test_everyone_else_is_compared_like_the_table_does(steady):
+    fitted = steady[2]
+    found = check_sensitivity(fitted, "a", "complement")
+    row = fitted.relative_prevalence().rows[0]
+    assert found.table["ci_low"][0] == pytest.approx(row["ci_low"])
+    assert found.name == "Sensitivity of a versus everyone else"
+    assert "false positives in everyone else" in set(found.table["assumption"])
+
+
+def test_every_comparison_of_the_table_is_made_once(steady):
+    assert compared(steady[2], "complement") == [("a", "complement"), ("b", "complement")]
+    assert compared(steady[2], "pairwise") == [("a", "b")]
 
 
 @pytest.mark.parametrize(
@@ -82,8 +103,18 @@ def test_a_difference_that_a_small_violation_explains_is_of_concern(steady):
     large = DebiasedPURPLE(**FAST).fit(make_cohort(shift=0.3)[0])
     for group, versus in (("a", "b"), ("b", "a")):
         firm = check_sensitivity(large, group, versus)
-        assert max(firm.statistic, 1 / firm.statistic) > FRAGILE
-        assert firm.verdict is Verdict.NO_CONCERN
+        factor = max(firm.statistic, 1 / firm.statistic)
+        assert factor > FRAGILE
+        for margin, verdict in ((1.3, Verdict.NO_CONCERN), (9.0, Verdict.CANNOT_TELL)):
+            assert check_sensitivity(large, group, versus, margin=margin).verdict is verdict
+
+
+def test_everyone_else_needs_an_estimate_of_everyone(steady):
+    fitted = copy(steady[2])
+    fitted.moments_ = replace(fitted.moments_, mixing=np.array([1.0, 0.0]))  # b is told apart
+    assert compared(fitted, "complement") == []
+    with pytest.raises(InvalidInputError, match="needs an estimate of every group; b has none"):
+        check_sensitivity(fitted, "a", "complement")
 
 
 @pytest.mark.parametrize(

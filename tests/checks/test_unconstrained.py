@@ -2,6 +2,7 @@
 
 import pytest
 
+from relprev import PURPLE
 from relprev.checks import Verdict, check_unconstrained
 from tests.checks.conftest import ONE, make_cohort
 
@@ -13,12 +14,26 @@ def different():
 
 
 def test_unconstrained_is_no_better_when_p_is_shared(steady):
-    found = check_unconstrained(steady[0], ONE)
+    found = check_unconstrained(steady[0], ONE, margin=2.0)
     assert found.verdict is Verdict.NO_CONCERN
-    assert found.interval[0] < 0
+    assert found.interval[0] == 1
+    assert (found.table.groupby("metric")["difference"].mean() < 0.002).all()
 
 
 def test_unconstrained_is_better_when_groups_differ(different):
     found = check_unconstrained(different, ONE)
     assert found.verdict is Verdict.CONCERN
-    assert found.statistic > 0.01
+    assert found.interval[0] > 2
+    assert found.table.groupby("metric")["difference"].mean()["AUC"] > 0.01
+
+
+def test_few_cases_cannot_exclude_that_groups_differ():
+    found = check_unconstrained(make_cohort(n=3000)[0], ONE)
+    assert found.verdict is Verdict.CANNOT_TELL
+    assert "neither found nor excluded" in str(found.effect)
+
+
+def test_models_that_predict_the_same_cannot_be_told_apart():
+    found = check_unconstrained(make_cohort(n=3000)[0], PURPLE(lambdas=[10.0]))
+    assert found.verdict is Verdict.CANNOT_TELL
+    assert "predict the same" in str(found.effect)

@@ -9,9 +9,14 @@ from pathlib import Path
 import pytest
 from typer.main import get_command
 
-from relprev.cli import app, main
+from relprev.cli import app, choices, main
 from relprev.errors import InvalidInputError, TooFewCasesError
+from relprev.experiments import EXPERIMENTS
 from relprev.messages import Count, Message
+from relprev.simulate.mimic import LAYOUTS
+from relprev.study.demo import VISITS
+from relprev.study.simulated import MOST_VISITS
+from relprev.study.source import SOURCES
 from tests.cli.commands import invoke
 from tests.study.conftest import write_tables
 
@@ -51,7 +56,7 @@ def _ends(monkeypatch, capsys, error, *arguments):
     def fail(*args, **options):
         raise error
 
-    monkeypatch.setattr("relprev.cli.study.Study.from_toml", fail)
+    monkeypatch.setattr("relprev.study.Study.from_toml", fail)
     monkeypatch.setattr(sys, "argv", ["relprev", "run", "study.toml", *arguments])
     handler = signal.getsignal(signal.SIGTERM)
     try:
@@ -137,3 +142,10 @@ def test_a_signal_ends_a_run_with_a_message_and_leaves_no_data_behind(number, co
     assert said.strip() == "error: stopped; run the same command again to go on where it was"
     assert not list(temporary.glob("relprev-*"))
     assert not (tmp_path / "results").exists()
+
+
+def test_choices_in_help_texts_are_those_of_the_package():
+    assert tuple(SOURCES) == choices.SOURCES
+    assert tuple(EXPERIMENTS) == choices.EXPERIMENTS
+    assert choices.LAYOUTS == LAYOUTS
+    assert (choices.DEMO_VISITS, choices.MOST_VISITS) == (VISITS, MOST_VISITS)

@@ -52,7 +52,7 @@ def test_warnings_hide_small_counts_unless_asked_not_to(table, tmp_path):
     frame.loc[rare & (rare.cumsum() > 3), "ipv"] = 0
     frame.to_csv(tmp_path / "v.csv", index=False)
     arguments = [*estimate_arguments(tmp_path / "v.csv", tmp_path / "out"), "--method", "debiased"]
-    words = r"fewer folds are used than the 5 asked for: group 'public' has too few .* patients \("
+    words = r"too few diagnosed patients for 5 folds .*: 'public' \("
     assert re.search(rf"{words}fewer than 11 ", relprev(*arguments).stderr)
     assert re.search(rf"{words}3 ", relprev(*arguments, "--show-small-cells").stderr)
 

@@ -37,3 +37,18 @@ def test_describing_icd9_does_not_load_icd10():
     script = "import sys; from relprev.codes import describe; describe('ICD9', '4019'); "
     script += "describe('SNOMED', '1'); assert 'simple_icd_10_cm' not in sys.modules"
     subprocess.run([sys.executable, "-c", script], check=True)
+
+
+def test_icd10_descriptions_are_those_of_the_package_for_every_code():
+    """The package takes seconds to load, so its table is read instead; seven characters ask it."""
+    package = pytest.importorskip("simple_icd_10_cm")
+    codes = [code for code in package.get_all_codes(False) if "-" not in code]
+    some = [*codes[::7], *(code for code in codes if len(code) == 7)][:20_000]
+    assert [describe("ICD10", code) for code in some] == [package.get_description(c) for c in some]
+    assert {len(code) for code in some} >= {3, 4, 5, 6, 7}
+
+
+def test_describing_icd10_codes_of_up_to_six_characters_does_not_load_the_package():
+    script = "import sys; from relprev.codes import describe; describe('ICD10', 'N801'); "
+    script += "assert 'simple_icd_10_cm' not in sys.modules"
+    subprocess.run([sys.executable, "-c", script], check=True)

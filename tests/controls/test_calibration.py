@@ -22,9 +22,9 @@ def estimates(std_error=0.1):
 
 def controls(errors, std_error=0.05):
     return pd.DataFrame([
-        {"control": f"control {k}", "group": "a", "versus": "b", "n": 500, "observed_ratio": 1.0,
-         "log_error": error, "std_error": std_error, "effective_cases": 200.0,
-         "degrees_of_freedom": 1e6}
+        {"control": f"control {k}", "group": "a", "versus": "b", "n_recorded": 500,
+         "observed_ratio": 1.0, "log_error": error, "std_error": std_error,
+         "effective_cases": 200.0, "degrees_of_freedom": 1e6}
         for k, error in enumerate(errors)
     ])  # fmt: skip
 

@@ -105,19 +105,22 @@ def findings(at: Population, seed: int) -> StudyFindings:
     )  # fmt: skip
 
 
-def counts(at: Population, name: str) -> list[tuple[str, int, int, int, int]]:
-    """Group, visits, diagnosed visits, patients and diagnosed patients."""
+def counts(at: Population, name: str) -> list[tuple[str, int, int, int, int, int]]:
+    """Group, visits, diagnosed visits, patients, those undiagnosed in some visit, diagnosed."""
     label = at.groups[name]
     found = []
     for k, group in enumerate(at.names[name]):
         here = label == k
         both = here & at.diagnosed
-        found.append((group, int(here.sum()), int(both.sum()), at.people(here), at.people(both)))
+        never = at.people(here & ~at.diagnosed)
+        people = at.people(here), never, at.people(both)
+        found.append((group, int(here.sum()), int(both.sum()), *people))
     return found
 
 
 def _variable(at: Population, name: str, rng: np.random.Generator) -> VariableFindings:
-    columns = ["group", "n", "n_diagnosed", "patients", "patients_diagnosed"]
+    columns = ["group", "n", "n_diagnosed", "patients", "patients_undiagnosed",
+               "patients_diagnosed"]  # fmt: skip
     table = pd.DataFrame(counts(at, name), columns=columns)
     groups = table if at.patients is not None else table[columns[:3]]
     return VariableFindings(
@@ -179,7 +182,7 @@ def _leakage(at: Population, name: str) -> CheckResult:
     low, high = wilson(d, n, 0.95)
     share = d / np.maximum(n, 1)
     table = table.assign(predictive_value=share, ci_low=low, ci_high=high, reach=d / max(total, 1))
-    table = table[table["n"] >= 10].sort_values("ci_low", ascending=False, kind="stable")
+    table = table[table["n_diagnosed"] >= 11].sort_values("ci_low", ascending=False, kind="stable")
     table = table.assign(suspicious=table["ci_low"] > 0.5).reset_index(drop=True)
     effect = Message("none")
     if len(table):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from relprev.disclosure import NOT_SHOWN, Rule
-from relprev.report import disclosed, write, write_report
+from relprev.report import disclosed, write_report
 from tests.disclosure.adversary import Adversary
 from tests.disclosure.populations import counts, findings, population
 
@@ -16,13 +16,13 @@ FEWEST = 4.0  # largest less smallest value that must be left for a hidden count
 def secrets(at):
     """Every small count that the results could tell, by the adversary's names.
 
-    Of what is counted, few people; of what follows by subtraction, few visits, as nothing in the
-    results says how many people those are of.
+    Few people, of what is counted and of a group's undiagnosed; few visits, of what else follows
+    by subtraction.
     """
     found = {}
 
     def note(cell, mask):
-        counted = cell[1] in "nd" or (cell[0] == "feature" and cell[2] in "nd")
+        counted = cell[1] in "ndu" or (cell[0] == "feature" and cell[2] in "nd")
         if 1 <= (at.people(mask) if counted else mask.sum()) <= 10:
             found[cell] = int(mask.sum())
 
@@ -66,7 +66,7 @@ def fifths(report_findings):
 def attack(seed, folder):
     at = population(seed)
     found = findings(at, seed)
-    write_report(disclosed(found, Rule()), folder)
+    write_report(disclosed(found, Rule()), folder, formats=("svg",))
     thief = Adversary(folder, found.inside, at.bins)
     wanted = secrets(at) | fifths(found)
     ranges = thief.ranges(wanted)
@@ -85,15 +85,10 @@ def attack(seed, folder):
             if 1 <= few <= 10:
                 said = re.findall(rf"{group}: ([\w ]*) diagnosed visit", words)
                 assert set(said) <= {"fewer than 11", "a hidden number of"}, f"seed {seed}"
-    assert "3 of 40" not in words
+    assert not re.search(r"\b3 of 40\b", words)
     assert "diagnosed patients: 3" not in words
     assert NOT_SHOWN in words
     return len(ranges)
-
-
-@pytest.fixture(autouse=True)
-def only_drawings_with_words(monkeypatch):
-    monkeypatch.setattr(write, "FIGURE_FORMATS", ("svg",))
 
 
 @pytest.mark.parametrize("seed", range(30))
@@ -108,11 +103,16 @@ def test_no_small_count_can_be_worked_out_of_many(seed, tmp_path):
 
 
 def test_the_adversary_would_find_what_is_not_hidden(tmp_path):
-    """Without disclosure control he finds almost every small count."""
+    """Without disclosure control he finds almost every small count.
+
+    Features of few diagnosed people are not listed at all, with or without it.
+    """
     at = population(3)
     found = findings(at, 3)
-    write_report(disclosed(found, Rule(hide=False)), tmp_path)
+    write_report(disclosed(found, Rule(hide=False)), tmp_path, formats=("svg",))
     thief = Adversary(tmp_path, found.inside, at.bins)
     ranges = thief.ranges(secrets(at))
-    assert len(ranges) > 5
-    assert np.mean([high - low < 0.5 for low, high in ranges.values()]) > 0.9
+    found = {cell: high - low < 0.5 for cell, (low, high) in ranges.items()}
+    counted = [known for cell, known in found.items() if cell[0] != "feature"]
+    assert len(counted) > 5
+    assert np.mean(counted) > 0.9

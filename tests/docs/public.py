@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 PACKAGES = (
     "relprev", "relprev.baselines", "relprev.checks", "relprev.codes", "relprev.cohort",
-    "relprev.disclosure",
+    "relprev.controls", "relprev.disclosure",
     "relprev.matrix", "relprev.errors", "relprev.experiments", "relprev.inference",
     "relprev.model", "relprev.report", "relprev.simulate", "relprev.sources", "relprev.study",
 )  # fmt: skip

@@ -19,6 +19,8 @@ from tests.report.screenshot import chromium, find_chromium
 ROOT = Path(__file__).resolve().parents[2]
 SITE = Path(os.environ.get("RELPREV_SITE", "")).resolve()
 EXTERNAL = {  # looked at by people; there may be no network where the tests run
+    "https://medical-event-data-standard.github.io",
+    "https://www.opencodelists.org",
     "https://github.com/pradyunsg/furo",
     "https://hcup-us.ahrq.gov/nedsoverview.jsp",
     "https://physionet.org/content/mimic-iv-ed/",

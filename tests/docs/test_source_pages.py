@@ -36,6 +36,14 @@ def test_nhamcs(real_data, tmp_path, monkeypatch):
     assert run("nhamcs", tmp_path, monkeypatch)["cohort"].n_groups > 1
 
 
+def test_meds(real_data, tmp_path, monkeypatch):
+    pytest.importorskip("meds")
+    file = real_data("meds-mimic-iv-demo/mimic_iv_demo_meds_events.parquet")
+    (tmp_path / "meds" / "data" / "train").mkdir(parents=True)
+    (tmp_path / "meds" / "data" / "train" / "0.parquet").symlink_to(file)
+    assert run("meds", tmp_path, monkeypatch)["cohort"].n_groups > 1
+
+
 def test_omop(real_data, tmp_path, monkeypatch):
     (tmp_path / "omop").mkdir()
     with zipfile.ZipFile(real_data("omop-synthea27nj/Synthea27Nj_5.4.zip")) as archive:

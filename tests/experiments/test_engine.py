@@ -116,16 +116,20 @@ def test_changed_source_computes_again(tmp_path: Path, monkeypatch: pytest.Monke
     source = tmp_path / "relprev"
     shutil.copytree(Path(relprev.__file__).parent, source)
     monkeypatch.setattr(modules, "_root", lambda: source)
+    modules._running_digest.cache_clear()
     first = run_cells(CELLS, toy, tmp_path)
     for downstream in ("report/figures.py", "cli/app.py", "experiments/figures.py"):
         with (source / downstream).open("a") as file:
             file.write("# changes no result\n")
+    modules._running_digest.cache_clear()  # as in a new process
     same = run_cells(CELLS, failing, tmp_path)
     pd.testing.assert_frame_equal(same, first)
     with (source / "model" / "solver.py").open("a") as file:
         file.write("# may change results\n")
+    modules._running_digest.cache_clear()
     with pytest.raises(RuntimeError, match="a bug"):
         run_cells(CELLS, failing, tmp_path)
+    modules._running_digest.cache_clear()
 
 
 GRID = {"quick": True, "methods": ["observed", "negative", "purple"], "seeds": 3, "splits": 2}

@@ -3,7 +3,7 @@ import pytest
 from relprev.experiments import EXPERIMENTS, gauss
 from relprev.experiments.methods import METHODS
 
-COUNTS = {"gauss": 10, "group-gap": 5, "alpha": 15, "false-positives": 5, "selective-diagnosis": 5}
+COUNTS = {"gauss": 10, "group-gap": 5, "alpha": 30, "false-positives": 5, "selective-diagnosis": 5}
 
 
 @pytest.mark.parametrize("name", COUNTS)
@@ -29,8 +29,35 @@ def test_rate_of_group_b_reaches_the_simulation() -> None:
     assert gauss.simulate({"rate_b": 0.3}, 0).diagnosis_rates.tolist() == [0.5, 0.3]
 
 
-def test_published_variant_has_negative_without_intercept() -> None:
+@pytest.mark.parametrize(
+    ("theirs", "ours"), [("negative-no-intercept", "negative"), ("sar-em-published", "sar-em")]
+)
+def test_published_variant_calls_methods_as_published(theirs: str, ours: str) -> None:
     experiment = EXPERIMENTS["gauss"]
-    assert "negative-no-intercept" in experiment.methods_in("published")
-    assert "negative" not in experiment.methods_in("published")
-    assert "negative-no-intercept" not in experiment.methods_in("paper")
+    assert theirs in experiment.methods_in("published")
+    assert ours not in experiment.methods_in("published")
+    assert theirs not in experiment.methods_in("paper")
+
+
+@pytest.mark.parametrize("name", COUNTS)
+def test_no_penalty_is_among_the_methods_as_in_the_paper(name: str) -> None:
+    assert EXPERIMENTS[name].methods[0] == "purple-no-penalty"
+
+
+def test_published_rates_of_the_distance_sweep_are_those_of_the_code() -> None:
+    scenarios = EXPERIMENTS["group-gap"].scenarios
+    for settings in scenarios(False, "published", ""):
+        assert gauss.simulate(settings, 0).diagnosis_rates.tolist() == [0.5, 0.3]
+    for settings in scenarios(True, "paper", ""):
+        assert gauss.simulate(settings, 0).diagnosis_rates.tolist() == [0.5, 0.5]
+
+
+@pytest.mark.parametrize("variant", ["paper", "published"])
+@pytest.mark.parametrize("alpha", [0.4, 1.0])
+def test_the_bound_has_both_orientations(variant: str, alpha: float) -> None:
+    ratios = {}
+    for higher in (gauss.A_MORE, gauss.B_MORE):
+        settings = {"variant": variant, "higher": higher, "group_gap": 2.0, "alpha": alpha}
+        frame = gauss.simulate(settings, 0).relative_prevalence("b").to_frame()
+        ratios[higher] = float(frame.loc[0, "estimate"])
+    assert ratios[gauss.A_MORE] > 1 / alpha > ratios[gauss.B_MORE]

@@ -1,13 +1,19 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse as sp
 
 from relprev.codes import CodeSet
-from relprev.experiments import semisynthetic
+from relprev.errors import DataWarning, TooFewCasesError
+from relprev.experiments import EXPERIMENTS, run, semisynthetic
 from relprev.experiments.semisynthetic import SETTINGS, prepare, simulate
 from relprev.experiments.visits import CodedVisits, load_visits
+from relprev.messages import Message
+from relprev.simulate.mimic import write_mimic
 
 QUICK = "simulated-small"
 
@@ -18,7 +24,7 @@ def visits(X: np.ndarray, group: np.ndarray) -> CodedVisits:
     sets = {
         n: CodeSet.of(n, [f"TOY:{c}"]) for n, c in (("endometriosis", "00"), ("injuries", "03"))
     }
-    return CodedVisits(sp.csr_array(X), codes, group, every, every, None, **sets)
+    return CodedVisits(sp.csr_array(X), codes, group, every, every, every, None, **sets)
 
 
 @pytest.fixture
@@ -33,19 +39,19 @@ def toy() -> CodedVisits:
 
 
 def test_high_relative_prevalence_ranks_b_over_a_among_frequent_codes(toy: CodedVisits) -> None:
-    chosen = SETTINGS["high-rp"].choose(toy)
+    chosen = SETTINGS["high-rp"].choose(toy, False)
     assert chosen[0] == 1
     assert 4 not in chosen  # used about 30 times in a group
 
 
 def test_endometriosis_takes_what_goes_with_it_but_not_itself(toy: CodedVisits) -> None:
-    chosen = SETTINGS["endometriosis"].choose(toy)
+    chosen = SETTINGS["endometriosis"].choose(toy, False)
     assert chosen[0] == 2
     assert 0 not in chosen
 
 
 def test_injuries_are_the_codes_of_the_set(toy: CodedVisits) -> None:
-    assert SETTINGS["ipv"].choose(toy).tolist() == [3]
+    assert SETTINGS["ipv"].choose(toy, False).tolist() == [3]
 
 
 def test_common_takes_25_of_the_50_most_used() -> None:
@@ -109,9 +115,69 @@ def test_nhds_gives_the_four_settings(real_data) -> None:
     assert (high["share_b"] > high["share_a"]).all()
 
 
-def test_mimic_is_read(real_data) -> None:
-    folders = [real_data(name) for name in ("mimic-iv-demo-2.2", "mimic-iv-ed-demo-2.2")]
-    found = load_visits("mimic:" + ",".join(str(folder) for folder in folders))
-    assert {version for version, _ in found.codes} == {"ICD9", "ICD10"}
-    assert set(found.group) == {0, 1}
-    assert found.patients is not None
+def test_published_variant_seeks_endometriosis_symptoms_among_frequent_codes(monkeypatch) -> None:
+    rng = np.random.default_rng(1)
+    X = (rng.random((3000, 5)) < [0.2, 0.3, 0.02, 0.3, 0.3]).astype(float)
+    X[:, 2] *= X[:, 0]  # rare, and only with code 00
+    toy = visits(X, np.repeat([0, 1], 1500))
+    monkeypatch.setattr(semisynthetic, "PUBLISHED_CANDIDATES", 3)
+    assert SETTINGS["endometriosis"].choose(toy, False)[0] == 2
+    assert 2 not in SETTINGS["endometriosis"].choose(toy, True)
+
+
+@pytest.fixture(scope="module", params=["1.0", "2.2"])
+def mimic(request, tmp_path_factory):
+    """Simulated MIMIC-IV files."""
+    folder = tmp_path_factory.mktemp("mimic")
+    return write_mimic(folder, 6000, n_codes=80, prevalence=0.2, layout=request.param)
+
+
+def test_mimic_means_hospital_admissions_with_their_own_diagnoses(mimic) -> None:
+    found = load_visits(f"mimic:{mimic.hosp}")
+    admissions, diagnoses, patients = (
+        pd.read_csv(next(mimic.hosp.rglob(f"{name}.csv.gz")), dtype=str)
+        for name in ("admissions", "diagnoses_icd", "patients")
+    )
+    race = admissions["race" if "race" in admissions else "ethnicity"]
+    kept = race.str.match("WHITE|BLACK") & admissions["hadm_id"].isin(diagnoses["hadm_id"])
+    admissions = admissions[kept].merge(patients, on="subject_id")
+    assert len(found.group) == len(admissions)
+    assert found.emergency.sum() == (admissions["admission_location"] == "EMERGENCY ROOM").sum()
+    assert 0 < found.emergency.sum() < len(admissions)  # not the emergency cohort
+    assert found.adult.sum() == (admissions["anchor_age"].astype(int) > 18).sum()
+    pairs = diagnoses[diagnoses["hadm_id"].isin(admissions["hadm_id"])]
+    assert found.X.nnz == len(pairs.drop_duplicates(["hadm_id", "icd_code", "icd_version"]))
+
+
+def test_populations_of_mimic_are_those_of_the_authors_code(mimic, monkeypatch) -> None:
+    data = f"mimic:{mimic.hosp}"
+    everybody = load_visits(data)
+    monkeypatch.setitem(
+        SETTINGS, "ipv", replace(SETTINGS["ipv"], choose=lambda visits, published: np.array([0]))
+    )
+    prepare.cache_clear()
+    sizes = {name: len(prepare(data, name).visits.group) for name in ("common", "high-rp", "ipv")}
+    women = everybody.female & everybody.adult
+    prepare.cache_clear()
+    assert sizes["common"] == sizes["high-rp"] == everybody.adult.sum()
+    assert sizes["ipv"] == (women & everybody.emergency).sum() < women.sum()
+
+
+def test_mimic_demo_has_too_few_cases_for_some_settings_and_goes_on(real_data, tmp_path) -> None:
+    data = f"mimic:{real_data('mimic-iv-demo-2.2')}"
+    with pytest.warns(DataWarning, match="too few cases") as caught:
+        done = run("semisynthetic", tmp_path, quick=True, methods=["observed"], data=data, jobs=1)
+    named = {str(each.message).split(",")[0] for each in caught if each.category is DataWarning}
+    assert named == {"setting high-rp", "setting endometriosis", "setting ipv"}
+    assert done.table.set_index("setting").loc["common", "mean"] > 0
+    assert set(pd.read_csv(done.folder / "symptoms.csv")["setting"]) == {"common"}
+
+
+def test_data_with_too_few_cases_for_every_setting_are_refused(tmp_path, monkeypatch) -> None:
+    def nothing(settings: object, seed: int) -> None:
+        raise TooFewCasesError(Message("no code is used often enough to be a symptom"))
+
+    experiment = replace(semisynthetic.EXPERIMENT, simulate=nothing)
+    monkeypatch.setitem(EXPERIMENTS, "semisynthetic", experiment)
+    with pytest.raises(TooFewCasesError, match="no code is used often enough"):
+        run("semisynthetic", tmp_path, quick=True, methods=["observed"], jobs=1)

@@ -179,8 +179,9 @@ def test_group_with_five_cases_gets_a_wide_interval():
     data, _ = make()
     s = data["s"].copy()
     s[np.flatnonzero((data["groups"] == "c") & (s == 1))[5:]] = 0
-    with pytest.warns(DataWarning, match="very few informative cases.*: c"):
+    with pytest.warns(DataWarning) as caught:
         found = table(data | {"s": s}, folds=5)
+    assert any("very few informative cases" in str(item.message) for item in caught)
     assert found.loc["c", "diagnosis_ci_high"] / found.loc["c", "diagnosis_ci_low"] > 4
     assert found["few_cases"].to_dict() == {"b": False, "c": True}
     assert "Few cases" in sentence(found.reset_index().to_dict("records")[1])
@@ -192,7 +193,7 @@ def test_fewer_folds_where_a_group_has_few_patients():
     s[np.flatnonzero((data["groups"] == "c") & (s == 1))[3:]] = 0
     with pytest.warns(DataWarning) as caught:
         table(data | {"s": s}, folds=5)
-    said = "fewer folds are used than the 5 asked for: group 'c' has too few diagnosed patients (3 "
+    said = "fewer folds may be used: 'c' (3 diagnosed patients)"
     assert any(said in str(w.message) for w in caught)
 
 

@@ -34,8 +34,8 @@ def refitted(drawn, risk):
     """The risk refitted, and the slope."""
     problem = Problem.from_cohort(drawn.cohort)
     shares = np.tile(problem.group_weight, (problem.n, 1))
-    data, slope = recalibrated(score_data(problem, folds_of(problem.n), shares, risk, 1))
-    return data.in_memory().risk, slope
+    data, found = recalibrated(score_data(problem, folds_of(problem.n), shares, risk, 1))
+    return data.in_memory().risk, found.slope
 
 
 @pytest.mark.parametrize("slope", [0.5, 0.8])

@@ -11,6 +11,7 @@ from relprev.model.likelihood import Parameters, Problem, evaluate
 from relprev.model.path import RIDGE_FLOOR, ridge
 from relprev.model.quadratic import Penalty, curvature_rows
 from relprev.model.solver import SolverOptions, solve
+from tests.conftest import LASSO
 from tests.model.test_quadratic import _curvature_matrix, _gradient, _setting
 
 
@@ -74,7 +75,7 @@ def test_correlated_features_reach_the_optimum_of_liblinear():
     options = SolverOptions(tolerance=1e-7)
     ours = solve(problem, Penalty(l1, np.zeros(60)), start, fit_rates=False, options=options)
     theirs = LogisticRegression(
-        l1_ratio=1.0, solver="liblinear", C=1 / (n * l1), tol=1e-10, max_iter=10_000,
+        **LASSO, solver="liblinear", C=1 / (n * l1), tol=1e-10, max_iter=10_000,
         intercept_scaling=1e4,
     ).fit(X, s)  # fmt: skip
     w, b = theirs.coef_[0], float(theirs.intercept_[0])

@@ -1,3 +1,5 @@
+import warnings
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -6,7 +8,7 @@ from sklearn.base import clone
 from sklearn.utils import estimator_checks
 
 from relprev import PURPLE, Cohort, as_cohort
-from relprev.errors import InvalidInputError
+from relprev.errors import DataWarning, InvalidInputError
 from relprev.messages import message_of
 from relprev.simulate import ed_visits, gauss_synth
 
@@ -252,6 +254,19 @@ def test_bad_parameters_are_named(small, parameters, message):
     X, s, g = small
     with pytest.raises(InvalidInputError, match=message):
         PURPLE(**({"lambdas": 0.01} | parameters)).fit(X, s, groups=g)
+
+
+@pytest.mark.parametrize("count", [1, 2, 10, 11])
+def test_up_to_ten_diagnosed_rows_are_met_with_one_warning_and_no_refusal(small, count):
+    """One was refused, for want of another to hold out: whoever read of it knew that it was one."""
+    X, s, g = small
+    s = np.where((g == "a") & (np.cumsum((g == "a") & (s == 1)) > count), 0, s)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", DataWarning)
+        est = PURPLE(lambdas=[1e-3, 1e-2]).fit(X, s, groups=g)
+    assert np.isfinite(est.relative_prevalence().to_frame()["estimate"]).all()
+    said = ["few diagnosed rows or none: 'a'" in str(item.message) for item in caught]
+    assert any(said) == (count <= 10)
 
 
 def test_prediction_refuses_other_features_and_unknown_groups(visits):

@@ -112,8 +112,8 @@ def test_fit_gives_the_same_numbers(selection, cohort, parts):
 
 
 def test_small_problems_are_collected(cohort, tmp_path):
-    few = cohort.take(np.arange(1_500))
-    write_parts(cut(few, 400), tmp_path / "few")
+    few = cohort.take(np.arange(12_000))
+    write_parts(cut(few, 3_200), tmp_path / "few")
     parts = Cohort.open(tmp_path / "few")
     one, other = PURPLE(1e-3).fit(few), PURPLE(1e-3).fit(parts)
     np.testing.assert_allclose(other.coef_, one.coef_, rtol=0, atol=1e-10)

@@ -16,7 +16,7 @@ from relprev.model.solver import (
 )
 from relprev.parallel.threads import use_threads
 from relprev.simulate import gauss_synth
-from tests.conftest import design_of
+from tests.conftest import LASSO, design_of
 
 STRICT = SolverOptions(tolerance=1e-8, ratio_tolerance=1e-8)
 KINDS = ("dense", "float", "binary")
@@ -70,7 +70,7 @@ def test_one_group_always_diagnosed_equals_l1_logistic_regression(l1):
     start = Parameters(np.zeros(30), 0.0, np.zeros(1))
     ours = solve(problem, Penalty(l1, np.zeros(30)), start, fit_rates=False, options=STRICT)
     saga = LogisticRegression(
-        l1_ratio=1.0, C=1 / (l1 * 4000), solver="saga", tol=1e-10, max_iter=20_000
+        **LASSO, C=1 / (l1 * 4000), solver="saga", tol=1e-10, max_iter=20_000
     ).fit(X, problem.in_memory().s)
     np.testing.assert_allclose(ours.parameters.w, saga.coef_[0], atol=1e-5)
     assert ours.parameters.b == pytest.approx(saga.intercept_[0], abs=1e-5)

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from relprev.messages import Count, Message
-from tests.report.test_disclosed import check, shown, variable
+from tests.report.test_disclosing import check, shown, variable
 
 RACE = {"a": (3000, 300), "b": (2000, 200), "c": (966, 97)}
 

@@ -23,7 +23,7 @@ def test_report_without_findings_is_refused(race, tmp_path):
         write_report(study(), tmp_path)
     with pytest.raises(InvalidInputError, match="no estimates by race"):
         write_report(study(replace(race, estimates={})), tmp_path)
-    with pytest.raises(InvalidInputError, match="two group variables of one name"):
+    with pytest.raises(InvalidInputError, match="two group variables of the same name"):
         write_report(study(race, race), tmp_path)
 
 

@@ -1,3 +1,5 @@
+import pandas as pd
+
 from relprev.disclosure import Rule
 from relprev.estimates import RelativePrevalence
 from relprev.report import disclosed_estimates, render_text
@@ -27,3 +29,14 @@ def test_result_in_a_notebook_is_escaped_and_readable(frame):
     assert "1.50 (1.00 to 2.00)" in html
     assert "Corrected ratio" in html
     assert "everyone else" in html
+
+
+def test_a_note_leaves_room_for_the_groups():
+    note = "the symptoms do not predict the condition, so these data cannot tell"
+    frame = pd.DataFrame({"group": ["Black", "White"], "versus": "complement", "estimate": 1.0,
+                          "ci_low": 0.99, "ci_high": 1.01, "observed_ratio": 1.9,
+                          "diagnosis_ratio": 1.9, "n": 5_000, "n_diagnosed": 400,
+                          "note": note})  # fmt: skip
+    lines = render_text(frame, "By race")
+    for words in ("Black", "everyone", "1.00 (0.99 to 1.01)", "Recorded ratio", "cannot tell"):
+        assert words in lines

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from relprev.errors import InvalidInputError
 from relprev.report import write_report, write_results
 from tests.report.conftest import LONG
 from tests.report.pages import texts
@@ -128,3 +129,12 @@ def test_csv_keeps_numbers_in_full(frame, tmp_path):
     write_results(frame, tmp_path, {})
     back = pd.read_csv(Path(tmp_path) / "estimates.csv")
     np.testing.assert_array_equal(back["estimate"], frame["estimate"])
+
+
+def test_figures_are_written_in_the_formats_asked_for_only(single, race, tmp_path):
+    """A PDF file's fonts take longer than the rest of the report."""
+    assert {path.suffix for path in (single / "figures").iterdir()} == {".svg", ".png"}
+    write_report(study(race), tmp_path, formats=["pdf"])
+    assert {path.suffix for path in (tmp_path / "figures").iterdir()} == {".pdf"}
+    with pytest.raises(InvalidInputError, match="formats must be of svg, png, pdf, got 'eps'"):
+        write_report(study(race), tmp_path, formats=["eps"])

@@ -82,3 +82,18 @@ def test_seed_decides_everything():
 def test_bad_parameters_are_named(bad):
     with pytest.raises(InvalidInputError, match=next(iter(bad))):
         gauss_synth(**bad)
+
+
+def test_negative_gap_makes_a_the_more_affected_group():
+    ratios = [
+        gauss_synth(group_gap=gap, seed=1).relative_prevalence("b").to_frame()["estimate"].iloc[0]
+        for gap in (2.0, -2.0)
+    ]
+    assert ratios[0] < 1 < ratios[1]
+
+
+def test_published_gap_moves_group_b_only():
+    for gap in (0.0, 0.5, 2.0):
+        cohort = gauss_synth(group_gap=gap, variant="published", seed=1).cohort
+        means = [cohort.X.to_scipy()[cohort.groups == g].mean() for g in (0, 1)]
+        assert means == pytest.approx([1.0, 1.0 - gap], abs=0.05)

@@ -17,7 +17,7 @@ def test_a_replicate_of_the_power_study_holds_every_check(monkeypatch):
     table = power.summary(pd.DataFrame([row, without]))
     assert table["drift"].tolist() == [pytest.approx(3.0)]
     assert table["replicates_trend"].tolist() == [2]
-    assert table["replicates_unconstrained"].tolist() == [1]
+    assert table["replicates_calibration"].tolist() == [1]
 
 
 def test_the_stored_size_and_power_are_as_promised():

@@ -111,6 +111,10 @@ def omop(name: str, words: str, line: str, change: Change | None = None) -> BadI
     return BadInput(name, words, CONDITION + OMOP + line + GROUPS, change or (lambda folder: None))
 
 
+def meds(name: str, words: str, lines: str) -> BadInput:
+    return BadInput(name, words, CONDITION + '[source]\nkind = "meds"\n' + lines + GROUPS)
+
+
 VISITS = 'visits = "visits.csv"'
 ADDRESS = f"postgresql://me:{SECRET}@127.0.0.1:1/db?connect_timeout=2"
 NO_TEXT = "should be a string"
@@ -182,6 +186,38 @@ BAD_INPUTS = [
            'age = "age"\nweight = "w"', edit("visits.csv", ",1.0\n", ",1e308\n")),
     source("an infinite weight", r"\(weight\) must hold numbers", 'age = "age"',
            'age = "age"\nweight = "w"', edit("visits.csv", ",1.0\n", ",inf\n")),
+    # spreadsheets, encodings, dates, flags
+    source("text named Excel", "not a readable spreadsheet|python-calamine", VISITS,
+           'visits = "visits.xlsx"', write("visits.xlsx", SECRET * 50)),
+    source("a bomb named Excel", "100 times its size|python-calamine", VISITS,
+           'visits = "visits.xlsx"', packed("visits.xlsx", {"a.xml": bytes(2**28 + 2**21)})),
+    source("an unknown encoding", "is not known; expected utf-8, cp1252", VISITS,
+           VISITS + '\nencoding = "cp12520"'),
+    source("the wrong encoding", "not ascii text", VISITS, VISITS + '\nencoding = "ascii"',
+           edit("visits.csv", SECRET, SECRET + "\u00e9")),
+    source("text for a date", "holds no dates in a known format", 'age = "age"', 'date = "note"'),
+    source("dates of two formats", "59 of 60 values|1 of 60 values", 'age = "age"',
+           'date = "w"', lambda folder: (edit("visits.csv", ",1.0\n", ",2019-01-31\n", -1)(folder),
+                                         edit("visits.csv", "2019-01-31", SECRET)(folder))),
+    source("days or months", "give date_format", 'age = "age"', 'date = "w"',
+           edit("visits.csv", ",1.0\n", ",03/04/2019\n", -1)),
+    source("a birth without a visit's date", "give date, and no age", 'age = "age"',
+           'birth_date = "w"'),
+    source("a year of text", "year: column 'note' holds no numbers", 'age = "age"',
+           'age = "age"\nyear = "note"'),
+    source("an age of text", "age: column 'note' holds no numbers", 'age = "age"', 'age = "note"'),
+    source("too few flags", "as many columns as code has", 'age = "age"',
+           'age = "age"\npresent_on_admission = ["a", "b"]'),
+    source("flags of text", "hold something else than Y", 'age = "age"',
+           'age = "age"\npresent_on_admission = "version"'),
+    source("a position that is no column", "give the column of the codes table", 'age = "age"',
+           'age = "age"\nposition = true'),
+    source("no file of formats", "formats: expected a file", 'age = "age"',
+           'age = "age"\nformats = "formats.sas7bcat"'),
+    data("codes that lost their zeros", "lost leading zeros|fewer than three digits",
+         lambda folder: (folder / "codes.csv").write_text("id,code,version\n1,38,9\n2,389,9\n")),
+    data("procedures for diagnoses", "procedure codes", lambda folder: (
+        folder / "codes.csv").write_text("id,code,version\n1,38.93,9\n2,45.13,9\n")),
     # keys of [source]
     source("an unknown kind", "did you mean 'tables'", '"tables"', '"table"'),
     source("an unknown key", "did you mean 'visit_id'", "visit_id", "visitid"),
@@ -215,6 +251,13 @@ BAD_INPUTS = [
          database("CREATE TABLE person (person_id INTEGER)")),
     omop("an unknown choice", "codes must be 'source' or 'standard'",
          'database = "."\ncodes = "all"\n'),
+    # MEDS
+    meds("no dataset", "expected a folder or a Parquet file", 'path = "nowhere"\n'),
+    meds("a folder without events", "no Parquet files in a folder 'data'", 'path = "."\n'),
+    meds("a table that is no Parquet", "not a Parquet file", 'path = "visits.csv"\n'),
+    meds("an end without an anchor", "anchor is missing", 'path = "."\nend = "OUT"\n'),
+    meds("an address for a dataset", "not shown|expected a folder", f'path = "{ADDRESS}"\n'),
+    meds("no days", "days must be more than 0", 'path = "."\nanchor = "IN"\ndays = -1\n'),
     # conditions and codes
     source("codes as numbers", "codes must be strings", '["ICD10:R52*"]', "[617]"),
     source("a code as a number", "codes must be a list", '["ICD10:R52*"]', "617"),

@@ -14,7 +14,9 @@ def test_a_declaration_names_exactly_the_parameters_of_its_reader(kind):
     declared = SOURCES[kind]
     fields = {field.name: field for field in dataclasses.fields(declared)}
     assert fields.pop("kind").type.startswith("Literal")
-    parameters = inspect.signature(declared.read).parameters
+    parameters = dict(inspect.signature(declared.read).parameters)
+    kinds = parameters.pop("kinds", None)  # [features] names them, not [source]
+    assert (kinds is not None) == (len(declared.kinds) > 1)
     assert set(fields) == set(parameters)
     for name, parameter in parameters.items():
         required = parameter.default is inspect.Parameter.empty
@@ -23,10 +25,12 @@ def test_a_declaration_names_exactly_the_parameters_of_its_reader(kind):
 
 def test_paths_in_and_out_are_told_apart():
     neds = SOURCES["neds"]
-    assert neds.path_keys(Role.INPUT) == {"core", "hospital", "layout", "hospital_layout"}
+    assert neds.path_keys(Role.INPUT) == {
+        "core", "hospital", "ed", "ip", "layout", "hospital_layout", "ed_layout", "ip_layout",
+    }  # fmt: skip
     assert neds.path_keys(Role.OUTPUT) == {"cache"}
     assert SOURCES["omop"].path_keys(*Role) == {"database"}
-    assert SOURCES["tables"].path_keys(*Role) == {"visits", "codes"}
+    assert SOURCES["tables"].path_keys(*Role) == {"visits", "codes", "formats"}
     assert SOURCES["simulated"].path_keys(*Role) == set()
 
 

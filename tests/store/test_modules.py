@@ -22,6 +22,11 @@ FILES = {
     "if TYPE_CHECKING:\n    from relprev.report import page\n"
     "def late():\n    from relprev import late\nclass Study: ...\n",
     "late.py": "",
+    "lazy/__init__.py": "if TYPE_CHECKING:\n    from relprev.lazy.far import far\n"
+    "else:\n    __getattr__ = on_demand(__name__)\n",
+    "lazy/far.py": "if TYPE_CHECKING:\n    from relprev import late\n"
+    "else:\n    late = OnDemand('relprev.late')\ndef far(): ...\n",
+    "user.py": "from relprev.lazy import far\n",
 }
 
 
@@ -39,6 +44,11 @@ def package(tmp_path):
 def test_imports_are_followed_through_packages_to_the_modules_that_define_names(package):
     expected = ["relprev.arrays", "relprev.late", "relprev.model.solver", "relprev.study"]
     assert upstream("relprev.study", root=package) == expected
+
+
+def test_imports_on_demand_count_as_imports(package):
+    expected = ["relprev.late", "relprev.lazy.far", "relprev.user"]
+    assert upstream("relprev.user", root=package) == expected
 
 
 @pytest.mark.parametrize(

@@ -68,6 +68,5 @@ def test_check_says_that_one_small_group_takes_all_estimates(tmp_path):
     assert "comparisons with it get none" in invoke("check", file).stderr
     file.write_text(text.replace('["debiased", "purple"]', '["purple"]'))
     result = invoke("check", file)
-    assert (result.exit_code, "in Tiny to choose the penalty" in result.stderr) == (2, True)
-    assert "debiased" not in result.stderr
-    assert "Tiny" in refused("run", file, "--out", tmp_path / "out", "--quiet")
+    assert result.exit_code == 0
+    assert "Tiny to choose" not in result.stderr

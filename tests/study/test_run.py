@@ -13,15 +13,12 @@ import pytest
 
 import relprev
 from relprev.checks.registry import CHECKS
-from relprev.codes import CodeSet
-from relprev.cohort import CohortSpec
-from relprev.cohort.spec import GroupVariable, Include
 from relprev.disclosure import NOT_SHOWN
 from relprev.errors import DataWarning, InvalidInputError, TooFewCasesError
 from relprev.messages import Message
 from relprev.store import modules
 from relprev.store.modules import source_digest
-from relprev.study import CheckOptions, EstimateOptions, SourceOptions, Study
+from relprev.study import CheckOptions, EstimateOptions, Study
 from relprev.study import run as run_module
 from relprev.study.variable import Variable
 from tests.study.conftest import csv_files, simulated, with_a_small_ward, write_tables
@@ -175,6 +172,7 @@ def test_a_stage_is_made_again_only_if_code_upstream_of_it_changed(
     monkeypatch.setattr(modules, "_root", lambda: source)
 
     def keys():
+        modules._running_digest.cache_clear()  # as in a new process
         study = simulated()
         estimates = run_module.estimate_key(study, "group", "1f")
         own = source_digest(*run_module.CHECKING)
@@ -184,6 +182,7 @@ def test_a_stage_is_made_again_only_if_code_upstream_of_it_changed(
     with (source / module).open("a") as file:
         file.write("# a comment\n")
     changed = [one != other for one, other in zip(before, keys(), strict=True)]
+    modules._running_digest.cache_clear()
     assert changed == [cohort_again, estimates_again, checks_again]
 
 
@@ -224,22 +223,19 @@ def test_a_check_the_data_are_too_thin_for_is_named_and_the_study_goes_on(monkey
     def thin(inputs):
         raise TooFewCasesError(Message("every split needs a diagnosed patient"))
 
-    monkeypatch.setitem(CHECKS, "calibration", replace(CHECKS["calibration"], run=thin))
+    monkeypatch.setitem(CHECKS.loaded, "calibration", replace(CHECKS["calibration"], run=thin))
     result = simulated(checks=CheckOptions(run=("calibration", "leakage"))).run(verbose=False)
     assert [check.kind for check in result.report.variables[0].checks] == ["leakage"]
     words = "group: the check calibration could not be run: every split needs"
     assert any(text.startswith(words) for text in result.report.warnings)
 
 
-def test_a_method_the_data_are_too_thin_for_is_named_and_the_other_one_stays():
-    """PURPLE needs a diagnosed patient of every group in every part of a split."""
-    cohort = CohortSpec(
-        CodeSet.of("it", ["SIMULATED:CONDITION"]),
-        (GroupVariable("group"),),
-        (Include("age", maximum=13),),
-    )
-    source = {"visits": 8_000, "codes": 60, "prevalence": 0.2, "seed": 4}
-    study = simulated(cohort=cohort, source=SourceOptions("simulated", source))
+def test_a_method_the_data_are_too_thin_for_is_named_and_the_other_one_stays(monkeypatch):
+    def thin(variable):
+        raise TooFewCasesError(Message("group 'Group D' is too thin"))
+
+    monkeypatch.setattr(Variable, "purple", property(thin))
+    study = simulated(checks=CheckOptions(run=()))
     with pytest.raises(InvalidInputError, match="group: no purple estimate: group 'Group"):
         study.run(verbose=False)
     report = replace(study, estimate=EstimateOptions()).run(verbose=False).report
@@ -247,8 +243,8 @@ def test_a_method_the_data_are_too_thin_for_is_named_and_the_other_one_stays():
     assert any(text.startswith("group: no purple estimate") for text in report.warnings)
 
 
-def test_nothing_is_said_about_an_estimate_that_failed(tmp_path):
-    """'rests on their symptoms alone' was followed by 'no purple estimate'."""
+def test_groups_with_one_and_without_diagnosed_patients_read_alike(tmp_path):
+    """Purple was refused for one, and said to have 'no diagnosed row' for none."""
     file = with_a_small_ward(tmp_path)
     visits = pd.read_csv(tmp_path / "visits.csv")
     codes = pd.read_csv(tmp_path / "codes.csv")
@@ -261,6 +257,6 @@ def test_nothing_is_said_about_an_estimate_that_failed(tmp_path):
     text = file.read_text().replace('Tiny = ["T"]', 'Tiny = ["T"]\nWest = ["W"]')
     file.write_text(text.replace('"leakage"]', '"leakage", "agreement"]'))
     said = " ".join(Study.from_toml(file).run(verbose=False).report.warnings)
-    assert "no purple estimate" in said
-    assert re.search("no estimate for Tiny .*, West .*: too few diagnosed patients", said)
-    assert "symptoms alone" not in said
+    assert "no purple estimate" not in said
+    assert "no estimate for Tiny, West: too few diagnosed patients" in said
+    assert "few diagnosed rows or none: 'Tiny', 'West'" in said

@@ -75,6 +75,7 @@ def test_a_run_killed_five_times_ends_with_the_same_results(whole_run, tmp_path)
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(7200)
 def test_sixty_kills_each_followed_by_a_rerun(whole_run, tmp_path):
     """A run that is done before its moment comes does not count; on a busy machine some are."""
     file, reference, seconds = whole_run

@@ -47,7 +47,7 @@ def quick_report(monkeypatch):
     monkeypatch.setattr(
         run_module,
         "write_report",
-        lambda report, folder: (folder / "whole").write_text(str(report)),
+        lambda report, folder, formats: (folder / "whole").write_text(str(report)),
     )
 
 

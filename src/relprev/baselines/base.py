@@ -130,17 +130,24 @@ class GroupwiseBaseline(Baseline):
 
     def _prevalences(self, cohort: Cohort) -> FloatArray:
         found = np.full(cohort.n_groups, np.nan)
+        for number in self._usable_groups(cohort):
+            found[number] = self._prevalence(cohort.take(np.flatnonzero(cohort.groups == number)))
+        return found
+
+    def _usable_groups(self, cohort: Cohort) -> list[int]:
+        """Numbers of the groups that can be estimated; a warning names every other."""
+        usable = []
         for number, name in enumerate(cohort.group_names):
             rows = np.flatnonzero(cohort.groups == number)
             cases = int(cohort.diagnosed[rows].sum())
             if self.least_cases <= cases < len(rows):
-                found[number] = self._prevalence(cohort.take(rows))
-            else:
-                said = Message(
-                    "group {group} gets no estimate: {method} needs more diagnosed rows ({n}), or "
-                    "some that are not diagnosed",
-                    group=repr(name), method=type(self).__name__,
-                    n=Count(cases, "diagnosed row", (("n_diagnosed", name),)),
-                )  # fmt: skip
-                warnings.warn(DataWarning(said), stacklevel=3)
-        return found
+                usable.append(number)
+                continue
+            said = Message(
+                "group {group} gets no estimate: {method} needs more diagnosed rows ({n}), or "
+                "some that are not diagnosed",
+                group=repr(name), method=type(self).__name__,
+                n=Count(cases, "diagnosed row", (("n_diagnosed", name),)),
+            )  # fmt: skip
+            warnings.warn(DataWarning(said), stacklevel=4)
+        return usable

@@ -1,9 +1,10 @@
 """DEDPUL, difference of estimated densities (Ivanov 2020).
 
-Given the scores of a classifier of s, let r(x) = f_P(x) / f_U(x) be the ratio of their
-densities among diagnosed and undiagnosed rows. If a share alpha of the undiagnosed are
-negative, f_U = (1 - alpha) f_P + alpha f_N, so the probability of being negative is
-1 - (1 - alpha) r(x), and alpha is a fixed point of
+Take the scores of a classifier of s, fitted with diagnosed and undiagnosed rows weighing the
+same, as in the authors' code. Let r(x) = f_P(x) / f_U(x) be the ratio of the scores' densities
+among diagnosed and undiagnosed rows. If a share alpha of the undiagnosed are negative,
+f_U = (1 - alpha) f_P + alpha f_N, so the probability of being negative is 1 - (1 - alpha) r(x),
+and alpha is a fixed point of
 
     alpha -> mean over undiagnosed rows of max(0, 1 - (1 - alpha) r)
 
@@ -44,7 +45,7 @@ class DEDPUL(GroupwiseBaseline):
     Parameters
     ----------
     classifier : scikit-learn classifier, optional
-        Default: logistic regression.
+        Must accept ``sample_weight``. Default: logistic regression.
     folds : int
         Number of folds; scores are out of fold.
     random_state : int
@@ -77,7 +78,7 @@ class DEDPUL(GroupwiseBaseline):
         self.random_state = random_state
 
     def _prevalence(self, group: Cohort) -> float:
-        scores = out_of_fold(self.classifier, group, self.folds, self.random_state)
+        scores = out_of_fold(self.classifier, group, self.folds, self.random_state, balanced=True)
         diagnosed = group.diagnosed == 1
         alpha = negative_share(density_ratio(scores[diagnosed], scores[~diagnosed]))
         return float(diagnosed.mean() + (1 - diagnosed.mean()) * (1 - alpha))
@@ -86,11 +87,10 @@ class DEDPUL(GroupwiseBaseline):
 def density_ratio(positive: FloatArray, unlabeled: FloatArray) -> FloatArray:
     """f_P / f_U at the unlabeled scores, in descending order, shape (n_unlabeled,).
 
-    ``positive`` and ``unlabeled`` are p(s=1|x), in (0, 1), of diagnosed and undiagnosed rows.
+    ``positive`` and ``unlabeled`` are scores of diagnosed and undiagnosed rows, in (0, 1):
+    p(s=1|x) if both kinds weighed the same.
     """
-    # Scores as if there were equally many of both kinds: 0 is surely diagnosed, 1 surely not.
-    balance = np.log(len(unlabeled) / len(positive))
-    of_positive, of_unlabeled = -logit(positive) - balance, np.sort(-logit(unlabeled) - balance)
+    of_positive, of_unlabeled = -logit(positive), np.sort(-logit(unlabeled))
     lowest = min(of_positive.min(), of_unlabeled[0])
     grid = np.linspace(lowest, max(of_positive.max(), of_unlabeled[-1]), GRID_POINTS)
     top = np.interp(of_unlabeled, grid, _density(of_positive, BANDWIDTH_POSITIVE, grid))

@@ -17,16 +17,26 @@ and kappa = 1 - 1 / lambda. The kernel's width is the median distance times whic
 10^-1, 10^-0.5, ..., 10 puts F and H furthest apart.
 
 With K = A'A, the inner problem is least squares of A v on A u under v >= 0, with a heavily
-weighted row for sum v = 1, solved exactly by an active-set method.
+weighted row for sum v = 1, solved exactly by an active-set method. The authors' code solves it by
+an interior-point method that stops early (`relprev.baselines.interior_point`), which lowers the
+first slope and can move kappa far; ``compat="published"`` does the same. At a tolerance of 1e-10
+their code gives what ours gives.
 
-Bisection stops at width 0.04, so kappa lies in [0.0135, 0.8748]; for a rarer condition it is
-0.0135 in every group and the ratio is 1. Time grows with the cube of the number of rows.
+Bisection stops at width 0.04, so kappa lies in [0.0135, 0.8748]. An estimate at one of these
+limits only says that the slope never, or always, crossed the threshold: it is no estimate. Time
+grows with the cube of the number of rows.
+
+The published code of PURPLE samples the rows of a group and takes the diagnosed rows *of that
+sample* as the component (``component="mixture"``), so that the component is part of the mixture
+and has few rows if the condition is rare. Samples drawn separately use all the diagnosed rows
+there are (``component="separate"``).
 """
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from typing import Literal
 
 import numpy as np
 from scipy.optimize import nnls
@@ -35,9 +45,11 @@ from scipy.spatial.distance import cdist
 
 from relprev.arrays import FloatArray
 from relprev.baselines.base import GroupwiseBaseline
+from relprev.baselines.interior_point import Point, nearest_distribution
 from relprev.cohort import Cohort
 from relprev.errors import DataWarning, InvalidInputError
 from relprev.messages import Count, Message, Number
+from relprev.parallel.threads import one_blas_thread
 
 LARGEST = 8.0
 WIDTH = 0.04  # of the bisection
@@ -54,7 +66,15 @@ class KM2(GroupwiseBaseline):
     ----------
     max_rows : int
         Largest number of rows of a group, and of its diagnosed rows, which are sampled without
-        replacement. Time grows with the cube of this number.
+        replacement. Time grows with the cube of this number. A group with no more rows is used
+        whole, so that its mixture contains its diagnosed rows whatever ``component`` says, and a
+        warning says so.
+    component : "separate" or "mixture"
+        Sample diagnosed rows separately, or take those of the sampled rows, as the published code
+        of PURPLE does.
+    compat : "published", optional
+        Stop where the authors' solver stops (:mod:`relprev.baselines.interior_point`) instead of
+        at the optimum.
     random_state : int
         Seed of the sample.
 
@@ -79,47 +99,105 @@ class KM2(GroupwiseBaseline):
     admits_weights = False
     least_cases = 10
 
-    def __init__(self, *, max_rows: int = 800, random_state: int = 0) -> None:
+    def __init__(
+        self,
+        *,
+        max_rows: int = 800,
+        component: Literal["separate", "mixture"] = "separate",
+        compat: Literal["published"] | None = None,
+        random_state: int = 0,
+    ) -> None:
         self.max_rows = max_rows
+        self.component = component
+        self.compat = compat
         self.random_state = random_state
 
     def _prevalence(self, group: Cohort) -> float:
-        if self.max_rows < 20:
-            raise InvalidInputError(f"max_rows must be at least 20, got {self.max_rows}")
+        self._check()
         rng = np.random.default_rng(self.random_state)
         mixture = _sample(np.arange(group.n), self.max_rows, rng)
-        component = _sample(np.flatnonzero(group.diagnosed), self.max_rows, rng)
-        if len(mixture) + len(component) > SLOW_ROWS:
-            _warn(
-                Message(
-                    "KM2 on {rows} takes minutes to hours (time grows with the cube of the number "
-                    "of rows); lower max_rows",
-                    rows=Count(len(mixture) + len(component), "row"),
-                )
-            )
+        diagnosed = np.flatnonzero(group.diagnosed)
+        if self.component == "mixture":
+            component = mixture[group.diagnosed[mixture] == 1]
+        else:
+            component = _sample(diagnosed, self.max_rows, rng)
+        if not self._usable(group, len(mixture), len(component), len(diagnosed)):
+            return float("nan")
         X = group.X.take(np.concatenate([mixture, component])).to_scipy()
         X = X.toarray() if issparse(X) else X
-        kappa, at_bound = mixture_share(X[: len(mixture)], X[len(mixture) :])
+        kappa, at_bound = mixture_share(
+            X[: len(mixture)], X[len(mixture) :], early=self.compat == "published"
+        )
         if at_bound:
             _warn(
                 Message(
-                    "KM2 can only return prevalences between {low} and {high}, and a group is at a "
-                    "limit: its ratios are meaningless",
+                    "group {group} gets no estimate: KM2 can only return prevalences between {low} "
+                    "and {high}, and is at a limit",
+                    group=repr(_name(group)),
                     low=Number(_share(1 + _last() / 2), ".4f"),
                     high=Number(_share(LARGEST - _last() / 2), ".4f"),
                 )
             )
-        return kappa
+        return float("nan") if at_bound else kappa
+
+    def _check(self) -> None:
+        if self.max_rows < 20:
+            raise InvalidInputError(f"max_rows must be at least 20, got {self.max_rows}")
+        if self.component not in ("separate", "mixture"):
+            raise InvalidInputError(
+                f"component must be 'separate' or 'mixture', got {self.component!r}"
+            )
+        if self.compat not in (None, "published"):
+            raise InvalidInputError(f"compat must be None or 'published', got {self.compat!r}")
+
+    def _usable(self, group: Cohort, mixture: int, component: int, diagnosed: int) -> bool:
+        """Say what is peculiar about the samples; False if there is nothing to estimate from."""
+        name = _name(group)
+        if component == 0:
+            said = Message(
+                "group {group} gets no estimate: none of the rows sampled as KM2's mixture is "
+                "diagnosed ({n} in the group); raise max_rows or use component='separate'",
+                group=repr(name), n=Count(diagnosed, "diagnosed row", (("n_diagnosed", name),)),
+            )  # fmt: skip
+            _warn(said, one_up=True)
+            return False
+        if self.component == "separate" and mixture == group.n:
+            said = Message(
+                "group {group} has no more than max_rows rows ({n}), so its diagnosed rows are "
+                "part of KM2's mixture, as with component='mixture'",
+                group=repr(name), n=Count(group.n, "row", (("n", name),)),
+            )  # fmt: skip
+            _warn(said, one_up=True)
+        if mixture + component > SLOW_ROWS:
+            said = Message(
+                "KM2 on {rows} takes minutes to hours (time grows with the cube of the number of "
+                "rows); lower max_rows",
+                rows=Count(mixture + component, "row"),
+            )
+            _warn(said, one_up=True)
+        return True
 
 
-def _warn(message: Message) -> None:
-    warnings.warn(DataWarning(message), stacklevel=5)
+def _name(group: Cohort) -> str:
+    """Name of the group to which all rows belong."""
+    return group.group_names[int(group.groups[0])]
 
 
-def mixture_share(mixture: FloatArray, component: FloatArray) -> tuple[float, bool]:
-    """Share of the component (M, p) in the mixture (N, p), and whether it is at a limit."""
+def _warn(message: Message, *, one_up: bool = False) -> None:
+    warnings.warn(DataWarning(message), stacklevel=6 if one_up else 5)
+
+
+@one_blas_thread()
+def mixture_share(
+    mixture: FloatArray, component: FloatArray, *, early: bool = False
+) -> tuple[float, bool]:
+    """Share of the component (M, p) in the mixture (N, p), and whether it is at a limit.
+
+    ``early`` stops where the authors' solver stops.
+    """
     K, apart = _kernel(mixture, component)
-    distance = distance_curve(K, len(mixture))
+    curve = early_distance_curve if early else distance_curve
+    distance = curve(K, len(mixture))
     first_slope = (distance(1 + FIRST_STEP) - distance(1.0)) / FIRST_STEP
     threshold = (1 - THRESHOLD) * first_slope + THRESHOLD * apart
     low, high = 1.0, LARGEST
@@ -140,11 +218,34 @@ def distance_curve(K: FloatArray, N: int) -> Callable[[float], float]:
     rows = np.vstack([A, np.full(N + M, heavy)])
 
     def distance(value: float) -> float:
-        target = A @ np.concatenate([np.full(N, value / N), np.full(M, (1 - value) / M)])
+        target = A @ _target(value, N, M)
         v = nnls(rows, np.append(target, heavy), maxiter=10 * (N + M))[0]
         return float(np.linalg.norm(A @ v - target))
 
     return distance
+
+
+def early_distance_curve(K: FloatArray, N: int) -> Callable[[float], float]:
+    """The same function as the authors' code computes it: 1 + FIRST_STEP is begun at 1."""
+    M = len(K) - N
+
+    def found(value: float, start: Point | None = None) -> Point:
+        return nearest_distribution(K, _target(value, N, M), start)
+
+    first = found(1.0)
+
+    def distance(value: float) -> float:
+        begun = first if value == 1 + FIRST_STEP else None
+        point = first if value == 1.0 else found(value, begun)
+        u = _target(value, N, M)
+        return float(np.sqrt(max(0.0, point.objective + float(u @ K @ u))))
+
+    return distance
+
+
+def _target(value: float, N: int, M: int) -> FloatArray:
+    """The weights u of lambda F + (1 - lambda) H."""
+    return np.concatenate([np.full(N, value / N), np.full(M, (1 - value) / M)])
 
 
 def _share(value: float) -> float:

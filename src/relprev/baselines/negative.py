@@ -3,8 +3,8 @@
     m_g = mean over group g of p(s=1|x, g), fitted within the group
 
 Its predictions average to about the recorded share, so it has the same bias as `Observed`. The
-published code fits it without an intercept, as ``LogisticRegression(C=np.inf,
-fit_intercept=False)`` does.
+paper speaks of no regularisation; the published code fits it with scikit-learn's default ridge and
+without an intercept, as ``LogisticRegression(C=1, fit_intercept=False)`` does.
 """
 
 from __future__ import annotations

@@ -48,15 +48,25 @@ def fit_classifier(classifier: Any, X: Any, label: Any, weights: FloatArray | No
         ) from error
 
 
-def out_of_fold(classifier: Any, group: Cohort, folds: int, seed: int) -> FloatArray:
-    """p(s=1|x) of every row, from a model fitted to the other folds, shape (n,)."""
+def out_of_fold(
+    classifier: Any, group: Cohort, folds: int, seed: int, *, balanced: bool = False
+) -> FloatArray:
+    """p(s=1|x) of every row, from a model fitted to the other folds, shape (n,).
+
+    ``balanced`` weights diagnosed and undiagnosed rows so that both kinds weigh the same: a
+    diagnosed row by the share of undiagnosed rows, and the other way round.
+    """
     if folds < 2:
         raise InvalidInputError(f"folds must be at least 2, got {folds}")
     X = group.X.to_scipy()
     scores = np.empty(group.n)
+    all_weights = group.weights
+    if balanced:
+        share = group.diagnosed.mean()
+        all_weights = np.where(group.diagnosed == 1, 1 - share, share)
     for held_out in split(group, [1.0] * folds, seed):
         rest = np.delete(np.arange(group.n), held_out)
-        weights = None if group.weights is None else group.weights[rest]
+        weights = None if all_weights is None else all_weights[rest]
         model = fit_classifier(classifier, X[rest], group.diagnosed[rest], weights)
         scores[held_out] = condition_probability(model, X[held_out])
     return scores

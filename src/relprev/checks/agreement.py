@@ -6,6 +6,9 @@ estimate minus PURPLE's. The debiased standard error is therefore an upper bound
 difference, and z = log(PURPLE / debiased) / std_error is a conservative statistic: if it is
 large, PURPLE's answer depends on the penalty or on the assumed shape of p(y=1|x).
 P-values are adjusted by Holm's method; a ratio and its inverse count as one.
+
+The violation is the ratio of the two estimates, exp(log ratio +- t std_error): a concern if some
+comparison's is found to differ from 1 and reaches beyond the margin, no concern if all lie within.
 """
 
 from __future__ import annotations
@@ -14,20 +17,22 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from relprev.checks.check import Axes, Check, CheckResult, Verdict
+from relprev.checks.check import Axes, Check, CheckResult, Verdict, decisive, margin_words
+from relprev.checks.inputs import MARGIN
 from relprev.disclosure.columns import Column
 from relprev.estimates import COMPLEMENT, versus_words
 from relprev.inference import DebiasedPURPLE
 from relprev.inference.intervals import holm
-from relprev.messages import Message, Number
+from relprev.messages import Message, Number, joined
 from relprev.model import PURPLE
 
 KEYS = ["group", "versus"]
 
 
 def check_agreement(
-    purple: PURPLE, debiased: DebiasedPURPLE, versus: str = COMPLEMENT, *, level: float = 0.95
-) -> CheckResult:
+    purple: PURPLE, debiased: DebiasedPURPLE, versus: str = COMPLEMENT, *, level: float = 0.95,
+    margin: float = MARGIN,
+) -> CheckResult:  # fmt: skip
     """Compare the two estimators' relative prevalences, contrast by contrast.
 
     Parameters
@@ -38,11 +43,14 @@ def check_agreement(
         As in ``relative_prevalence``.
     level : float
         Confidence level of the intervals; the test rejects below ``1 - level``.
+    margin : float
+        A difference by less than this factor is no concern.
 
     Returns
     -------
     CheckResult
-        A concern if the two differ by more than chance allows.
+        A concern if the two differ by more than chance allows, no concern if they agree to
+        within the margin.
 
     Notes
     -----
@@ -65,17 +73,26 @@ def check_agreement(
     )
     table = table.assign(ratio=table["purple"] / table["debiased"])
     z = np.log(table["ratio"]) / table["std_error"]
+    half = stats.t.ppf(0.5 + level / 2, table["degrees_of_freedom"]) * table["std_error"]
+    low, high = table["ratio"] * np.exp(-half), table["ratio"] * np.exp(half)
     p = 2 * stats.t.sf(np.abs(z), table["degrees_of_freedom"])
     known = np.isfinite(p)
     place = table.pop("place").to_numpy()[known]
     adjusted = np.full(len(p), np.nan)
     if known.any():
         adjusted[known] = holm(p[known], inferred.correlation[np.ix_(place, place)])
-    table = table.drop(columns="degrees_of_freedom").assign(z=z, p_value=adjusted)
+    table = table.drop(columns="degrees_of_freedom")
+    table = table.assign(ratio_low=low, ratio_high=high, z=z, p_value=adjusted)
     if not known.any():
         nothing = Message("There is nothing to compare: no contrast is estimated by both.")
         return CHECK.result(Verdict.CANNOT_TELL, nothing, table)
-    worst = table.loc[np.abs(z.where(known, 0.0)).idxmax()]
+    judged = table[known]
+    verdicts = [
+        Verdict.of_interval(low, high, margin, found=bool(one < 1 - level))
+        for low, high, one in judged[["ratio_low", "ratio_high", "p_value"]].to_numpy()
+    ]
+    verdict, which = decisive(verdicts, judged["z"])
+    worst = judged.iloc[which]
     smallest = float(np.nanmin(adjusted))
     effect = Message(
         "Furthest apart for {group} versus {versus}: PURPLE {purple}, debiased {debiased} "
@@ -84,8 +101,11 @@ def check_agreement(
         purple=Number(worst["purple"], ".2f"), debiased=Number(worst["debiased"], ".2f"),
         low=Number(worst["ci_low"], ".2f"), high=Number(worst["ci_high"], ".2f"),
     )  # fmt: skip
-    verdict = Verdict.of_test(smallest, level)
-    return CHECK.result(verdict, effect, table, statistic=float(worst["z"]), p_value=smallest)
+    interval = float(worst["ratio_low"]), float(worst["ratio_high"])
+    return CHECK.result(
+        verdict, joined([effect, *margin_words(verdict, *interval, margin)]), table,
+        statistic=float(worst["z"]), p_value=smallest, interval=interval,
+    )  # fmt: skip
 
 
 def _draw(ax: Axes, table: pd.DataFrame) -> None:
@@ -109,12 +129,14 @@ CHECK = Check(
         "depends on its penalty or on the assumed shape of the risk."
     ),
     run=lambda given: [
-        check_agreement(given.purple, given.debiased, given.versus, level=given.level)
+        check_agreement(
+            given.purple, given.debiased, given.versus, level=given.level, margin=given.margin
+        )
     ],
     needs=("purple", "debiased"),
     table=dict.fromkeys(KEYS, Column.NAME)
     | dict.fromkeys(["purple", "debiased", "ratio", "ci_low", "ci_high"], Column.FREE)
-    | dict.fromkeys(["std_error", "z", "p_value"], Column.REVEALING),
+    | dict.fromkeys(["ratio_low", "ratio_high", "std_error", "z", "p_value"], Column.REVEALING),
     columns=("group", "versus", "purple", "debiased", "ratio", "p_value"),
     interval="debiased",
     draw=_draw,

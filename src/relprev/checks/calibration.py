@@ -13,6 +13,11 @@ contributes its distance from the mean), Wald's statistic answers two questions:
 - Do the slopes differ? H: all b_g are equal. The verdict rests on this, because under the
   assumptions all groups share one p(y=1|x). (Intercepts say little: c_g is fitted to each
   group's recorded share, and if all slopes are off, intercepts vary with that share.)
+  The violation is what a difference of slopes amounts to: with R the distance between the 5th
+  and the 95th percentile of logit p among expected cases and r the group with most diagnosed
+  rows, the odds of a diagnosis change by the factor exp((b_g - b_r) R) more in g than in r from
+  low to high risk. No concern if the intervals of all groups' factors lie within the margin; a
+  concern if one does not and is found, by Holm's adjustment for the number of groups.
 - Is any group miscalibrated? H: a_g = 0 and b_g = 1, with p-values adjusted by Holm's method.
   With few cases for many features and a coarse grid of penalties, PURPLE overfits and b is
   below 1 in all groups, even if the assumptions hold; it tends to 1 as cases increase. The
@@ -25,22 +30,30 @@ from functools import partial
 
 import numpy as np
 import pandas as pd
+from scipy import stats
 from sklearn.base import clone
 
-from relprev.checks.check import Axes, Check, CheckResult, Verdict
-from relprev.checks.fifths import rates_by_fifth
+from relprev.arrays import FloatArray
+from relprev.checks.check import NAN, Axes, Check, CheckResult, Verdict, decisive, margin_words
+from relprev.checks.fifths import logit, rates_by_fifth
 from relprev.checks.held_out import HeldOut, diagnosis_by, predicted_by_split, rotations
+from relprev.checks.inputs import MARGIN
+from relprev.checks.quantiles import weighted_quantiles
 from relprev.checks.recalibration import recalibration
 from relprev.cohort import Cohort
 from relprev.disclosure.columns import Column
+from relprev.inference.intervals import holm
 from relprev.messages import Message, Number, joined
 from relprev.model import PURPLE
 from relprev.rows import Rows
 
+RISK_RANGE = (0.05, 0.95)  # quantiles of the expected cases' logit p
+
 
 def check_calibration(
-    cohort: Cohort, estimator: PURPLE | None = None, *, level: float = 0.95, random_state: int = 0
-) -> CheckResult:
+    cohort: Cohort, estimator: PURPLE | None = None, *, level: float = 0.95,
+    margin: float = MARGIN, random_state: int = 0,
+) -> CheckResult:  # fmt: skip
     """The paper's calibration check, with tests of each group's slope and intercept.
 
     Parameters
@@ -50,15 +63,19 @@ def check_calibration(
     estimator : PURPLE, optional
         Refitted to the training part of every split.
     level : float
-        The test rejects below ``1 - level``.
+        Confidence level of the intervals; tests reject below ``1 - level``.
+    margin : float
+        A difference between groups of less than this factor, over the range of risk, is no
+        concern.
     random_state : int
         Seed of the splits.
 
     Returns
     -------
     CheckResult
-        A concern if the groups' slopes differ; ``effect`` also says if all are off. ``table``
-        counts rows and, if the cohort identifies them, patients.
+        A concern if the groups' slopes differ; ``effect`` also says if all are off.
+        ``interval`` is that of the factor the verdict rests on. ``table`` counts rows and, if the
+        cohort identifies them, patients.
 
     Notes
     -----
@@ -68,20 +85,66 @@ def check_calibration(
     --------
     >>> from relprev.simulate import gauss_synth
     >>> cohort = gauss_synth((0.5, 0.3), n=(2000, 3000), seed=0).cohort
-    >>> print(check_calibration(cohort, PURPLE(lambdas=[1e-4])).verdict)
-    no concern
+    >>> print(check_calibration(cohort, PURPLE(lambdas=[1e-4])).verdict)  # too few cases
+    cannot tell
     """
     estimator = PURPLE() if estimator is None else estimator
     rows = _held_out(cohort, estimator, random_state)
     tests, statistic, p_value = recalibration(rows, cohort)
+    tests, verdict, worst = _judged(rows, tests, p_value, level, margin)
     table = rates_by_fifth(rows, cohort).merge(tests, on="group", how="left")
     said = _effect(tests, 1 - level, p_value == p_value)
+    interval = (NAN, NAN)
+    if worst is not None:
+        interval = float(worst["factor_low"]), float(worst["factor_high"])
+        said += [_factor_words(worst), *margin_words(verdict, *interval, margin)]
     few = sorted(table.loc[~table["drawn"], "group"].unique())
     if few:
         said.append(Message("Too few held-out rows to draw: {groups}.", groups=few))
     return CHECK.result(
-        Verdict.of_test(p_value, level), joined(said), table, statistic=statistic, p_value=p_value
+        verdict, joined(said), table, statistic=statistic, p_value=p_value, interval=interval
     )
+
+
+def _judged(
+    rows: Rows[HeldOut], tests: pd.DataFrame, p_value: float, level: float, margin: float
+) -> tuple[pd.DataFrame, Verdict, pd.Series | None]:
+    """Tests with the groups' factors, the verdict, and the row that it rests on."""
+    reach = float(np.ptp(weighted_quantiles(rows, _log_odds, RISK_RANGE)))
+    away, error = tests["apart"] * reach, tests["apart_error"] * reach
+    freedom = tests["freedom"]
+    half = stats.t.ppf(0.5 + level / 2, freedom) * error
+    factors = {"factor": np.exp(away), "factor_low": np.exp(away - half),
+               "factor_high": np.exp(away + half)}  # fmt: skip
+    out = tests.drop(columns=["apart", "apart_error", "freedom"]).assign(**factors)
+    known = out["factor"].notna()
+    if p_value != p_value or not known.any():
+        return out, Verdict.CANNOT_TELL, None
+    seen = holm(2 * stats.t.sf(np.abs(away / error), freedom)[known]) < 1 - level
+    some = out[known]
+    verdicts = [
+        Verdict.of_interval(low, high, margin, found=bool(one))
+        for low, high, one in zip(some["factor_low"], some["factor_high"], seen, strict=True)
+    ]
+    verdict, which = decisive(verdicts, away[known])
+    return out, verdict, some.iloc[which]
+
+
+def _log_odds(rows: HeldOut) -> tuple[FloatArray, FloatArray]:
+    """logit p, and the expected cases."""
+    return logit(rows.p), rows.weight * rows.p
+
+
+def _factor_words(row: pd.Series) -> Message:
+    cells = (("n_diagnosed", row["group"]),)
+    factor, low, high = (
+        Number(row[name], ".2f", cells) for name in ("factor", "factor_low", "factor_high")
+    )
+    return Message(
+        "From low to high risk, odds change by a factor of {factor} ({low} to {high}) more in "
+        "{group} than in the group with most cases.",
+        factor=factor, low=low, high=high, group=row["group"],
+    )  # fmt: skip
 
 
 def _effect(tests: pd.DataFrame, alpha: float, judged: bool) -> list[Message]:
@@ -160,12 +223,17 @@ CHECK = Check(
         "Compares predicted and recorded diagnosis rates of patients the model has not seen, in "
         "fifths of each group by predicted risk. Points on the diagonal are well calibrated."
     ),
-    run=lambda given: [check_calibration(given.cohort, level=given.level, random_state=given.seed)],
+    run=lambda given: [
+        check_calibration(
+            given.cohort, level=given.level, margin=given.margin, random_state=given.seed
+        )
+    ],
     table=dict.fromkeys(["group", "fifth"], Column.NAME)
     | {"drawn": Column.FREE, "recorded": Column.SHARE}
     | dict.fromkeys(["n", "n_diagnosed", "patients", "patients_diagnosed"], Column.COUNT)
     | dict.fromkeys(["predicted", "predicted_sd", "recorded_sd"], Column.REVEALING)
-    | dict.fromkeys(["intercept", "slope", "statistic", "p_value"], Column.REVEALING),
+    | dict.fromkeys(["intercept", "slope", "statistic", "p_value"], Column.REVEALING)
+    | dict.fromkeys(["factor", "factor_low", "factor_high"], Column.REVEALING),
     columns=("group", "fifth", "n", "n_diagnosed", "predicted", "recorded", "slope", "p_value"),
     draw=_draw,
     references=("holm",),

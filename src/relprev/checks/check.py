@@ -7,16 +7,18 @@ drawn, explained and published is looked up in the registry by kind.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
-from relprev.checks.inputs import CheckInputs, sample_patients
+from relprev.checks.inputs import MARGIN, CheckInputs, sample_patients, well_diagnosed
 from relprev.disclosure.columns import Column
-from relprev.messages import Count, Message, joined
+from relprev.messages import Count, Message, Number, joined
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes as Axes
@@ -31,27 +33,130 @@ class Verdict(StrEnum):
 
     Examples
     --------
-    >>> print(Verdict.CONCERN, Verdict.of_test(0.3, level=0.95), sep="; ")
+    A violation between 1.2 and 2.5 times; one that is too uncertain; one that is small:
+
+    >>> [str(Verdict.of_interval(*ends)) for ends in ((1.2, 2.5), (0.4, 2.5), (1.1, 1.4))]
+    ['concern', 'cannot tell', 'no concern']
+
+    Something that is 1 or more even if all is well, and several verdicts together:
+
+    >>> print(Verdict.of_excess(1.6, 2.1), Verdict.worst([Verdict.NO_CONCERN]), sep="; ")
     concern; no concern
-    >>> print(Verdict.of_test(float("nan"), level=0.95))
-    cannot tell
     """
 
     CONCERN = "concern"
-    """More was found than chance or a stated limit allows."""
+    """A violation was found, and it may be large enough to matter."""
 
     NO_CONCERN = "no concern"
-    """Nothing of the kind was found, which proves nothing."""
+    """A violation large enough to matter is excluded, as far as this check can see."""
 
     CANNOT_TELL = "cannot tell"
-    """The data do not allow the check to judge."""
+    """A violation that matters is neither found nor excluded."""
 
     @staticmethod
-    def of_test(p_value: float, level: float) -> Verdict:
-        """Concern if a test rejects (p below ``1 - level``); NaN if it could not be made."""
-        if p_value != p_value:
+    def of_interval(
+        low: float, high: float, margin: float = MARGIN, *, found: bool | None = None
+    ) -> Verdict:
+        """By equivalence, from the interval of a violation whose absence is a factor of 1.
+
+        Parameters
+        ----------
+        low, high : float
+            Ends of the interval; NaN if there is none.
+        margin : float
+            A violation by less than this factor, up or down, cannot matter.
+        found : bool, optional
+            Whether a violation was found. Default: the interval excludes 1. With several
+            comparisons it is the answer of a test that allows for their number.
+
+        Returns
+        -------
+        Verdict
+            *No concern* if the interval lies within ``[1 / margin, margin]``, also if it excludes
+            1 (detectable, but small); otherwise *concern* if a violation was found, and *cannot
+            tell* if not.
+        """
+        if low != low or high != high:
             return Verdict.CANNOT_TELL
-        return Verdict.CONCERN if p_value < 1 - level else Verdict.NO_CONCERN
+        if 1 / margin <= low and high <= margin:
+            return Verdict.NO_CONCERN
+        seen = not low <= 1 <= high if found is None else found
+        return Verdict.CONCERN if seen else Verdict.CANNOT_TELL
+
+    @staticmethod
+    def of_excess(low: float, high: float, limit: float = MARGIN) -> Verdict:
+        """By the same logic, where a factor of 1 cannot be expected even if all is well.
+
+        Parameters
+        ----------
+        low, high : float
+            Ends of the interval of a factor that is 1 or more by construction.
+        limit : float
+            What it must not reach.
+
+        Returns
+        -------
+        Verdict
+            *No concern* below the limit, *concern* above it, *cannot tell* on both sides.
+        """
+        if high <= limit:
+            return Verdict.NO_CONCERN
+        return Verdict.CONCERN if low > limit else Verdict.CANNOT_TELL
+
+    @staticmethod
+    def worst(verdicts: Iterable[Verdict]) -> Verdict:
+        """A concern if there is one; no concern if all are; cannot tell otherwise.
+
+        Parameters
+        ----------
+        verdicts : iterable of Verdict
+            On several comparisons; of none, nothing can be told.
+
+        Returns
+        -------
+        Verdict
+            On all of them.
+        """
+        found = set(verdicts)
+        if Verdict.CONCERN in found:
+            return Verdict.CONCERN
+        return Verdict.NO_CONCERN if found == {Verdict.NO_CONCERN} else Verdict.CANNOT_TELL
+
+
+def decisive(verdicts: Sequence[Verdict], size: ArrayLike) -> tuple[Verdict, int]:
+    """The verdict on all comparisons, and which of those that have it is largest.
+
+    Examples
+    --------
+    >>> verdict, which = decisive([Verdict.NO_CONCERN, Verdict.CANNOT_TELL], [3.0, 1.0])
+    >>> print(verdict, which)
+    cannot tell 1
+    """
+    verdict = Verdict.worst(verdicts)
+    among = np.array([one is verdict for one in verdicts])
+    return verdict, int(np.nanargmax(np.where(among, np.abs(size), -1.0)))
+
+
+def margin_words(verdict: Verdict, low: float, high: float, margin: float) -> list[Message]:
+    """What an interval says about violations that matter, to follow its numbers; none if plain.
+
+    Examples
+    --------
+    >>> print(*margin_words(Verdict.CANNOT_TELL, 0.4, 2.5, 1.5))
+    A violation by a factor of 1.5 is neither found nor excluded.
+    """
+    factor = Number(margin)
+    if verdict is Verdict.CANNOT_TELL and low == low:
+        return [
+            Message("A violation by a factor of {factor} is neither found nor excluded.",
+                    factor=factor)
+        ]  # fmt: skip
+    if verdict is Verdict.NO_CONCERN and not low <= 1 <= high:
+        return [
+            Message("This is detectable, but within a factor of {factor}: too small to matter.",
+                    factor=factor)
+        ]  # fmt: skip
+    return []
 
 
 @dataclass(frozen=True)
@@ -74,6 +179,9 @@ class CheckResult:
         NaN for a check that is not a test.
     interval : (low, high), optional
         Confidence interval of the effect.
+    withhold : Message, optional
+        Why no estimate of this group variable should be shown as an answer; None if nothing
+        speaks against it.
 
     Examples
     --------
@@ -98,6 +206,7 @@ class CheckResult:
     statistic: float = NAN
     p_value: float = NAN
     interval: tuple[float, float] = (NAN, NAN)
+    withhold: Message | None = None
 
     def to_frame(self) -> pd.DataFrame:
         """A copy of ``table``."""
@@ -121,15 +230,18 @@ class CheckResult:
             "kind": self.kind, "name": self.name, "verdict": str(self.verdict),
             "effect": self.effect.plain(),
             "numbers": [None if value != value else float(value) for value in numbers],
+            "withhold": None if self.withhold is None else self.withhold.plain(),
         }  # fmt: skip
 
     @staticmethod
     def from_plain(plain: Mapping[str, Any], table: pd.DataFrame) -> CheckResult:
         """Rebuild a result from the values of `plain` and its table."""
         statistic, p_value, *ends = (NAN if one is None else one for one in plain["numbers"])
+        reason = plain["withhold"]
         return CheckResult(
             plain["kind"], plain["name"], Verdict(plain["verdict"]),
             Message.from_plain(plain["effect"]), table, statistic, p_value, (ends[0], ends[1]),
+            None if reason is None else Message.from_plain(reason),
         )  # fmt: skip
 
     def __str__(self) -> str:
@@ -163,6 +275,11 @@ class Check:
         Fitted estimators that it requires.
     references : tuple of str
         Keys of works to cite.
+    by_cases : bool
+        Whether its p-value depends on the effective number of cases, which then follows from it.
+    assumption : bool
+        Whether it examines an assumption, and so counts in the verdict on trust; otherwise it
+        asks what a violation would do to the answer.
     refits : bool
         Whether it refits models, and so uses a sample of a large cohort.
     seconds : float
@@ -179,29 +296,39 @@ class Check:
     interval: str = ""
     needs: tuple[str, ...] = ()
     references: tuple[str, ...] = ()
+    by_cases: bool = False
+    assumption: bool = True
     refits: bool = False
     seconds: float = 10.0
 
     def results(self, inputs: CheckInputs) -> list[CheckResult]:
-        """Run the check, on a sample if it refits models and the cohort is large."""
+        """Run the check.
+
+        If it refits models: on groups with enough diagnosed patients, of a large cohort a sample.
+        """
         if not self.refits:
             return self.run(inputs)
-        sample = sample_patients(inputs.cohort, inputs.max_visits, inputs.seed)
+        cohort, few = well_diagnosed(inputs.cohort)
+        drawn = sample_patients(cohort, inputs.max_visits, inputs.seed)
+        sample, fewer = well_diagnosed(drawn)
+        notes = []
+        if few or fewer:
+            words = "Left out for too few diagnosed patients: {groups}."
+            notes.append(Message(words, groups=[*few, *fewer]))
+        if drawn.n < cohort.n:
+            words = "Based on a random sample of {used} out of {all}."
+            every = Count(inputs.cohort.n, "visit", cells=(("n",),))
+            notes.append(Message(words, used=Count(sample.n, "visit"), all=every))
         found = self.run(replace(inputs, cohort=sample))
-        if sample.n == inputs.cohort.n:
-            return found
-        note = Message(
-            "Based on a random sample of {used} out of {all}.",
-            used=Count(sample.n, "visit"),
-            all=Count(inputs.cohort.n, "visit", cells=(("n",),)),
-        )
-        return [replace(one, effect=joined([one.effect, note])) for one in found]
+        return [replace(one, effect=joined([one.effect, *notes])) for one in found]
 
     def result(
         self, verdict: Verdict, effect: Message, table: pd.DataFrame, *, name: str = "",
         statistic: float = NAN, p_value: float = NAN, interval: tuple[float, float] = (NAN, NAN),
+        withhold: Message | None = None,
     ) -> CheckResult:  # fmt: skip
         """A result of this kind, with the check's title as its name unless another is given."""
         return CheckResult(
-            self.kind, name or self.title, verdict, effect, table, statistic, p_value, interval
-        )
+            self.kind, name or self.title, verdict, effect, table, statistic, p_value, interval,
+            withhold,
+        )  # fmt: skip

@@ -5,8 +5,11 @@ pi_g(x): in theta_g(x) = theta_g + delta_g phi(x), every delta is zero for any f
 `relprev.checks.drift` tests this and estimates delta. This module provides the functions phi:
 the logarithm of the risk, fifths of the cases by risk, or given categories.
 
-Large samples reject for trivial drifts and small ones miss large drifts, so read the test
-together with the size of the drift.
+The violation is the drift: the factor by which the ratio changes from low-risk to high-risk cases
+(or between categories). Large samples would reject for trivial drifts and small ones miss large
+drifts, so the verdict is one of equivalence: no concern only if all drifts lie, with their
+intervals, within the margin; a concern if one does not and is found, by Holm's adjustment for the
+number of drifts. ``p_value`` is that of the joint test that all are zero.
 """
 
 from __future__ import annotations
@@ -21,14 +24,16 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from relprev.arrays import FloatArray, group_sums
-from relprev.checks.check import Axes, Check, CheckResult, Verdict
+from relprev.checks.check import Axes, Check, CheckResult, Verdict, decisive, margin_words
 from relprev.checks.drift import DriftTest, Functions, as_given, drift_test
+from relprev.checks.inputs import MARGIN
 from relprev.checks.quantiles import weighted_quantiles
 from relprev.disclosure.columns import Column
 from relprev.errors import InvalidInputError
 from relprev.inference import DebiasedPURPLE
+from relprev.inference.intervals import holm
 from relprev.inference.score import ScorePart
-from relprev.messages import Message, Number
+from relprev.messages import Message, Number, joined
 
 SAME_RISK = 1e-9  # standard deviation of the log risk that may be due to rounding
 RISK_RANGE = (0.05, 0.95)  # quantiles of the cases' risk between which drift is reported
@@ -37,7 +42,7 @@ MAX_CATEGORIES = 20
 
 
 def check_constant_ratio(
-    fitted: DebiasedPURPLE, by: Any = "trend", *, level: float = 0.95
+    fitted: DebiasedPURPLE, by: Any = "trend", *, level: float = 0.95, margin: float = MARGIN
 ) -> CheckResult:
     """Test that the ratio of diagnosis rates does not change with x.
 
@@ -51,11 +56,14 @@ def check_constant_ratio(
         category of each row passed to ``fit`` (for example, the chapter of its main code).
     level : float
         Confidence level of the drift's interval; the test rejects below ``1 - level``.
+    margin : float
+        A drift by less than this factor is no concern.
 
     Returns
     -------
     CheckResult
-        A concern if the ratio drifts; ``interval`` is that of the drift.
+        A concern if the ratio drifts, no concern if a drift beyond the margin is excluded.
+        ``interval`` is that of the drift that the verdict rests on.
 
     Notes
     -----
@@ -65,7 +73,8 @@ def check_constant_ratio(
     --------
     >>> from relprev.inference import DebiasedPURPLE
     >>> from relprev.simulate import gauss_synth
-    >>> fitted = DebiasedPURPLE(lambdas=1e-4).fit(gauss_synth((0.5, 0.1), seed=1).cohort)
+    >>> cohort = gauss_synth((0.5, 0.1), n=(20_000, 40_000), seed=1).cohort
+    >>> fitted = DebiasedPURPLE(lambdas=1e-4, strengths=[1.0]).fit(cohort)
     >>> print(check_constant_ratio(fitted).verdict)
     no concern
     """
@@ -80,15 +89,23 @@ def check_constant_ratio(
         for j, pair in enumerate(pairs)
     ]
     table = pd.DataFrame(rows)
-    largest = table.loc[np.abs(np.log(table["drift"])).idxmax()]
+    verdicts = _verdicts(table, found, level, margin)
+    verdict, which = decisive(verdicts, np.log(table["drift"]))
+    row = table.iloc[which]
+    low, high = float(row["ci_low"]), float(row["ci_high"])
+    said = _effect(row, isinstance(by, str) and by == "trend")
     return CHECK.result(
-        Verdict.of_test(found.p_value, level),
-        _effect(largest, isinstance(by, str) and by == "trend"),
-        table,
-        statistic=found.statistic,
-        p_value=found.p_value,
-        interval=(float(largest["ci_low"]), float(largest["ci_high"])),
-    )
+        verdict, joined([said, *margin_words(verdict, low, high, margin)]), table,
+        statistic=found.statistic, p_value=found.p_value, interval=(low, high),
+    )  # fmt: skip
+
+
+def _verdicts(table: pd.DataFrame, found: DriftTest, level: float, margin: float) -> list[Verdict]:
+    """Of every drift."""
+    z = np.abs(found.drift) / np.sqrt(np.diag(found.covariance))
+    seen = holm(2 * stats.t.sf(z, found.degrees_of_freedom)) < 1 - level
+    ends = zip(table["ci_low"], table["ci_high"], seen, strict=True)
+    return [Verdict.of_interval(low, high, margin, found=bool(one)) for low, high, one in ends]
 
 
 # -- functions of x ------------------------------------------------------------------------
@@ -217,14 +234,18 @@ CHECK = Check(
     title="Constant ratio of diagnosis rates",
     explained=(
         "Asks whether the ratio of two groups' diagnosis rates is the same for low-risk and "
-        "high-risk cases, as the method assumes. A factor of 1 means no change."
+        "high-risk cases, as the method assumes. A factor of 1 means no change. No concern: the "
+        "whole interval lies within the margin."
     ),
-    run=lambda given: [check_constant_ratio(given.debiased, level=given.level)],
+    run=lambda given: [
+        check_constant_ratio(given.debiased, level=given.level, margin=given.margin)
+    ],
     needs=("debiased",),
     table=dict.fromkeys(["where", "group", "versus"], Column.NAME)
     | dict.fromkeys(["drift", "ci_low", "ci_high"], Column.FREE),
     columns=("group", "versus", "where", "drift"),
     interval="drift",
     draw=_draw,
+    by_cases=True,
     seconds=3.0,
 )

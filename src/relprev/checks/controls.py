@@ -17,18 +17,17 @@ import pandas as pd
 from scipy import stats
 
 from relprev.checks.check import Axes, Check, CheckResult, Verdict
-from relprev.checks.inputs import CheckInputs
+from relprev.checks.inputs import MARGIN, CheckInputs
 from relprev.controls import Calibration
 from relprev.controls.calibration import LEAST_CONTROLS
 from relprev.disclosure.columns import Column
 from relprev.estimates import COMPLEMENT, versus_words
 from relprev.messages import Message, Number, joined
 
-MARGIN = 1.5
 CONDITION = "the condition itself"
 COLUMNS = (
-    "control", "group", "versus", "n", "observed_ratio", "effective_cases", "error", "ci_low",
-    "ci_high", "predicted_low", "predicted_high", "holds", "holds_calibrated",
+    "control", "group", "versus", "n_recorded", "observed_ratio", "effective_cases", "error",
+    "ci_low", "ci_high", "predicted_low", "predicted_high", "holds", "holds_calibrated",
 )  # fmt: skip
 
 
@@ -85,7 +84,7 @@ def _condition(estimates: pd.DataFrame, position: int, row: dict[Any, Any]) -> p
     mean, band = row["mean_error"], row["band"]
     values = {
         "control": CONDITION, "group": row["group"], "versus": row["versus"],
-        "n": own["n_diagnosed"], "observed_ratio": row["observed_ratio"],
+        "n_recorded": own["n_diagnosed"], "observed_ratio": row["observed_ratio"],
         "effective_cases": own["effective_cases"], "error": 1 / own["diagnosis_ratio"],
         "ci_low": 1 / own["diagnosis_ci_high"], "ci_high": 1 / own["diagnosis_ci_low"],
         "predicted_low": mean / band, "predicted_high": mean * band,
@@ -124,7 +123,8 @@ def _words(row: dict[Any, Any], level: float) -> Message:
         why = Message("The estimate is not calibrated: {why}.", why=row["calibrated_withheld"])
         return joined([told, why])
     calibrated = Message(
-        "Predicted from the other controls, {held} of {count} are held.",
+        "Predicted from the other controls, {held} of {count} are held; the calibrated estimate "
+        "allows for errors of that size.",
         held=Number(int(row["held_calibrated"])), count=Number(count),
     )  # fmt: skip
     return joined([told, calibrated])
@@ -132,11 +132,11 @@ def _words(row: dict[Any, Any], level: float) -> Message:
 
 def _run(given: CheckInputs) -> list[CheckResult]:
     if given.cohort.control_names:
-        return check_controls(given.calibration)
+        return check_controls(given.calibration, margin=given.margin)
     nothing = pd.DataFrame(columns=list(COLUMNS))
     words = Message(
-        "The study names no control conditions, so nothing outside the data shows how far the "
-        "correction is off where the truth is known. Name some in [controls] of the study file."
+        "There are no control conditions in these data, so nothing shows how far the correction is "
+        "off where the truth is known. Name some in [controls] of the study file."
     )
     return [CHECK.result(Verdict.CANNOT_TELL, words, nothing)]
 
@@ -177,12 +177,13 @@ CHECK = Check(
     run=_run,
     needs=("debiased",),
     table=dict.fromkeys(["control", "group", "versus"], Column.NAME)
-    | {"n": Column.COUNT, "observed_ratio": Column.REVEALING, "effective_cases": Column.REVEALING}
+    | {"n_recorded": Column.COUNT}
+    | dict.fromkeys(["observed_ratio", "effective_cases"], Column.REVEALING)
     | dict.fromkeys(COLUMNS[6:], Column.FREE),
-    columns=("control", "observed_ratio", "error", "ci_low", "ci_high", "predicted_low",
-             "predicted_high", "holds_calibrated"),
+    columns=("control", "n_recorded", "observed_ratio", "error", "ci_low", "ci_high",
+             "predicted_low", "predicted_high", "holds_calibrated"),
     interval="error",
     draw=_draw,
-    references=("schuemie",),
+    references=("Calibrated",),
     seconds=60.0,
 )  # fmt: skip

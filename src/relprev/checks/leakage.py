@@ -5,6 +5,11 @@ rows have a feature and k of them are diagnosed, its predictive value is k / n, 
 interval, and its reach is the share of all diagnosed rows that have it. A feature whose interval
 lies above one half is suspicious: if a condition is underreported, even certain cases are rarely
 diagnosed that often.
+
+One suspicious feature is a concern, whatever its reach: it can be removed. A feature whose interval
+holds one half is undecided. With u the joint reach of all undecided features (at most the sum of
+theirs), leaving their cases out would change the recorded cases by the factor 1 / (1 - u) at
+most. There is no concern if that is within the margin, and otherwise the check cannot tell.
 """
 
 from __future__ import annotations
@@ -16,6 +21,7 @@ from scipy import stats
 from relprev.arrays import FloatArray
 from relprev.checks.check import Axes, Check, CheckResult, Verdict
 from relprev.checks.feature_counts import feature_counts, feature_labels, patient_counts
+from relprev.checks.inputs import MARGIN
 from relprev.cohort import Cohort, CohortPart
 from relprev.disclosure.columns import Column
 from relprev.errors import InvalidInputError
@@ -26,8 +32,9 @@ NAMED = 5  # features in a sentence
 
 
 def check_leakage(
-    cohort: Cohort, *, threshold: float = 0.5, min_rows: int = 11, level: float = 0.95
-) -> CheckResult:
+    cohort: Cohort, *, threshold: float = 0.5, min_rows: int = 11, level: float = 0.95,
+    margin: float = MARGIN,
+) -> CheckResult:  # fmt: skip
     """Features that nearly determine the diagnosis.
 
     Parameters
@@ -37,10 +44,12 @@ def check_leakage(
     threshold : float
         Predictive value that no symptom should reach.
     min_rows : int
-        Features with fewer rows are ignored: one of 10, listed without its number, would be known
-        to have 10.
+        Features with fewer diagnosed rows are ignored: what is listed, and how high, must not
+        depend on counts that a report hides.
     level : float
         Confidence level of the intervals.
+    margin : float
+        Factor by which the recorded cases may rest on features that are undecided.
 
     Returns
     -------
@@ -73,11 +82,14 @@ def check_leakage(
             "reach": diagnosed / n_diagnosed,
         }
     )
-    table = table[table["n"] >= min_rows].sort_values("ci_low", ascending=False, kind="stable")
+    table = table[table["n_diagnosed"] >= min_rows]
+    table = table.sort_values("ci_low", ascending=False, kind="stable")
     table = table.assign(suspicious=table["ci_low"] > threshold)
+    undecided = (table["ci_low"] <= threshold) & (table["ci_high"] > threshold)
+    rests = 1 / max(1 - float(table.loc[undecided, "reach"].sum()), 1e-12)
     table = table.head(max(SHOWN, int(table["suspicious"].sum())))
     table = table.assign(**patient_counts(cohort, table.index.to_numpy())).reset_index(drop=True)
-    return CHECK.result(*_found(table, threshold), table)
+    return CHECK.result(*_found(table, threshold, rests > margin), table)
 
 
 def _counts(cohort: CohortPart) -> tuple[FloatArray, FloatArray, int]:
@@ -100,7 +112,7 @@ def wilson(
     return np.where(empty, 0.0, low), np.where(empty, 1.0, high)
 
 
-def _found(table: pd.DataFrame, threshold: float) -> tuple[Verdict, Message]:
+def _found(table: pd.DataFrame, threshold: float, undecided: bool) -> tuple[Verdict, Message]:
     """The verdict and finding, worded so that no order reveals features of few people."""
     if table.empty:
         return Verdict.CANNOT_TELL, Message("No feature occurs often enough to judge.")
@@ -108,6 +120,11 @@ def _found(table: pd.DataFrame, threshold: float) -> tuple[Verdict, Message]:
     if not names:
         top = table.iloc[0]
         cells = (("n", top["feature"]), ("n_diagnosed", top["feature"]))
+        if undecided:
+            return Verdict.CANNOT_TELL, Message(
+                "No feature is found to imply the diagnosis, but many recorded cases have features "
+                "too rare to exclude it."
+            )
         return Verdict.NO_CONCERN, Message(
             "No feature implies the diagnosis: {share} of the rows with the most telling one are "
             "diagnosed.",
@@ -140,7 +157,7 @@ CHECK = Check(
         "Looks for features that all but imply the diagnosis, and so may record it under another "
         "name. Such features should be removed."
     ),
-    run=lambda given: [check_leakage(given.cohort, level=given.level)],
+    run=lambda given: [check_leakage(given.cohort, level=given.level, margin=given.margin)],
     table={"feature": Column.NAME, "suspicious": Column.FREE}
     | dict.fromkeys(["n", "n_diagnosed", "patients", "patients_diagnosed"], Column.COUNT)
     | dict.fromkeys(["predictive_value", "reach"], Column.SHARE)

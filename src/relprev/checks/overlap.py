@@ -6,19 +6,28 @@ information about group g. Summed over the diagnosed, this is the effective numb
 cases (where a patient's rows count once, see `relprev.inference.moments`). Without weights, and
 divided by its value if x said nothing about the group, it is the mixing, between 0 (symptoms
 determine the group) and 1. Codes seen in only one group cannot be compared at all.
+
+The violation is what rests on cases that cannot be compared: if a share u of a group's diagnosed
+rows have a code that no other group has, leaving them out would change the group's cases by the
+factor 1 / (1 - u), which is 1 or more by construction. With Wilson's interval of u: a concern if
+the factor lies beyond the margin or the mixing is below 0.2, no concern if it lies below, and
+cannot tell otherwise, or with fewer than 20 effective informative cases.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from relprev.arrays import FloatArray, group_counts
-from relprev.checks.check import Axes, Check, CheckResult, Verdict
+from relprev.checks.check import Axes, Check, CheckResult, Verdict, decisive
 from relprev.checks.feature_counts import feature_counts
+from relprev.checks.inputs import MARGIN
+from relprev.checks.leakage import wilson
 from relprev.cohort import Cohort, CohortPart
 from relprev.disclosure.columns import Column
 from relprev.inference import DebiasedPURPLE
@@ -29,10 +38,14 @@ from relprev.messages import Count, Message, Number
 CARRIERS = "diagnosed_with_exclusive_codes"  # share of a group's diagnosed rows
 LITTLE_MIXING = 0.2
 SURE = 0.95  # pi* above which a diagnosed row could hardly come from another group
-LARGE_SHARE = 0.2  # of a group's diagnosed rows, with codes that no other group has
+APART = "symptoms that set it apart"
+EXCLUSIVE = "many diagnosed with codes that no other group has"
+FEW = "few informative cases"
 
 
-def check_overlap(fitted: DebiasedPURPLE, cohort: Cohort) -> CheckResult:
+def check_overlap(
+    fitted: DebiasedPURPLE, cohort: Cohort, *, level: float = 0.95, margin: float = MARGIN
+) -> CheckResult:
     """Effective informative cases, mixing and exclusive codes of each group.
 
     Parameters
@@ -41,11 +54,15 @@ def check_overlap(fitted: DebiasedPURPLE, cohort: Cohort) -> CheckResult:
         Fitted to ``cohort``; groups that it excluded have no row.
     cohort : Cohort
         All rows that were passed to ``fit``.
+    level : float
+        Confidence level of the share of diagnosed rows that cannot be compared.
+    margin : float
+        Factor by which a group's cases may rest on them.
 
     Returns
     -------
     CheckResult
-        A concern if some group offers little to compare.
+        A concern if some group offers little to compare, cannot tell if it has few cases.
 
     Notes
     -----
@@ -75,19 +92,23 @@ def check_overlap(fitted: DebiasedPURPLE, cohort: Cohort) -> CheckResult:
             CARRIERS: carriers / diagnosed,
         }
     )
-    reasons = pd.DataFrame(
-        {
-            "few informative cases": table["effective_cases"] < FEW_CASES,
-            "symptoms that set it apart": table["mixing"] < LITTLE_MIXING,
-            "many diagnosed with codes that no other group has": table[CARRIERS] > LARGE_SHARE,
-        }
-    )
-    bad = reasons.any(axis=1).to_numpy()
-    among = bad if bad.any() else ~bad  # the groups of concern, if there are any
-    worst = int(np.where(among, table["mixing"], np.inf).argmin())
-    why = [str(reason) for reason in reasons if reasons[reason][worst]]
-    verdict = Verdict.CONCERN if bad.any() else Verdict.NO_CONCERN
-    return CHECK.result(verdict, _effect(table.iloc[worst], why, names), table)
+    low, high = wilson(carriers.astype(float), diagnosed.astype(float), level)
+    judged = [
+        _judged(row, Verdict.of_excess(1 / (1 - a), 1 / max(1 - b, 1e-12), margin))
+        for row, a, b in zip(table.to_dict("records"), low, high, strict=True)
+    ]
+    verdict, worst = decisive([one for one, _ in judged], 1 / table["mixing"])
+    return CHECK.result(verdict, _effect(table.iloc[worst], judged[worst][1], names), table)
+
+
+def _judged(row: Mapping[Hashable, Any], rests: Verdict) -> tuple[Verdict, list[str]]:
+    """Verdict on one group, and why it is not better."""
+    concerns = [APART] if row["mixing"] < LITTLE_MIXING else []
+    concerns += [EXCLUSIVE] if rests is Verdict.CONCERN else []
+    few = [FEW] if row["effective_cases"] < FEW_CASES else []
+    if concerns:
+        return Verdict.CONCERN, few + concerns
+    return (Verdict.CANNOT_TELL, few) if few else (rests, [])
 
 
 def _effect(row: pd.Series, why: Sequence[str], names: Sequence[str]) -> Message:
@@ -157,7 +178,9 @@ CHECK = Check(
         "Asks whether the groups share symptoms, so that their diagnosed patients can be compared. "
         "Mixing is 1 if symptoms say nothing about the group and 0 if they give it away."
     ),
-    run=lambda given: [check_overlap(given.debiased, given.cohort)],
+    run=lambda given: [
+        check_overlap(given.debiased, given.cohort, level=given.level, margin=given.margin)
+    ],
     needs=("debiased",),
     table={
         "group": Column.NAME, "n_diagnosed": Column.COUNT, "effective_cases": Column.REVEALING,

@@ -30,24 +30,33 @@ FLAT = 1e-9  # range of logit p within a split below which all predictions count
 
 
 def recalibration(rows: Rows[HeldOut], cohort: Cohort) -> tuple[pd.DataFrame, float, float]:
-    """Slope, intercept and test of each group; statistic and p-value for equal slopes."""
+    """Slope, intercept and test of each group; statistic and p-value for equal slopes.
+
+    ``apart`` is the slope less that of the group with most diagnosed rows, with its standard
+    error and ``freedom``, its degrees of freedom.
+    """
     design = SamplingDesign.from_cohort(cohort, "adjust")
     count, diagnosed, weight = rows.total(_group_totals, cohort.n_groups)
     low, high = logit_range(rows, cohort.n_groups)
     varies = (high - low).max(axis=1) > FLAT
     able = np.flatnonzero((diagnosed > 0) & (diagnosed < count) & varies)
     head = pd.DataFrame({"group": cohort.group_names})
-    columns = ["intercept", "slope", "statistic", "p_value"]
+    columns = ["intercept", "slope", "statistic", "p_value", "apart", "apart_error"]
     df = design.degrees_of_freedom
     if df < 1 or not len(able):
-        return head.assign(**dict.fromkeys(columns, NAN)), NAN, NAN
+        return head.assign(**dict.fromkeys([*columns, "freedom"], NAN)), NAN, NAN
     fits = [(k, weight[k], *_logistic(rows, k, weight[k])) for k in able.tolist()]
     beta = np.array([fit[2] for fit in fits])
     V = design.covariance_in_parts(rows, _influences, fits)
     own = [slice(2 * k, 2 * k + 2) for k in range(len(able))]
     ideal = np.array([0.0, 1.0])
     found = [_wald(b - ideal, V[part, part], df) for b, part in zip(beta, own, strict=True)]
-    tests = pd.DataFrame(np.column_stack([beta, found]), able, columns)
+    base = int(np.argmax(diagnosed[able]))
+    away = np.eye(len(able)) - np.eye(len(able))[base]
+    error = np.sqrt(np.maximum(np.diag(away @ V[1::2, 1::2] @ away.T), 0.0))
+    more = [beta, found, away @ beta[:, 1], error]
+    tests = pd.DataFrame(np.column_stack(more), able, columns).assign(freedom=float(df))
+    tests.iloc[base, -3:] = NAN
     tests["p_value"] = holm(tests["p_value"].to_numpy())  # all are known, or none
     apart = np.eye(len(able))[1:] - np.eye(len(able))[:1]
     between = _wald(apart @ beta[:, 1], apart @ V[1::2, 1::2] @ apart.T, df)

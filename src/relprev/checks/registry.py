@@ -3,35 +3,76 @@
 To add a check, write a file that ends in ``CHECK = Check(...)`` and list it here.
 
 >>> list(CHECKS)[:2], CHECKS["overlap"].needs
-(['constant_ratio', 'calibration'], ('debiased',))
+(['informativeness', 'controls'], ('debiased',))
 """
 
 from __future__ import annotations
 
-from relprev.checks import (
-    agreement,
-    calibration,
-    constant_ratio,
-    controls,
-    leakage,
-    models,
-    overlap,
-    sensitivity,
-    unconstrained,
-)
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+
 from relprev.checks.check import Check
 
-CHECKS: dict[str, Check] = {
-    module.CHECK.kind: module.CHECK
-    for module in (
-        controls,
-        constant_ratio,
-        calibration,
-        unconstrained,
-        models,
-        overlap,
-        leakage,
-        agreement,
-        sensitivity,
-    )
-}
+KINDS = (
+    "informativeness",
+    "controls",
+    "constant_ratio",
+    "calibration",
+    "unconstrained",
+    "models",
+    "overlap",
+    "leakage",
+    "agreement",
+    "sensitivity",
+    "benchmarks",
+    "bias_analysis",
+)
+
+
+class Registry(Mapping[str, Check]):
+    """Checks by kind. Their modules, which load a lot, are imported when the first is looked up."""
+
+    @cached_property
+    def loaded(self) -> dict[str, Check]:
+        from relprev.checks import (
+            agreement,
+            benchmarks,
+            bias_analysis,
+            calibration,
+            constant_ratio,
+            controls,
+            informativeness,
+            leakage,
+            models,
+            overlap,
+            sensitivity,
+            unconstrained,
+        )
+
+        modules = (
+            informativeness,
+            controls,
+            constant_ratio,
+            calibration,
+            unconstrained,
+            models,
+            overlap,
+            leakage,
+            agreement,
+            sensitivity,
+            benchmarks,
+            bias_analysis,
+        )
+        return {module.CHECK.kind: module.CHECK for module in modules}
+
+    def __getitem__(self, kind: str) -> Check:
+        return self.loaded[kind]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(KINDS)
+
+    def __len__(self) -> int:
+        return len(KINDS)
+
+
+CHECKS = Registry()

@@ -7,6 +7,12 @@ diagnoses better, p(y=1|x) is not shared.
 
 The interval of the mean difference over the J = 5 splits allows for overlapping training parts
 (Nadeau and Bengio 2003): variance (1 / J + n_test / n_train) * SD^2, df J - 1.
+
+A difference of AUCs does not say how much groups differ: a large difference in meaning may hardly
+change a rank. So the verdict rests on the factor by which the ratio of the groups' odds changes
+between symptoms of equal risk (`relprev.checks.stacking`), which is 1 or more: a concern if its
+interval excludes 1 and reaches beyond the margin, no concern if it lies within. A ratio that
+drifts with risk is not counted; that is what calibration and constant ratio look for.
 """
 
 from __future__ import annotations
@@ -25,12 +31,14 @@ from scipy.special import expit
 from sklearn.base import clone
 
 from relprev.arrays import FloatArray
-from relprev.checks.check import Axes, Check, CheckResult, Verdict
+from relprev.checks.check import Axes, Check, CheckResult, Verdict, margin_words
 from relprev.checks.held_out import N_SPLITS, HeldOut, Predict, diagnosis_by, predicted, rotations
+from relprev.checks.inputs import MARGIN
+from relprev.checks.stacking import LogOdds, Violation, stacked, violation
 from relprev.cohort import Cohort, CohortPart
 from relprev.cohort.origin import about, origin_of
 from relprev.disclosure.columns import Column
-from relprev.messages import Message, Number
+from relprev.messages import Message, Number, joined
 from relprev.model import PURPLE
 from relprev.model.likelihood import Parameters, Problem, ProblemPart
 from relprev.model.path import RIDGE_FLOOR, grid, ridge
@@ -38,12 +46,14 @@ from relprev.model.quadratic import Penalty
 from relprev.model.ranking import Ranking, ranking
 from relprev.model.solver import solve
 
+NEVER = -30.0  # log-odds in a group without diagnoses
 SCORES = {"AUC": attrgetter("auc"), "AUPRC": attrgetter("average_precision")}
 
 
 def check_unconstrained(
-    cohort: Cohort, estimator: PURPLE | None = None, *, level: float = 0.95, random_state: int = 0
-) -> CheckResult:
+    cohort: Cohort, estimator: PURPLE | None = None, *, level: float = 0.95,
+    margin: float = MARGIN, random_state: int = 0,
+) -> CheckResult:  # fmt: skip
     """Compare PURPLE with a model with all group-feature interactions, on held-out patients.
 
     Parameters
@@ -53,50 +63,69 @@ def check_unconstrained(
     estimator : PURPLE, optional
         Default: ``PURPLE(selection="auc")``, the paper's choice.
     level : float
-        Confidence level of the interval of the difference.
+        Confidence level of the intervals.
+    margin : float
+        A factor between the groups' odds below this is no concern.
     random_state : int
         Seed of the splits.
 
     Returns
     -------
     CheckResult
-        A concern if the unconstrained model predicts better.
+        A concern if the unconstrained model knows more than chance allows. ``statistic`` is the
+        factor by which the ratio of odds changes between symptoms, and ``interval`` its interval.
 
     Notes
     -----
-    Formula: :mod:`relprev.checks.unconstrained`.
+    Formula: :mod:`relprev.checks.unconstrained`, :mod:`relprev.checks.stacking`.
 
     Examples
     --------
     >>> from relprev.simulate import gauss_synth
     >>> cohort = gauss_synth((0.5, 0.3), n=(2000, 3000), seed=0).cohort
-    >>> print(check_unconstrained(cohort, PURPLE(lambdas=[1e-4])).verdict)
-    no concern
+    >>> print(check_unconstrained(cohort, PURPLE(lambdas=[1e-4])).verdict)  # too few cases
+    cannot tell
     """
     estimator = PURPLE(selection="auc") if estimator is None else estimator
-    rows = []
+    rows, split_of = [], np.empty(cohort.n, dtype=np.uint8)
+    shared: list[Predict] = []
+    own: list[LogOdds] = []
     for number, (train, validation, test) in enumerate(rotations(cohort, random_state)):
         parts = [cohort.take(part) for part in (train, validation, test)]
         fitted = clone(estimator).fit(parts[0], validation=parts[1])
+        by_group = _unconstrained(parts[0], parts[1], estimator)
         models: dict[str, Predict] = {
             "constrained": partial(diagnosis_by, fitted),
-            "unconstrained": _unconstrained(parts[0], parts[1], estimator),
+            "unconstrained": partial(_by_group, by_group),
         }
+        split_of[test] = number
+        shared.append(models["constrained"])
+        own.append(partial(_in_every_group, by_group))
         ranks = {name: _ranked(parts[2], model) for name, model in models.items()}
         for metric, of in SCORES.items():
             values = {name: of(rank) for name, rank in ranks.items()}
             rows.append({"split": number, "metric": metric} | values)
     table = pd.DataFrame(rows)
     table = table.assign(difference=table["unconstrained"] - table["constrained"])
-    intervals = {
-        metric: _interval(part["difference"].to_numpy(), level)
-        for metric, part in table.groupby("metric")
-    }
-    low, middle, high = intervals["AUC"]
-    better = any(interval[0] > 0 for interval in intervals.values())
-    verdict = Verdict.CONCERN if better else Verdict.NO_CONCERN
-    effect = _effect(table, low, middle, high)
-    return CHECK.result(verdict, effect, table, statistic=middle, interval=(low, high))
+    held_out = cohort.derive(stacked, shared, own, each=cohort.cut(split_of))
+    found = violation(held_out, cohort, level)
+    verdict = Verdict.of_interval(found.low, found.high, margin)
+    said = [_effect(table, *_interval(table, level)), _factor_words(found)]
+    said += margin_words(verdict, found.low, found.high, margin)
+    return CHECK.result(
+        verdict, joined(said), table, statistic=found.factor, interval=(found.low, found.high)
+    )
+
+
+def _factor_words(found: Violation) -> Message:
+    if found.factor != found.factor:
+        return Message("Both predict the same, so nothing can be told about the groups' own risks.")
+    return Message(
+        "From one kind of symptoms to another, the ratio of the groups' odds changes by a factor "
+        "of {factor} ({low} to {high}); 1 if risk at equal symptoms is shared.",
+        factor=Number(found.factor, ".2f"), low=Number(found.low, ".2f"),
+        high=Number(found.high, ".2f"),
+    )  # fmt: skip
 
 
 def _effect(table: pd.DataFrame, low: float, middle: float, high: float) -> Message:
@@ -113,7 +142,9 @@ def _effect(table: pd.DataFrame, low: float, middle: float, high: float) -> Mess
     )  # fmt: skip
 
 
-def _interval(difference: FloatArray, level: float) -> tuple[float, float, float]:
+def _interval(table: pd.DataFrame, level: float) -> tuple[float, float, float]:
+    """Mean difference of the AUCs between the ends of its interval."""
+    difference = table.loc[table["metric"] == "AUC", "difference"].to_numpy()
     spread = np.sqrt((1 / N_SPLITS + 1 / 3) * difference.var(ddof=1))  # test : train = 1 : 3
     half = float(stats.t.ppf(0.5 + level / 2, N_SPLITS - 1) * spread)
     mean = float(difference.mean())
@@ -124,8 +155,8 @@ def _ranked(cohort: Cohort, model: Predict) -> Ranking:
     return ranking(cohort.derive(predicted, model), HeldOut.scored)
 
 
-def _unconstrained(train: Cohort, validation: Cohort, estimator: PURPLE) -> Predict:
-    """The model at the penalty with the best validation score."""
+def _unconstrained(train: Cohort, validation: Cohort, estimator: PURPLE) -> list[Parameters]:
+    """Each group's model at the penalty with the best validation score."""
     origin = origin_of(train)
     problem = Problem.from_cohort(about(train, origin))
     lambdas = grid(estimator.lambdas, problem)
@@ -135,10 +166,11 @@ def _unconstrained(train: Cohort, validation: Cohort, estimator: PURPLE) -> Pred
         for group in range(train.n_groups)
     ]
     models = [
-        partial(_by_group, [replace(one, b=one.b - float(origin @ one.w)) for one in at])
+        [replace(one, b=one.b - float(origin @ one.w)) for one in at]
         for at in zip(*paths, strict=True)
     ]
-    return models[int(np.argmax([_score(validation, at, estimator.selection) for at in models]))]
+    scores = [_score(validation, partial(_by_group, at), estimator.selection) for at in models]
+    return models[int(np.argmax(scores))]
 
 
 def _by_group(models: Sequence[Parameters], cohort: CohortPart) -> FloatArray:
@@ -150,12 +182,24 @@ def _by_group(models: Sequence[Parameters], cohort: CohortPart) -> FloatArray:
     return p
 
 
+def _in_every_group(models: Sequence[Parameters], cohort: CohortPart) -> FloatArray:
+    """Log-odds of a diagnosis if rows were in each of the groups, (n, K); NaN if not known."""
+    return np.column_stack(
+        [
+            cohort.X.matvec(at.w) + at.b
+            if at.b != NEVER or at.w.any()
+            else np.full(cohort.n, np.nan)  # about another origin, b may be anything
+            for at in models
+        ]
+    )
+
+
 def _group_path(
     whole: Problem, rows: NDArray[np.int64], lambdas: Sequence[float]
 ) -> list[Parameters]:
     """L1 logistic regression within one group: PURPLE's likelihood with c fixed at 1."""
     if not len(rows) or not whole.counts(rows)[-1]:
-        return [Parameters(np.zeros(whole.n_cols), -30.0, np.zeros(1))] * len(lambdas)
+        return [Parameters(np.zeros(whole.n_cols), NEVER, np.zeros(1))] * len(lambdas)
     problem = _as_one_group(whole.take(rows))
     weights = ridge(problem, 0.0, RIDGE_FLOOR)
     path: list[Parameters] = []
@@ -206,7 +250,9 @@ CHECK = Check(
         "risk in every group."
     ),
     run=lambda given: [
-        check_unconstrained(given.cohort, level=given.level, random_state=given.seed)
+        check_unconstrained(
+            given.cohort, level=given.level, margin=given.margin, random_state=given.seed
+        )
     ],
     table=dict.fromkeys(["metric", "split"], Column.NAME)
     | dict.fromkeys(["constrained", "unconstrained", "difference"], Column.FREE),

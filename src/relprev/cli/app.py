@@ -2,6 +2,9 @@
 
 Whatever goes wrong, a command ends with one line that says what to do. It never shows a value from
 the data: of an error that relprev did not raise on purpose, only type and place are told.
+
+Modules of commands import what a command needs inside it, so that ``relprev --help`` and a
+mistyped option answer at once.
 """
 
 from __future__ import annotations
@@ -19,11 +22,8 @@ from typing import Annotated, Any
 import typer
 
 import relprev
-from relprev.disclosure.rendering import shown
-from relprev.disclosure.rule import Rule
 from relprev.errors import RelprevError, RelprevWarning
 from relprev.messages import message_of
-from relprev.sources.addresses import shown as shown_path
 
 FAILED = 1
 MISUSE = 2
@@ -132,18 +132,18 @@ def _failed(error: BaseException) -> int:
         error.show()
         return int(error.exit_code)
     if isinstance(error, RelprevError):
-        message = message_of(error)
-        text = str(error) if message is None else shown(message, Rule())
-        say_error(with_flags(text, _flags(sys.argv[1:])))
+        say_error(with_flags(_words(error), _flags(sys.argv[1:])))
         return MISUSE
-    if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryException":
+    if _lacks_memory(error):
         say_error(MEMORY)
         return MISUSE
     if isinstance(error, BrokenPipeError):  # the reader of our output has closed it
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115  else Python complains at its end
         return FAILED
     if isinstance(error, OSError):  # full disk, no permission
-        where = f": {shown_path(str(error.filename))}" if error.filename else ""
+        from relprev.sources.addresses import shown
+
+        where = f": {shown(str(error.filename))}" if error.filename else ""
         say_error(f"{error.strerror or type(error).__name__}{where}; free space, or check the "
                   "name and who may read and write it")  # fmt: skip
         return MISUSE
@@ -156,6 +156,22 @@ def _failed(error: BaseException) -> int:
         "shows more, which may hold values of your data"
     )
     return FAILED
+
+
+def _lacks_memory(error: BaseException) -> bool:
+    """Whether memory was missing, for data or for a thread that was to work on them."""
+    if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryException":
+        return True
+    words = "can't start new thread|launch worker thread|cannot allocate memory"
+    return bool(re.search(words, str(error), re.IGNORECASE))
+
+
+def _words(error: RelprevError) -> str:
+    """An error as anybody may read it."""
+    from relprev.disclosure import Rule, shown
+
+    message = message_of(error)
+    return str(error) if message is None else shown(message, Rule())
 
 
 def _place(error: BaseException) -> str:

@@ -7,19 +7,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from relprev.cli.app import Out, Quiet, app, say_warning, say_written
-from relprev.cohort import read_table
-from relprev.disclosure import Rule, shown
 from relprev.errors import RelprevError, RelprevWarning
-from relprev.inference import DebiasedPURPLE
 from relprev.messages import message_of
-from relprev.model import PURPLE
-from relprev.report import disclosed_estimates, render_text, write_results
-from relprev.study.cohorts import groups_table
+
+if TYPE_CHECKING:
+    from relprev.disclosure import Rule
 
 NO_INTERVAL = "PURPLE as published gives no confidence interval; --method debiased does."
 INTERVAL = "Intervals are 95% confidence intervals, clustered by patient where one is given."
@@ -90,6 +87,13 @@ def estimate(
     relprev estimate visits.csv --diagnosed ipv --group insurance --features 'dx_*' --cluster
     patient
     """
+    from relprev.cohort import read_table
+    from relprev.disclosure import Rule
+    from relprev.inference import DebiasedPURPLE
+    from relprev.model import PURPLE
+    from relprev.report import disclosed_estimates, render_text, write_results
+    from relprev.study.cohorts import groups_table
+
     cohort = read_table(
         table, diagnosed=diagnosed, group=group, features=features, weight=weight, cluster=cluster
     )
@@ -120,6 +124,8 @@ def estimate(
 @contextmanager
 def _said_by(rule: Rule) -> Iterator[None]:
     """Show warnings and errors as far as the rule allows."""
+    from relprev.disclosure import shown
+
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:

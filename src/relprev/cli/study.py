@@ -8,30 +8,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
-import pandas as pd
 import typer
 
 from relprev.cli.app import MISUSE, Out, Quiet, app, say_error, say_warning
-from relprev.codes import code_set_names
-from relprev.disclosure import DIFFERENCING, shown
-from relprev.display import cell, heading, with_interval
+from relprev.cli.choices import DEMO_VISITS, MOST_VISITS, SOURCES
 from relprev.errors import InvalidInputError
-from relprev.estimates import versus_words
-from relprev.parallel.cluster import connect, dashboard, local_cluster
-from relprev.report import StudyFindings, disclosed, render_text
-from relprev.report.sentences import trust
-from relprev.report.tables import print_table
-from relprev.store.files import written_whole
-from relprev.study import Study, StudyResult, study_schema
-from relprev.study.compare import compare_runs, differences
-from relprev.study.demo import VISITS, demo_study
-from relprev.study.file import study_template
-from relprev.study.inspect import inspect_study
-from relprev.study.simulated import MOST_VISITS
-from relprev.study.source import SOURCES
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from relprev.study import StudyResult
 
 StudyFile = Annotated[Path, typer.Argument(help="The study file, for example study.toml.")]
 DEFAULT_SOURCE, DEFAULT_CONDITION = "tables", "ipv"
@@ -41,7 +29,7 @@ DEFAULT_SOURCE, DEFAULT_CONDITION = "tables", "ipv"
 def init(
     source: Annotated[str | None, typer.Option(help=f"Kind of data: {', '.join(SOURCES)}.")] = None,
     condition: Annotated[
-        str | None, typer.Option(help=f"Code set: {', '.join(code_set_names())}, or a .toml file.")
+        str | None, typer.Option(help="Code set ('relprev codes list'), or a .toml file.")
     ] = None,
     out: Annotated[Path, typer.Option("--out", "-o", help="The file to write.")] = Path(
         "study.toml"
@@ -53,13 +41,16 @@ def init(
 
     relprev init --source neds --condition ipv
     """
+    from relprev.store.files import written_whole
+    from relprev.study.file import study_template
+
     asks = _on_terminal()
     if not source and not asks:
         raise InvalidInputError(f"--source is missing; it is one of {', '.join(SOURCES)}")
     source = source or typer.prompt(f"Kind of data ({', '.join(SOURCES)})", DEFAULT_SOURCE)
     if condition is None and asks and source != "simulated":
-        names = ", ".join(code_set_names())
-        condition = typer.prompt(f"Condition ({names}, or a .toml file)", DEFAULT_CONDITION)
+        words = "Condition (see 'relprev codes list', or a .toml file)"
+        condition = typer.prompt(words, DEFAULT_CONDITION)
     text = study_template(source, condition or DEFAULT_CONDITION)
     if out.exists():
         raise InvalidInputError(f"{out} exists already; choose another --out")
@@ -75,6 +66,11 @@ def check(file: StudyFile) -> None:
     Shows how visits are left out step by step, the groups with their counts (1 to 10 hidden)
     and which codes of the condition occur; names what would stop the study.
     """
+    from relprev.disclosure import shown
+    from relprev.report import StudyFindings, disclosed
+    from relprev.study import Study
+    from relprev.study.inspect import inspect_study
+
     study = Study.from_toml(file)
     seen = inspect_study(study)
     found = sum(1 for count in seen.codes.values() if count)
@@ -105,6 +101,8 @@ def schema() -> None:
 
     Example: relprev schema > relprev.schema.json
     """
+    from relprev.study import study_schema
+
     typer.echo(json.dumps(study_schema(), indent=2))
 
 
@@ -150,6 +148,8 @@ def run(
 
     relprev run study.toml --out results/
     """
+    from relprev.study import Study
+
     study = Study.from_toml(file)
     if out_of_core:
         study = replace(study, compute=replace(study.compute, out_of_core=True))
@@ -172,6 +172,13 @@ def compare(
 
     Example: relprev compare results-2018 results-2019 --out comparison.csv
     """
+    import pandas as pd
+
+    from relprev.disclosure import DIFFERENCING
+    from relprev.estimates import versus_words
+    from relprev.store.files import written_whole
+    from relprev.study.compare import compare_runs, differences
+
     table = compare_runs(a, b)
     for (variable, method), part in table.groupby(["variable", "method"], sort=False):
         shown = pd.DataFrame({
@@ -194,7 +201,7 @@ def demo(
     out: Out = Path("demo-output"),
     visits: Annotated[
         int, typer.Option(min=10_000, max=MOST_VISITS, help="Simulated visits.")
-    ] = VISITS,
+    ] = DEMO_VISITS,
     seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of the simulation.")] = 4,
     quiet: Quiet = False,
 ) -> None:
@@ -203,6 +210,10 @@ def demo(
     The simulated condition is underreported, and more so in some groups: recorded rates point
     the wrong way. Prints recorded, corrected and true ratios, and writes the report.
     """
+    import numpy as np
+
+    from relprev.study.demo import demo_study
+
     result = demo_study(visits, seed).run(out, force=True, verbose=not quiet)
     _say_result(result)
     table = result.table("group")
@@ -219,6 +230,8 @@ def demo(
 @contextmanager
 def _cluster(workers: int | None, address: str | None, with_dashboard: bool) -> Iterator[Any]:
     """A client of the requested cluster, or None; prints the link to its dashboard."""
+    from relprev.parallel.cluster import connect, dashboard, local_cluster
+
     if workers is not None and address is not None:
         raise InvalidInputError("--workers starts a cluster, --cluster uses one; give one of them")
     if workers is None and address is None:
@@ -238,6 +251,11 @@ def _on_terminal() -> bool:
 
 def _text(frame: pd.DataFrame) -> str:
     """A whole frame as a table on the terminal."""
+    import pandas as pd
+
+    from relprev.display import cell, heading
+    from relprev.report.tables import print_table
+
     texts = {heading(str(name)): [cell(value, str(name)) for value in frame[name]]
              for name in frame}  # fmt: skip
     return print_table(pd.DataFrame(texts)).rstrip()
@@ -245,6 +263,9 @@ def _text(frame: pd.DataFrame) -> str:
 
 def _say_result(result: StudyResult) -> None:
     """Print every variable's main table, warnings, the verdict and where the report is."""
+    from relprev.report import render_text
+    from relprev.report.sentences import trust
+
     report = result.report
     for variable in report.variables:
         method, table = next(iter(variable.estimates.items()))
@@ -260,5 +281,7 @@ def _say_result(result: StudyResult) -> None:
 
 
 def _with_intervals(part: pd.DataFrame, which: str) -> list[str]:
+    from relprev.display import with_interval
+
     columns = [f"{name}_{which}" for name in ("estimate", "ci_low", "ci_high")]
     return [with_interval(*row) for row in part[columns].to_numpy(dtype=float)]

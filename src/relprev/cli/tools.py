@@ -6,19 +6,14 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
-import pandas as pd
 import typer
 
 from relprev.cli.app import Out, Quiet, app
+from relprev.cli.choices import EXPERIMENTS, LAYOUTS, MOST_VISITS
 from relprev.codes import code_set, code_set_names
 from relprev.errors import InvalidInputError
-from relprev.experiments import EXPERIMENTS
-from relprev.experiments import run as run_experiment
-from relprev.simulate.mimic import LAYOUTS, write_mimic
-from relprev.simulate.neds import write_neds
-from relprev.store.files import written_whole
-from relprev.study.simulated import MOST_VISITS
 
+RAW_VISITS, LIKE_VISITS = 100_000, 5_000
 codes_app = typer.Typer(no_args_is_help=True, help="Named sets of diagnosis codes.")
 app.add_typer(codes_app, name="codes")
 
@@ -50,7 +45,10 @@ def reproduce(
         Variant, typer.Option(help="The paper's text or the authors' published code.")
     ] = Variant.paper,
     data: Annotated[
-        str, typer.Option(help="For semisynthetic: simulated, nhds:PATH or mimic:HOSP,ED.")
+        str,
+        typer.Option(
+            help="For semisynthetic: simulated, nhds:PATH or mimic:PATH (PATH contains hosp)."
+        ),
     ] = "simulated",
     method: Annotated[
         list[str] | None, typer.Option(help="A method to try; may be repeated. Default: all.")
@@ -71,6 +69,8 @@ def reproduce(
     A run that was stopped resumes where it was. Writes results, a table of estimate / truth and
     a figure for each experiment.
     """
+    from relprev.experiments import run as run_experiment
+
     for experiment in EXPERIMENTS if name == "all" else [name]:
         source = data if experiment == "semisynthetic" or name != "all" else "simulated"
         done = run_experiment(
@@ -82,32 +82,92 @@ def reproduce(
 
 @codes_app.command("list")
 def list_codes() -> None:
-    """List the code sets that come with relprev."""
+    """List the code sets that come with relprev, and whether the method suits them."""
     names = code_set_names()
     width = max(map(len, names))
     for name in names:
-        typer.echo(f"{name:{width}}  {code_set(name).title}")
+        found = code_set(name)
+        typer.echo(f"{name:{width}}  {found.suits or '-':9}  {found.title}")
 
 
 @codes_app.command("show")
 def show_codes(
     name: Annotated[str, typer.Argument(help="Name of a code set, or a TOML file.")],
 ) -> None:
-    """Show the codes of a set, with their descriptions.
+    """Show where a set comes from, whether the method suits it, and its codes.
 
     Example: relprev codes show ipv
     """
-    for version, code, words in code_set(name).to_rows():
+    found = code_set(name)
+    about = {"": found.title, "Source: ": found.source}
+    about["Does the method suit it? "] = " ".join(
+        filter(None, [f"{found.suits.capitalize()}." if found.suits else "", found.note])
+    )
+    for label, words in about.items():
+        if words:
+            typer.echo(label + words)
+    for version, code, words in found.to_rows():
         typer.echo(f"{version:6} {code:10} {words}")
+
+
+@codes_app.command("import")
+def import_codes(
+    file: Annotated[Path, typer.Argument(help="CSV file: a list of codes, or a map of phecodes.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The code set to write (.toml).")],
+    version: Annotated[
+        str, typer.Option(help="Vocabulary of the codes, if the file does not say it: ICD10, ...")
+    ] = "",
+    phecode: Annotated[
+        str, typer.Option(help="The phecode to take from a map, with all below it.")
+    ] = "",
+    children: Annotated[
+        bool, typer.Option("--children", help="Let J45 stand for J45 and all longer codes.")
+    ] = False,
+    code: Annotated[str, typer.Option(help="Column of codes, if it is not called code.")] = "",
+    term: Annotated[
+        str, typer.Option(help="Column of descriptions, if it is not called term.")
+    ] = "",
+) -> None:
+    """Make a code set of a CSV list (OpenCodelists) or of a phecode.
+
+    Look at the result before using it: a list made for another purpose may hold codes that are
+    used without the condition. Examples:
+
+    relprev codes import asthma.csv --version ICD10 --children --out asthma.toml
+
+    relprev codes import phecode_map.csv --phecode 495 --out asthma.toml
+    """
+    from relprev.codes import read_code_list, read_phecodes
+    from relprev.store.files import written_whole
+
+    if out.suffix != ".toml":
+        raise InvalidInputError(f"--out must end in .toml, got {out}")
+    if out.exists():
+        raise InvalidInputError(f"{out} exists already; choose another --out")
+    if phecode and (children or code or term):
+        raise InvalidInputError("--phecode needs none of --children, --code and --term; remove it")
+    if phecode:
+        found = read_phecodes(file, phecode, version)
+    else:
+        found = read_code_list(file, version, code=code, term=term, children=children)
+    with written_whole(out) as temporary:
+        temporary.write_text(found.to_toml(), encoding="utf-8")
+    typer.echo(f'Written: {out}, {len(found.patterns)} codes. In a study: condition = "{out}"')
 
 
 @app.command()
 def simulate(
-    kind: Annotated[RawFiles, typer.Argument(help="Format of the files.")],
+    kind: Annotated[RawFiles | None, typer.Argument(help="Format of the files.")] = None,
+    like: Annotated[
+        Path | None, typer.Option(help="Write dummy data that fit this study file instead.")
+    ] = None,
     out: Out = Path("simulated"),
     visits: Annotated[
-        int, typer.Option(min=1000, max=MOST_VISITS, help="Number of visits.")
-    ] = 100_000,
+        int | None,
+        typer.Option(
+            min=1000, max=MOST_VISITS, help="Number of visits. Default: 100,000; --like 5,000."
+        ),
+    ] = None,
     layout: Annotated[
         str | None,
         typer.Option(help=f"MIMIC-IV's version: {' or '.join(LAYOUTS)}. Default: {LAYOUTS[-1]}."),
@@ -119,7 +179,7 @@ def simulate(
         int, typer.Option(min=0, max=2**32 - 1, help="The same seed writes the same files.")
     ] = 0,
 ) -> None:
-    """Write simulated raw data in the official NEDS or MIMIC-IV format, with a known truth.
+    """Write simulated raw data: in the official NEDS or MIMIC-IV format, or like a study file's.
 
     truth.csv says how common the condition is among women of 18 and more with each value of a
     group variable, over how common it is among all of them. Examples:
@@ -129,7 +189,29 @@ def simulate(
     relprev simulate neds --condition endometriosis --out raw
 
     relprev simulate mimic --layout 1.0 --out raw
+
+    With --like, the files have the names, columns and values that a study file of tables, meds,
+    omop or neds asks for, with made-up content: a study can be written and tested where its
+    data are not. A copy of the study file lies beside them.
+
+    relprev simulate --like study.toml --out dummy
     """
+    import pandas as pd
+
+    from relprev.simulate.mimic import write_mimic
+    from relprev.simulate.neds import write_neds
+    from relprev.store.files import written_whole
+
+    if like is not None:
+        if kind is not None or layout is not None or condition != "ipv":
+            raise InvalidInputError(
+                "--like takes format and condition from the study file; remove the other arguments"
+            )
+        _simulate_like(like, out, visits or LIKE_VISITS, seed)
+        return
+    if kind is None:
+        raise InvalidInputError("give the format of the files, neds or mimic, or --like")
+    visits = visits or RAW_VISITS
     if kind is RawFiles.neds:
         if layout is not None:
             raise InvalidInputError(
@@ -148,3 +230,29 @@ def simulate(
     with written_whole(out / "truth.csv") as temporary:
         table[["variable", "value", "relative_prevalence"]].to_csv(temporary, index=False)
     typer.echo(f"Written to {out}/, with the truth in truth.csv")
+
+
+def _simulate_like(file: Path, out: Path, visits: int, seed: int) -> None:
+    """Write dummy data for a study, and a copy of its file that names them."""
+    from relprev.simulate.dummy_tables import listed
+    from relprev.simulate.like import own_name, write_like
+    from relprev.sources.declared import Role
+    from relprev.store.files import written_whole
+    from relprev.study import Study
+    from relprev.study.source import SOURCES
+
+    study = Study.from_toml(file)
+    copy = out / file.name
+    if copy.exists():
+        raise InvalidInputError(f"{copy} exists already; choose another --out")
+    given = study.source.arguments
+    written = write_like(study.cohort, study.source.kind, given, out, visits, seed=seed)
+    text = study.text
+    for key in SOURCES[study.source.kind].path_keys(Role.INPUT) & set(given):
+        for path in listed(given[key]):
+            text = text.replace(f'"{path}"', f'"{own_name(path)}"')
+    with written_whole(copy) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+    names = ", ".join(str(path.relative_to(out)) for path in written)
+    typer.echo(f"Written to {out}/: {names}. They are made up: results mean nothing.")
+    typer.echo(f"Try: relprev check {copy}")

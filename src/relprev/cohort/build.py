@@ -114,6 +114,7 @@ def build_cohorts(
             makers = [CohortMaker(spec, variable, selected, coded) for variable in variables]
             advance("groups")
             columns = [f"group:{variable.name}" for variable in variables]
+            columns += ["tested"] if spec.tested is not None else []
             for part in coded_parts(selected, coded.parts, columns):
                 for maker in makers:
                     maker.count(part)

@@ -57,8 +57,7 @@ class Controls:
         found = self.code_sets()
         if len(found) > MAX_CONTROLS:
             raise InvalidInputError(
-                f"controls: at most {MAX_CONTROLS} conditions are possible, got {len(found)}; "
-                "leave some out"
+                f"at most {MAX_CONTROLS} conditions are possible, got {len(found)}; leave some out"
             )
 
     def code_sets(self) -> dict[str, CodeSet]:
@@ -71,7 +70,7 @@ class Controls:
         for name in self.leave_out:
             if name not in shipped:
                 raise InvalidInputError(
-                    f"controls: leave_out has {name!r}, which is not in the sets "
+                    f"leave_out has {name!r}, which is not in the sets "
                     f"{list(self.sets)}; {suggestion(name, list(shipped))}"
                 )
         kept = {name: codes for name, codes in shipped.items() if name not in self.leave_out}
@@ -98,7 +97,7 @@ def control_set(name: str) -> dict[str, CodeSet]:
     """
     if name not in control_set_names():
         raise InvalidInputError(
-            f"controls: there is no set {name!r}; {suggestion(name, list(control_set_names()))}"
+            f"there is no set of controls {name!r}; {suggestion(name, list(control_set_names()))}"
         )
     content = tomllib.loads((_folder() / f"{name}.toml").read_text(encoding="utf-8"))
     return {

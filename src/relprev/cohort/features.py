@@ -6,14 +6,17 @@ batches, each pair as a single number,
     key = row * K + feature        (K features),
 
 then sorted and deduplicated; key // K is the row and key % K the column. The order of the
-source's rows does not matter. Visits are divided into parts: a single part stays in memory,
+source's rows does not matter. Codes of every kind (diagnoses, vital signs, ...) that the source
+was read with are collected: any of them may record the condition, those of the kinds that the
+study wants become features, and a visit has a code if it has one of the default kinds. Visits
+are divided into parts: a single part stays in memory,
 while several are stored in files and loaded one at a time.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -26,10 +29,12 @@ from numpy.typing import NDArray
 from relprev.codes import roll_up
 from relprev.cohort.controls import control_codes
 from relprev.cohort.inclusion import BATCH_ROWS, Selected
-from relprev.cohort.spec import CohortSpec, Extra
+from relprev.cohort.spec import CohortSpec, Extra, Features
+from relprev.errors import InvalidInputError
 from relprev.matrix import BinaryCSR
 from relprev.rows.disk import Scratch, give_back
 from relprev.sources.database import quoted
+from relprev.sources.kinds import Kind, kind_of_role
 from relprev.sources.source import Source
 
 NUMBER_BITS = 32  # low bits of a key, which hold the number of the code
@@ -74,12 +79,16 @@ class CodedVisits:
         Names of the features kept.
     control_names : tuple of str
         Names of the controls, in the order of their bits.
+    kinds : dict of str to int
+        Number of features kept of every kind; those of ``features.extra`` are of the kind
+        ``"extra"``. A code recorded as several kinds counts as the first of them.
     """
 
     parts: list[CodedPart]
     number: Keys
     feature_names: tuple[str, ...]
     control_names: tuple[str, ...]
+    kinds: dict[str, int]
 
     def __iter__(self) -> Iterator[CodedPart]:
         for part in self.parts:
@@ -110,7 +119,10 @@ def coded_visits(
     condition = spec.condition.cut_to(source.code_lengths)
     is_label = np.array([(version, code) in condition for version, code, _ in codes], dtype=bool)
     control_names, control_bits = control_codes(spec, codes, condition, source.code_lengths)
-    feature, names = _features(spec, codes, is_label | (control_bits > 0))
+    of_kind = [kind_of_role(role, source.kinds) for _, _, role in codes]
+    is_default = np.array([kind.default for kind in of_kind], dtype=bool)
+    is_outcome = is_label | (control_bits > 0)
+    feature, names = _features(spec, source, codes, of_kind, is_outcome)
     extras = [(extra, _labels(k, extra, selected)) for k, extra in enumerate(spec.features.extra)]
     first_extra = len(names)
     names += [_name(extra, label) for extra, labels in extras for label in labels]
@@ -119,14 +131,51 @@ def coded_visits(
     for k in range(selected.n_parts):
         more = _extra_keys(extras, selected, k, first_extra, len(names))
         part = _coded(
-            spool.take(k), more, is_label, control_bits, feature, selected.size(k), len(names)
+            spool.take(k),
+            more,
+            is_label,
+            control_bits,
+            is_default,
+            feature,
+            selected.size(k),
+            len(names),
         )
         count += part.X.nonzero_squares()[1]
         parts.append(part if scratch is None else part.with_arrays(scratch.spill(part.arrays())))
     kept = np.flatnonzero(count > spec.features.min_count)
     number = np.full(len(names), -1, dtype=np.int64)
     number[kept] = np.arange(len(kept))
-    return CodedVisits(parts, number, tuple(names[k] for k in kept), control_names)
+    kinds = _kinds(wanted_kinds(spec.features, source), of_kind, feature, number, first_extra)
+    return CodedVisits(parts, number, tuple(names[k] for k in kept), control_names, kinds)
+
+
+def wanted_kinds(features: Features, source: Source) -> tuple[Kind, ...]:
+    """The kinds whose codes are features; fails if the source was read without one of them."""
+    if not features.kinds:
+        return tuple(kind for kind in source.kinds if kind.default)
+    read = [kind.name for kind in source.kinds]
+    for name in features.kinds:
+        if name not in read:
+            raise InvalidInputError(
+                f"features.kinds: the {source.name} source was read without {name!r}, it has "
+                f"{', '.join(read)}; read it with kinds={[name]}, if it offers that kind"
+            )
+    return tuple(kind for kind in source.kinds if kind.name in features.kinds)
+
+
+def _kinds(
+    wanted: Sequence[Kind], of_kind: Sequence[Kind], feature: Keys, number: Keys, first_extra: int
+) -> dict[str, int]:
+    """Number of features kept of every kind, in the order of the source."""
+    order = {kind: k for k, kind in enumerate(wanted)}
+    first: dict[int, int] = {}
+    for kind, column in zip(of_kind, feature.tolist(), strict=True):
+        if column >= 0 and number[column] >= 0:
+            first[column] = min(order[kind], first.get(column, len(order)))
+    counts = Counter(first.values())
+    found = {kind.name: counts[k] for kind, k in order.items()}
+    extra = int(np.count_nonzero(number[first_extra:] >= 0))
+    return found | ({"extra": extra} if extra else {})
 
 
 class _Spool:
@@ -186,13 +235,27 @@ def _recorded(source: Source, selected: Selected, spool: _Spool) -> list[tuple[s
 
 
 def _features(
-    spec: CohortSpec, codes: list[tuple[str, str, str]], is_outcome: NDArray[np.bool_]
+    spec: CohortSpec,
+    source: Source,
+    codes: list[tuple[str, str, str]],
+    of_kind: Sequence[Kind],
+    is_outcome: NDArray[np.bool_],
 ) -> tuple[Keys, list[str]]:
     """Feature number of every code (-1: not a feature), and the names of the features."""
-    roles = spec.features.roles
-    used = [not outcome and (not roles or role in roles)
-            for (_, _, role), outcome in zip(codes, is_outcome, strict=True)]  # fmt: skip
+    roles, kinds = spec.features.roles, wanted_kinds(spec.features, source)
     labels = roll_up([(version, code) for version, code, _ in codes], spec.features.roll_up)
+    lengths = source.code_lengths
+    excluded = [pattern.cut_to(lengths[pattern.version]) if pattern.version in lengths else pattern
+                for pattern in spec.features.excluded]  # fmt: skip
+    used = [
+        not outcome
+        and kind in kinds
+        and (not roles or role in roles)
+        and not any(one.matches(version, code) or one.matches(*broad) for one in excluded)
+        for (version, code, role), broad, kind, outcome in zip(
+            codes, labels, of_kind, is_outcome, strict=True
+        )
+    ]
     names = sorted({f"{v}:{c}" for (v, c), use in zip(labels, used, strict=True) if use})
     position = {name: k for k, name in enumerate(names)}
     numbers = [
@@ -203,7 +266,8 @@ def _features(
 
 def _coded(
     keys: Keys, extra: list[Keys], is_label: NDArray[np.bool_],
-    control_bits: NDArray[np.unsignedinteger[Any]], feature: Keys, n_rows: int, n_features: int,
+    control_bits: NDArray[np.unsignedinteger[Any]], is_default: NDArray[np.bool_],
+    feature: Keys, n_rows: int, n_features: int,
 ) -> CodedPart:  # fmt: skip
     """One part, from its spooled codes and the keys of features that are not codes."""
     diagnosed = np.zeros(n_rows, dtype=np.uint8)
@@ -213,7 +277,7 @@ def _coded(
     for start in range(0, len(keys), BATCH_ROWS):  # in place, to save memory
         batch = keys[start : start + BATCH_ROWS]
         row, number = batch >> NUMBER_BITS, batch & (2**NUMBER_BITS - 1)
-        has_code[row] = True
+        has_code[row if is_default.all() else row[is_default[number]]] = True
         diagnosed[row[is_label[number]]] = 1
         named = np.flatnonzero(control_bits[number])
         np.bitwise_or.at(controls, row[named], control_bits[number[named]])

@@ -49,8 +49,8 @@ def as_cohort(
         One for each column of X. Default: column names of a frame.
     ids : array of shape (n,), optional
         Visit identifiers. Kept, never printed.
-    controls : pandas or polars frame, or mapping of name to array, optional
-        One 0/1 column of n values for each control condition: conditions recorded equally well in
+    controls : frame or mapping of name to array of shape (n,), optional
+        One 0/1 column for each control condition: conditions recorded equally well in
         all groups, by which `relprev.calibrate` judges the estimate. At most 64.
 
     Returns
@@ -142,7 +142,8 @@ def _diagnosed(s: Any, name: str = "s") -> NDArray[np.uint8]:
         )  # fmt: skip
     if not values.any():
         raise InvalidInputError(
-            f"{name} holds no 1: nobody is diagnosed, so nothing can be estimated"
+            f"{name} holds no 1: nobody is diagnosed, so nothing can be estimated; check "
+            "that it is the recorded diagnosis"
         )
     if values.all():
         raise InvalidInputError(

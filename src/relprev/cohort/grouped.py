@@ -24,6 +24,29 @@ from relprev.sources.attrition import Attrition, Step
 Mask = NDArray[np.bool_]
 
 
+@dataclass(frozen=True)
+class LookedAt:
+    """Visits of a cohort by whether they were looked at for the condition.
+
+    Parameters
+    ----------
+    visits : dict of group to three int
+        Visits of which it is not known, that were not looked at, and that were.
+    diagnosed : tuple of three int
+        The diagnosed among them, in all groups.
+
+    Examples
+    --------
+    >>> looked_at = LookedAt({"a": (2, 30, 100), "b": (0, 5, 9)}, (0, 1, 9))
+    >>> unknown, without, looked = looked_at.visits["a"]
+    >>> without
+    30
+    """
+
+    visits: dict[str, tuple[int, ...]]
+    diagnosed: tuple[int, ...]
+
+
 @dataclass(frozen=True, eq=False)
 class BuiltCohort:
     """A cohort and how it was selected.
@@ -40,6 +63,10 @@ class BuiltCohort:
         Groups that are too small, and why.
     visits : boolean array of shape (visits of the source,)
         Which of the source's visits are in the cohort.
+    kinds : mapping of str to int
+        Number of features of every kind, see `relprev.sources.kinds`.
+    tested : LookedAt, optional
+        Visits of the cohort that were looked at for the condition, if the study says who was.
 
     Examples
     --------
@@ -56,6 +83,8 @@ class BuiltCohort:
     attrition: Attrition
     left_out: Mapping[str, Message] = field(default_factory=dict)
     visits: Mask = field(default_factory=lambda: np.empty(0, dtype=bool))
+    kinds: Mapping[str, int] = field(default_factory=dict)
+    tested: LookedAt | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,8 +117,10 @@ class CohortMaker:
         self.name = variable.name
         self._spec, self._variable = spec, variable
         self._attrition, self._feature_names = selected.attrition, coded.feature_names
-        self._control_names = coded.control_names
+        self._control_names, self._kinds = coded.control_names, coded.kinds
         self._names = selected.group_names[variable.name]
+        self._tested = np.zeros((len(self._names), 3), dtype=np.int64)  # not known, no, yes
+        self._tested_diagnosed = np.zeros(3, dtype=np.int64)
         n_patients = None if selected.patients is None else int(selected.patients.max()) + 1
         self._coded, self._known, self._grouped, self._large = (
             _Tally(n_patients) for _ in range(4)
@@ -165,6 +196,11 @@ class CohortMaker:
         """The cohort's visits in a part."""
         mask = self._rows(part)
         self._large.add(mask, part.patients)
+        if self._spec.tested is not None:
+            state = part.table.column("tested").to_numpy()[mask] + 1
+            np.add.at(self._tested, (self._position(part)[mask], state), 1)
+            hit = part.coded.diagnosed[mask] == 1
+            self._tested_diagnosed += np.bincount(state[hit], minlength=3)
         self._visits[part.table.column("visit").to_numpy()[mask]] = True
         rows = np.flatnonzero(mask)
         group = self._number[self._position(part)[rows]]
@@ -205,8 +241,15 @@ class CohortMaker:
             steps.append(self._grouped.step(f"{name} in one of the study's groups"))
         if self._small:
             steps.append(self._large.step(f"{name} group of {self._smallest:,} visits or more"))
-        left_out = dict(self._small)
-        return BuiltCohort(name, cohort, self._attrition.then(*steps), left_out, self._visits)
+        return BuiltCohort(
+            name, cohort, self._attrition.then(*steps), dict(self._small), self._visits,
+            self._kinds, None if self._spec.tested is None else self._looked_at(),
+        )  # fmt: skip
+
+    def _looked_at(self) -> LookedAt:
+        rows = dict(zip(self._names, self._tested.tolist(), strict=True))
+        visits = {name: tuple(rows[name]) for name in self._group_names}
+        return LookedAt(visits, tuple(self._tested_diagnosed.tolist()))
 
     @property
     def _smallest(self) -> int:

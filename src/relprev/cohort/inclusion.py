@@ -9,7 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from relprev.cohort.recode import group_names, position_sql
-from relprev.cohort.spec import CohortSpec, Extra, GroupVariable, Include
+from relprev.cohort.spec import CohortSpec, Extra, GroupVariable, Include, Screening
 from relprev.errors import InvalidInputError
 from relprev.sources.attrition import Attrition, Step
 from relprev.sources.database import execute, identifier, quoted
@@ -67,8 +67,8 @@ class Selected:
         return self.rows(part).stop - self.rows(part).start
 
     def read(self, part: int, *columns: str) -> pa.Table:
-        """Columns of a part: visit, visit_id, weight, stratum, psu, ``extra:<number>`` or
-        ``group:<name>`` (position of the group, or MISSING or OTHER)."""
+        """Columns of a part: visit, visit_id, weight, stratum, psu, ``extra:<number>``, tested
+        (1, 0 or -1 for not known) or ``group:<name>`` (position of the group, MISSING or OTHER)."""
         low, high = self.edges[part : part + 2]
         return self.source.connection.sql(
             f"SELECT {', '.join(map(identifier, columns))} FROM {TABLE} "
@@ -100,7 +100,10 @@ def select_visits(
             f"the {source.name} source has {source.n_visits:,} visits, but at most {MAX_VISITS:,} "
             "can be read; read fewer years at a time"
         )
-    rules = [(str(rule), _condition(rule)) for rule in spec.include] + _design_rules(source)
+    rules = [(str(rule), _condition(rule)) for rule in spec.include]
+    if spec.tested is not None and spec.tested.not_tested == "drop":
+        rules.append((str(spec.tested), f"{_tested(spec.tested)} = 1"))
+    rules += _design_rules(source)
     _require_numbers(spec, source)
     attrition = source.attrition.then(*_counts(source, rules))
     where = " AND ".join(f"({sql})" for _, sql in rules) or "true"
@@ -110,6 +113,7 @@ def select_visits(
         f"{_value(extra)} AS {identifier(f'extra:{k}')}"
         for k, extra in enumerate(spec.features.extra)
     ]
+    columns += [f"{_tested(spec.tested)} AS tested"] if spec.tested is not None else []
     joins = []
     for k, group in enumerate(groups):
         position, join = position_sql(group, names[group.name], source, k)
@@ -176,6 +180,16 @@ def _condition(rule: Include) -> str:
     value = f"try_cast({column} AS DOUBLE)"
     ends = [(">=", rule.minimum), ("<=", rule.maximum)]
     return " AND ".join(f"{value} {sign} {end!r}" for sign, end in ends if end is not None)
+
+
+def _tested(tested: Screening) -> str:
+    """SQL: 1 for a visit that was looked at, 0 for one that was not, -1 if it is not known."""
+    column = identifier(tested.column)
+    values = ", ".join(quoted(value.lower()) for value in tested.one_of)
+    return (
+        f"CASE WHEN {column} IS NULL OR trim({column}::VARCHAR) = '' THEN -1 "
+        f"WHEN lower(trim({column}::VARCHAR)) IN ({values}) THEN 1 ELSE 0 END"
+    )
 
 
 def _value(extra: Extra) -> str:

@@ -12,9 +12,15 @@ It is written as frozen dataclasses, or as an equivalent TOML file:
     column = "age"
     minimum = 18
 
+    [tested]                            # optional: who was looked at for the condition
+    column = "screened"
+    not_tested = "drop"                 # or "keep", the default
+
     [features]
     roll_up = "category"                # or "ccsr"; default: codes as they are
     min_count = 10                      # drop codes seen this often or less
+    kinds = ["diagnoses", "vitals"]     # kinds of the source; default: its own choice
+    exclude = ["ICD10:Z91*"]            # codes that are no features
 
     [[features.extra]]                  # features that are not codes
     column = "age"
@@ -45,7 +51,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, ConfigDict, PlainValidator, ValidationInfo, WithJsonSchema
 
-from relprev.codes import CodeSet, code_set
+from relprev.codes import CodePattern, CodeSet, code_set
 from relprev.cohort.cohort import MAX_GROUPS
 from relprev.cohort.controls import Controls
 from relprev.errors import InvalidInputError
@@ -145,6 +151,48 @@ class Include:
 
 
 @dataclass(frozen=True)
+class Screening:
+    """Who was looked at for the condition, where a column says so.
+
+    A visit without a diagnosis may have been looked at, and the condition not found or not
+    recorded, or not looked at. The second is kept apart from the first: counted, and left out
+    if the study says so.
+
+    Parameters
+    ----------
+    column : str
+        Column of the source's ``visits``.
+    one_of : tuple of str
+        Values that mean "looked at", compared as text and regardless of case. Default: 1, yes,
+        y and true.
+    not_tested : "keep" or "drop"
+        What to do with visits that were not looked at, or of which it is not known. Dropped
+        visits are a step of the attrition.
+
+    Examples
+    --------
+    >>> print(Screening("screened", not_tested="drop"))
+    looked at for the condition (screened)
+    """
+
+    __pydantic_config__: ClassVar[ConfigDict] = SETTINGS
+
+    column: str
+    one_of: tuple[Value, ...] = ("1", "1.0", "yes", "y", "true")
+    not_tested: Literal["keep", "drop"] = "keep"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "one_of", tuple(str(value) for value in self.one_of))
+        if not self.one_of:
+            raise InvalidInputError(f"tested {self.column!r}: one_of must name a value")
+        if self.not_tested not in ("keep", "drop"):
+            raise InvalidInputError(f"not_tested must be 'keep' or 'drop', got {self.not_tested!r}")
+
+    def __str__(self) -> str:
+        return f"looked at for the condition ({self.column})"
+
+
+@dataclass(frozen=True)
 class Extra:
     """Features from a column that is not a code: one 0/1 column per value or range.
 
@@ -194,11 +242,21 @@ class Features:
         Use only codes with these roles, or all if empty.
     extra : tuple of Extra
         Features that are not codes.
+    kinds : tuple of str
+        Kinds of features, such as ``"diagnoses"`` and ``"vitals"``; which ones there are depends
+        on the source (:mod:`relprev.sources.kinds`). If empty, those it has by default. Visits
+        without any code of the default kinds are dropped all the same, so the cohort does not
+        depend on them.
+    exclude : tuple of str
+        Codes that are no features, as patterns such as ``"RFV:26250"`` or ``"MED:*"``: the
+        version is the prefix of the kind. Use it for codes of any kind that name the condition.
 
     Examples
     --------
     >>> Features(roll_up="category", min_count=10)
-    Features(roll_up='category', min_count=10, roles=(), extra=())
+    Features(roll_up='category', min_count=10, roles=(), extra=(), kinds=(), exclude=())
+    >>> Features(kinds=("reasons", "vitals"), exclude=("RFV:2625.0",)).excluded[0].text
+    '26250'
     """
 
     __pydantic_config__: ClassVar[ConfigDict] = SETTINGS
@@ -207,6 +265,8 @@ class Features:
     min_count: int = 0
     roles: tuple[str, ...] = ()
     extra: tuple[Extra, ...] = ()
+    kinds: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.roll_up not in ROLL_UPS:
@@ -216,7 +276,20 @@ class Features:
         columns = [extra.column for extra in self.extra]
         if len(set(columns)) < len(columns):
             raise InvalidInputError(f"extra: columns must be distinct, got {columns}")
-        object.__setattr__(self, "roles", tuple(self.roles))
+        for name in ("roles", "kinds", "exclude"):
+            values = getattr(self, name)
+            if isinstance(values, str):
+                raise InvalidInputError(f"{name} must be a list of strings, got {values!r}")
+            object.__setattr__(self, name, tuple(values))
+        try:
+            _ = self.excluded
+        except InvalidInputError as error:
+            raise InvalidInputError(f"exclude: {error}") from None
+
+    @property
+    def excluded(self) -> tuple[CodePattern, ...]:
+        """The patterns of ``exclude``."""
+        return tuple(map(CodePattern.parse, self.exclude))
 
 
 @dataclass(frozen=True)
@@ -298,6 +371,8 @@ class CohortSpec:
     controls : Controls
         Conditions that are hardly ever missed, by which the estimate is judged. Their codes, like
         those of the condition, are no features.
+    tested : Screening, optional
+        Who was looked at for the condition, if that is known.
     name : str
         Short name, such as that of the file.
 
@@ -318,6 +393,7 @@ class CohortSpec:
     features: Features = Features()
     without_codes: Literal["drop", "keep"] = "drop"
     controls: Controls = field(default_factory=Controls)
+    tested: Screening | None = None
     name: str = ""
 
     def __post_init__(self) -> None:
@@ -333,8 +409,9 @@ class CohortSpec:
 
     def columns(self) -> set[str]:
         """Columns of ``visits`` that the specification uses."""
-        parts: tuple[Include | Extra | GroupVariable, ...] = (
-            *self.include, *self.features.extra, *self.groups,
+        tested = () if self.tested is None else (self.tested,)
+        parts: tuple[Include | Extra | GroupVariable | Screening, ...] = (
+            *self.include, *tested, *self.features.extra, *self.groups,
         )  # fmt: skip
         return {part.column for part in parts}
 

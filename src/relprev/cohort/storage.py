@@ -34,14 +34,14 @@ def save(cohort: Cohort, path: str | Path) -> None:
         "control_names": list(cohort.control_names),
         "feature_names": None if cohort.feature_names is None else list(cohort.feature_names),
     }
-    arrays = {f"X_{name}": array for name, array in part.X.to_arrays().items()}
+    arrays: dict[str, Any] = {f"X_{name}": array for name, array in part.X.to_arrays().items()}
     for name in part.fields:
         values = getattr(part, name)
         arrays[name] = np.asarray(values, dtype=str) if values.dtype == object else values
     arrays["header"] = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
     arrays["checksum"] = np.frombuffer(_checksum(arrays), dtype=np.uint8)
     with written_whole(path) as temporary, temporary.open("wb") as file:
-        np.savez(file, allow_pickle=False, **arrays)
+        np.savez(file, **arrays)  # NumPy 1.26 would take allow_pickle=False for one more array
 
 
 def load(path: str | Path) -> Cohort:

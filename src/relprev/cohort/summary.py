@@ -60,8 +60,11 @@ def group_totals(cohort: Cohort) -> tuple[NDArray[Any], ...]:
     return found[:4]
 
 
-def group_patients(cohort: Cohort) -> tuple[NDArray[Any], NDArray[Any]] | None:
-    """Patients, and patients diagnosed in the group, shape (n_groups,); None if not identified."""
+def group_patients(cohort: Cohort) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]] | None:
+    """By group: patients, those with a diagnosed row, those with an undiagnosed one.
+
+    A patient may have both kinds of rows. None where patients are not known.
+    """
     clusters, groups, k = cohort.clusters, cohort.groups, cohort.n_groups
     if clusters is None:
         return None
@@ -70,7 +73,15 @@ def group_patients(cohort: Cohort) -> tuple[NDArray[Any], NDArray[Any]] | None:
     def patients(pairs: NDArray[Any]) -> NDArray[Any]:
         return group_counts(np.unique(pairs) % k, k)
 
-    return patients(pair), patients(pair[cohort.diagnosed == 1])
+    hit = cohort.diagnosed == 1
+    return patients(pair), patients(pair[hit]), patients(pair[~hit])
+
+
+def diagnosed_patients(cohort: Cohort) -> NDArray[Any]:
+    """Diagnosed patients of every group, shape (n_groups,); rows where patients are not known."""
+    people = group_patients(cohort)
+    found: NDArray[Any] = group_totals(cohort)[1] if people is None else people[1]
+    return found
 
 
 def _totals(

@@ -235,9 +235,15 @@ def _read(path: Path) -> pa.Table:
         )
     try:
         return reader(path)
+    except MemoryError:  # also Arrow's, which is one of its exceptions too
+        raise
     except (pa.ArrowException, OSError, ValueError) as error:
+        if "launch worker thread" in str(error):
+            raise MemoryError from None
         raise InvalidInputError(
-            f"{path} is not a readable {path.suffix[1:]} file ({_without_data(error)})"
+            f"{path} is not a readable {path.suffix[1:]} file ({_without_data(error)}); is it "
+            f"whole, and of the kind that its name says ({', '.join(READERS)})? Copy or export it "
+            "again"
         ) from None
 
 

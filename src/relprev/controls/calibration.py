@@ -65,6 +65,10 @@ class Calibration:
     True
     >>> calibration.leave_one_out().columns[:3].to_list()
     ['control', 'group', 'versus']
+    >>> calibration.effects("Group A", "Group B").count
+    8
+    >>> list(calibration.log_alpha)
+    [('Group A', 'Group B')]
     """
 
     estimates: pd.DataFrame
@@ -91,6 +95,20 @@ class Calibration:
         if len(rows) < 2:
             return None
         return RandomEffects.of(rows["log_error"], rows["std_error"] ** 2)
+
+    @property
+    def log_alpha(self) -> dict[tuple[str, str], tuple[float, float]]:
+        """Mean and standard deviation of log alpha by (group, versus), where controls are enough.
+
+        The true ratio is alpha times the estimate, so log alpha is minus the error.
+        """
+        found = {}
+        for group, versus in zip(self.estimates["group"], self.estimates["versus"], strict=True):
+            effects = self.effects(group, versus)
+            if effects is not None and effects.count >= LEAST_CONTROLS:
+                spread = np.sqrt(effects.spread**2 + effects.mean_variance)
+                found[group, versus] = (-effects.mean, float(spread))
+        return found
 
     def to_frame(self) -> pd.DataFrame:
         """Table with one row per contrast.
@@ -141,11 +159,12 @@ class Calibration:
                 "predicted_high": np.exp(ends[1]), "holds": abs(error) <= half,
                 "holds_calibrated": bool(ends[0] <= error <= ends[1]),
             }  # fmt: skip
-            kept = ("control", "group", "versus", "n", "observed_ratio", "effective_cases")
+            kept = ("control", "group", "versus", "n_recorded", "observed_ratio", "effective_cases")
             rows.append({name: row[name] for name in kept} | own)
         columns = [
-            "control", "group", "versus", "n", "observed_ratio", "effective_cases", "error",
-            "ci_low", "ci_high", "predicted_low", "predicted_high", "holds", "holds_calibrated",
+            "control", "group", "versus", "n_recorded", "observed_ratio", "effective_cases",
+            "error", "ci_low", "ci_high", "predicted_low", "predicted_high", "holds",
+            "holds_calibrated",
         ]  # fmt: skip
         return pd.DataFrame(rows, columns=columns)
 

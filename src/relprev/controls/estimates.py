@@ -30,11 +30,11 @@ from relprev.inference.score import ScoreData, ScorePart, solve_score
 from relprev.model.likelihood import Problem, ProblemPart
 from relprev.progress import progress
 
-MIN_CASES = 20  # recorded cases that a control needs in a group
+MIN_CASES = 20  # recorded patients (visits, where these are not known) that a control needs
 STREAM = 11  # of random numbers, apart from those of folds and samples
 DEFAULT_PENALTY = 1e-4  # where the condition's own risk has none
 COLUMNS = (
-    "control", "group", "versus", "n", "observed_ratio", "log_error", "std_error",
+    "control", "group", "versus", "n_recorded", "observed_ratio", "log_error", "std_error",
     "effective_cases", "degrees_of_freedom",
 )  # fmt: skip
 
@@ -58,14 +58,23 @@ def control_estimates(
     Returns
     -------
     pandas.DataFrame
-        One row per control and contrast: recorded cases (n) and recorded ratio, logarithm of the
-        corrected over the recorded ratio with its standard error, and the effective cases and
-        degrees of freedom behind it. NaN where a group has too few recorded cases.
+        One row per control and contrast: visits with the control (n_recorded, in groups that have
+        enough of them) and recorded ratio, logarithm of the corrected over the recorded ratio with
+        its standard error, and the effective cases and degrees of freedom behind it. NaN where
+        a group has too few recorded cases.
 
     Notes
     -----
     Formula: :mod:`relprev.controls.estimates`. The controls' risk:
     :mod:`relprev.controls.nuisances`.
+
+    Examples
+    --------
+    >>> from relprev.simulate import visits_with_controls
+    >>> cohort = visits_with_controls(10_000, n_controls=2, prevalence=0.03, seed=1).cohort
+    >>> fitted = DebiasedPURPLE(lambdas=1e-4, strengths=[3.0]).fit(cohort)
+    >>> control_estimates(fitted, cohort, versus="Group B")["control"].tolist()
+    ['control 1', 'control 2']
     """
     if not cohort.control_names:
         raise InvalidInputError(
@@ -149,8 +158,9 @@ class _Target:
     ) -> list[dict[str, Any]]:
         """One row for every contrast."""
         recorded = (self.controls >> number & 1).astype(np.uint8)
-        cases = np.bincount(self.groups[recorded == 1], minlength=len(self.rows.names))
-        kept, names = np.flatnonzero(cases >= MIN_CASES), self.fitted.groups_
+        cases = np.flatnonzero(recorded)
+        kept, names = np.flatnonzero(self._patients(cases) >= MIN_CASES), self.fitted.groups_
+        n_recorded = int(np.isin(self.groups[cases], kept).sum())
         place = {self.rows.names[k]: position for position, k in enumerate(kept)}
         rows: list[dict[str, Any]] = []
         asked: dict[int, tuple[int, NDArray[np.int64]]] = {}
@@ -159,12 +169,19 @@ class _Target:
             versus = COMPLEMENT if h is None else names[h]
             if all(names[k] in place for k in (g, *others)):
                 asked[len(rows)] = place[names[g]], np.array([place[names[k]] for k in others])
-            head = {"control": name, "group": names[g], "versus": versus, "n": int(cases.sum())}
+            head = {"control": name, "group": names[g], "versus": versus, "n_recorded": n_recorded}
             rows.append(head | dict.fromkeys(COLUMNS[4:], float("nan")))
         errors = self._errors(number, recorded, kept, list(asked.values()))
         for row, found in zip(asked, errors, strict=True):
             rows[row] |= found
         return rows
+
+    def _patients(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """How many patients, or visits, of every group are among the rows, shape (K,)."""
+        patient = self.rows.design.patient
+        pairs = np.column_stack([self.groups[rows], rows if patient is None else patient[rows]])
+        found = np.unique(pairs, axis=0)[:, 0]
+        return np.bincount(found.astype(np.int64), minlength=len(self.rows.names))
 
     def _errors(
         self, number: int, recorded: NDArray[np.uint8], kept: NDArray[np.int64],

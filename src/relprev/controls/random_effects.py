@@ -57,7 +57,9 @@ class RandomEffects:
     >>> round(found.mean, 2), round(found.spread, 2)
     (0.2, 0.28)
     >>> [round(end, 2) for end in found.predicted(0.01, np.inf, 0.95)]
-    [-0.57, 0.97]
+    [-0.65, 1.05]
+    >>> round(found.half_width(0.01, np.inf, 0.95), 2), round(found.p_value(0.9, 0.01, np.inf), 2)
+    (0.85, 0.04)
     """
 
     mean: float

@@ -5,10 +5,17 @@ they obey, and finds what to hide so that no small count can be worked out. `sho
 into words that anybody may read; `Column` says what a table's column holds.
 """
 
-from relprev.disclosure.cells import Cells
-from relprev.disclosure.columns import Column
-from relprev.disclosure.nesting import nested_groups
-from relprev.disclosure.rendering import DIFFERENCING, NOT_SHOWN, shown
-from relprev.disclosure.rule import Rule
+from typing import TYPE_CHECKING
+
+from relprev.lazy import on_demand
+
+if TYPE_CHECKING:
+    from relprev.disclosure.cells import Cells
+    from relprev.disclosure.columns import Column
+    from relprev.disclosure.nesting import nested_groups
+    from relprev.disclosure.rendering import DIFFERENCING, NOT_SHOWN, shown
+    from relprev.disclosure.rule import Rule
+else:
+    __getattr__, __dir__ = on_demand(__name__)
 
 __all__ = ["DIFFERENCING", "NOT_SHOWN", "Cells", "Column", "Rule", "nested_groups", "shown"]

@@ -63,6 +63,7 @@ class Cells:
         derived: bool = False,
         rank: tuple[int, ...] = (1,),
         secret: bool = False,
+        least: int = 1,
     ) -> Cell:
         """Enter a count, and return its name. One entered twice keeps the stricter settings.
 
@@ -79,15 +80,17 @@ class Cells:
         rank : tuple of int
             Cells of low rank are hidden first where others need cover.
         secret : bool
-            Hidden like a small count even if it is not small.
+            Hidden like a small count even if it is not small, or none.
+        least : int
+            What readers know it to be at least if it is hidden for being small.
         """
         value = int(value)
         people = value if people is None else min(int(people), value)
         old = self.known.get(cell)
         if old is not None:
             people, derived, rank = min(people, old.people), derived and old.derived, old.rank
-        secret = secret or (old is not None and old.secret)
-        self.known[cell] = Known(value, people, derived, rank, secret)
+            secret, least = secret or old.secret, max(least, old.least)
+        self.known[cell] = Known(value, people, derived, rank, secret, least)
         return cell
 
     def sums(self, total: Cell, parts: Iterable[Cell]) -> None:

@@ -20,16 +20,21 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
-from scipy.optimize import linprog
 
 from relprev.disclosure.rule import Rule
+from relprev.lazy import OnDemand
 from relprev.messages import Cell
 
-MIN_VALUES = 5  # values that a hidden count must still be able to have
+if TYPE_CHECKING:
+    from scipy import optimize, sparse
+else:
+    optimize, sparse = OnDemand("scipy.optimize"), OnDemand("scipy.sparse")
+
+MIN_VALUES = 5  # that a hidden count can still have
 SLACK = 1e-6
 Equation = Mapping[Cell, int]  # factors of cells whose sum is zero
 Bounds = tuple[float, float]
@@ -44,6 +49,7 @@ class Known:
     derived: bool
     rank: tuple[int, ...]
     secret: bool = False
+    least: int = 1
 
 
 @dataclass(frozen=True)
@@ -99,7 +105,8 @@ class _Search:
         ends = _one_equation if len(part.equations) == 1 else _program
         low, high, moving = ends(self, part, cell)
         values = math.floor(high + SLACK) - math.ceil(low - SLACK) + 1 if high < math.inf else 1e9
-        if values >= min(MIN_VALUES, self.rule.threshold):
+        told = self.known[cell].secret and low > SLACK  # that it is not zero
+        if values >= min(MIN_VALUES, self.rule.threshold) and not told:
             return None
         return self._cheapest(moving) or self._cheapest(
             other for number in part.equations for other in self.equations[number]
@@ -159,7 +166,8 @@ class _Search:
     def _bounds(self, cell: Cell) -> Bounds:
         at, threshold = self.known[cell], self.rule.threshold
         if self._sensitive(cell):
-            return 0.0 if at.secret else 1.0, threshold if at.value <= threshold else math.inf
+            least = 0.0 if at.secret else float(min(at.least, at.value))
+            return least, threshold if at.value <= threshold else math.inf
         if at.derived:
             return 0.0, math.inf
         beside = [
@@ -217,7 +225,7 @@ def _program(search: _Search, part: _Part, cell: Cell) -> tuple[float, float, li
     ends: list[float] = []
     moving: dict[Cell, bool] = {}
     for sign in (1.0, -1.0):
-        found = linprog(sign * aim, A_eq=A.tocsr(), b_eq=b, bounds=bounds, method="highs")
+        found = optimize.linprog(sign * aim, A_eq=A.tocsr(), b_eq=b, bounds=bounds, method="highs")
         if not found.success:  # no bound, or one beyond what the solver can hold
             ends.append(-sign * math.inf)
             continue

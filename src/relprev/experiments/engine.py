@@ -59,8 +59,8 @@ def run_cells(
             advance(f"{cell.experiment}, {cell.method}")
     remove_unfinished(store.folder)
     results = pd.DataFrame([found[key].values for key in keys]).assign(**made_with)  # type: ignore[union-attr]
-    results["estimate"] = results["estimate"].astype(float)  # null becomes NaN
-    results["ratio"] = results["ratio"].astype(float)
+    numbers = [name for name in ("estimate", "truth", "ratio") if name in results]
+    results[numbers] = results[numbers].astype(float)  # null becomes NaN
     with written_whole(folder / "results.parquet") as path:
         results.to_parquet(path, index=False)
     with written_whole(folder / "results.csv") as path:

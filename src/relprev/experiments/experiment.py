@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from relprev.errors import RelprevError, RelprevWarning
+from relprev.errors import RelprevError, RelprevWarning, TooFewCasesError
 from relprev.estimates import RelativePrevalence
 from relprev.experiments.methods import METHODS, REFERENCE, Parts
 from relprev.model.splits import split
@@ -42,7 +42,7 @@ class Experiment:
     seeds, splits : number of data sets per scenario, and of splits per data set
     variants : the paper's text, the authors' code
     published_methods : methods that replace others in the variant of the authors' code
-    write_extras : function of (folder, source) that writes further tables, optional
+    write_extras : function of (folder, source, variant) that writes further tables, optional
     """
 
     name: str
@@ -58,7 +58,7 @@ class Experiment:
     splits: int = 5
     variants: tuple[str, ...] = ("paper", "published")
     published_methods: Mapping[str, str] = field(default_factory=dict)
-    write_extras: Callable[[Path, str], None] | None = None
+    write_extras: Callable[[Path, str, str], None] | None = None
 
     def methods_in(self, variant: str) -> tuple[str, ...]:
         """Names of the methods tried in a variant."""
@@ -95,11 +95,15 @@ class Cell:
 def compute(cell: Cell, simulate: Callable[[Settings, int], Simulation]) -> dict[str, Any]:
     """One row of results: settings, estimate, truth, their ratio, CPU seconds and warnings.
 
-    If a method refuses the data, the estimate is NaN and ``notes`` says why.
+    If a method refuses the data, the estimate is NaN and ``notes`` says why. If the data are too
+    few to simulate or to split, the truth is NaN too.
     """
     place = {"data": cell.source} if cell.source else {}
-    data = simulate({**cell.settings, **place}, cell.seed)
-    train, validation, test = split(data.cohort, SHARES, cell.split)
+    try:
+        data = simulate({**cell.settings, **place}, cell.seed)
+        train, validation, test = split(data.cohort, SHARES, cell.split)
+    except TooFewCasesError as error:
+        return _row(cell, float("nan"), float("nan"), 0.0, {_words(error)})
     fit = np.sort(np.concatenate([train, validation]))
     parts = Parts(
         train=data.cohort.take(train),
@@ -116,9 +120,15 @@ def compute(cell: Cell, simulate: Callable[[Settings, int], Simulation]) -> dict
             estimate = _first(method.estimate(parts))
             notes = {type(w.message).__name__ for w in caught}
         except RelprevError as error:
-            estimate, notes = float("nan"), {f"{type(error).__name__}: {error}"}
+            estimate, notes = float("nan"), {_words(error)}
     seconds = time.process_time() - started
     truth = _truth(data, test if method.judged_on == "test" else fit)
+    return _row(cell, estimate, truth, seconds, notes)
+
+
+def _row(
+    cell: Cell, estimate: float, truth: float, seconds: float, notes: set[str]
+) -> dict[str, Any]:
     return {
         **cell.columns,
         "estimate": estimate,
@@ -127,6 +137,10 @@ def compute(cell: Cell, simulate: Callable[[Settings, int], Simulation]) -> dict
         "seconds": round(seconds, 3),
         "notes": "; ".join(sorted(notes)),
     }
+
+
+def _words(error: RelprevError) -> str:
+    return f"{type(error).__name__}: {error}"
 
 
 def _truth(data: Simulation, rows: NDArray[np.int64]) -> float:

@@ -19,13 +19,14 @@ from relprev.store.files import written_whole
 FORMATS = ("svg", "png", "pdf")
 # Okabe and Ito's colours, distinguishable with any kind of colour vision; purple for PURPLE.
 COLOURS = {
-    "purple": "#7B3294", "purple-auc": "#CC79A7", "debiased": "#332288", "oracle": "#000000",
-    "observed": "#999999",
-    "negative": "#D55E00", "sar-em": "#0072B2", "bbe": "#009E73", "dedpul": "#56B4E9",
-    "tice": "#E69F00", "km2": "#B8A800", "negative-no-intercept": "#A04000",
+    "purple": "#7B3294", "purple-auc": "#CC79A7", "purple-no-penalty": "#AA4499",
+    "debiased": "#332288", "oracle": "#000000", "observed": "#999999", "negative": "#D55E00",
+    "sar-em": "#0072B2", "sar-em-group": "#44AA99", "sar-em-published": "#004488",
+    "elkan-noto": "#882255", "bbe": "#009E73", "dedpul": "#56B4E9", "tice": "#E69F00",
+    "km2": "#B8A800", "negative-no-intercept": "#A04000",
 }  # fmt: skip
-OTHER_COLOURS = ("#88CCEE", "#882255", "#117733")
-MARKERS = "osD^vPX*<>ph"
+OTHER_COLOURS = ("#88CCEE", "#661100", "#117733")
+MARKERS = "osD^vPX*<>phd8H1"
 SHADES = ("#CBB0DA", "#9E6BB8", "#7B3294", "#3F1052", "#1D0526")
 
 
@@ -78,6 +79,7 @@ def _panel(axis: Axes, experiment: Experiment, table: pd.DataFrame) -> None:
     lines = list(_lines(experiment, table))
     for number, (part, style) in enumerate(lines):
         shift = 0.5 * ((number + 0.5) / len(lines) - 0.5)  # side by side
+        part = part[part["mean"].notna()]
         x = [positions[value] + shift for value in part[experiment.x]]
         axis.errorbar(
             x, part["mean"], yerr=part["sd"].fillna(0.0), linewidth=0.8, markersize=4.5,

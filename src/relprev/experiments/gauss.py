@@ -10,20 +10,33 @@ from relprev.simulate import Simulation, gauss_synth
 
 RATE_A = 0.5
 RATES_B = (0.1, 0.3, 0.5, 0.7, 0.9)
-ROBUSTNESS_METHODS = ("purple", "purple-auc", "debiased", "observed")
+PUBLISHED_RATE_B = 0.3  # of experiments that do not vary it
+# The paper penalises nothing on these data: its PURPLE is "purple-no-penalty".
+ALL_METHODS = ("purple-no-penalty", *COMPARED)
+ROBUSTNESS_METHODS = ("purple-no-penalty", "purple", "purple-auc", "debiased", "observed")
+A_MORE, B_MORE = "a more affected", "b more affected"
 
 
 def simulate(settings: Settings, seed: int) -> Simulation:
-    """Gauss-Synth with the given settings; ``rate_b`` is the diagnosis rate of group b."""
-    options = {key: value for key, value in settings.items() if key != "rate_b"}
+    """Gauss-Synth with the given settings.
+
+    ``rate_b`` is the diagnosis rate of group b; ``higher`` says which group is more affected.
+    """
+    options = {k: value for k, value in settings.items() if k not in ("rate_b", "higher")}
+    ahead = A_MORE if settings.get("variant") == "published" else B_MORE
+    if settings.get("higher", ahead) != ahead:  # the means change places
+        options["group_gap"] = -options["group_gap"]
     return gauss_synth((RATE_A, settings.get("rate_b", RATE_A)), seed=seed, **options)
 
 
 def _scenarios(
-    full: Sequence[Settings], brief: Sequence[Settings]
+    full: Sequence[Settings], brief: Sequence[Settings], published: Settings | None = None
 ) -> Callable[[bool, str, str], list[Settings]]:
+    """Scenarios of the full and the quick grid; ``published`` adds to those of that variant."""
+
     def scenarios(quick: bool, variant: str, data: str) -> list[Settings]:
-        return [{"variant": variant, **settings} for settings in (brief if quick else full)]
+        more = (published or {}) if variant == "published" else {}
+        return [{"variant": variant, **more, **chosen} for chosen in (brief if quick else full)]
 
     return scenarios
 
@@ -39,7 +52,12 @@ def _rates(rates: Sequence[float]) -> list[Settings]:
 
 
 def _alphas(gaps: Sequence[float], alphas: Sequence[float]) -> list[Settings]:
-    return [{"group_gap": gap, "alpha": alpha} for gap in gaps for alpha in alphas]
+    return [
+        {"higher": higher, "group_gap": gap, "alpha": alpha}
+        for higher in (A_MORE, B_MORE)
+        for gap in gaps
+        for alpha in alphas
+    ]
 
 
 EXPERIMENTS = (
@@ -48,17 +66,19 @@ EXPERIMENTS = (
         "Separable and non-separable data",
         _scenarios(_rates(RATES_B), _rates((0.1, 0.9))),
         simulate,
-        COMPARED,
+        ALL_METHODS,
         x="rate_b",
         x_label="Diagnosis rate of group b (group a: 0.5)",
         panel="separable",
-        published_methods={"negative": "negative-no-intercept"},
+        published_methods={"negative": "negative-no-intercept", "sar-em": "sar-em-published"},
     ),
     Experiment(
         "group-gap",
         "Groups further and further apart",
         _scenarios(
-            _values("group_gap", (0.0, 0.25, 0.5, 1.0, 2.0)), _values("group_gap", (0.0, 2.0))
+            _values("group_gap", (0.0, 0.25, 0.5, 1.0, 2.0)),
+            _values("group_gap", (0.0, 2.0)),
+            {"rate_b": PUBLISHED_RATE_B},
         ),
         simulate,
         ROBUSTNESS_METHODS,
@@ -69,12 +89,15 @@ EXPERIMENTS = (
         "alpha",
         "p(y|x) lower in group b by the factor alpha",
         _scenarios(
-            _alphas((0.5, 1.0, 2.0), (0.2, 0.4, 0.6, 0.8, 1.0)), _alphas((0.5, 2.0), (0.4, 1.0))
+            _alphas((0.5, 1.0, 2.0), (0.2, 0.4, 0.6, 0.8, 1.0)),
+            _alphas((0.5, 2.0), (0.4, 1.0)),
+            {"rate_b": PUBLISHED_RATE_B},
         ),
         simulate,
-        ("purple",),
+        ("purple-no-penalty",),
         x="alpha",
         x_label="alpha",
+        panel="higher",
         series="group_gap",
     ),
     Experiment(

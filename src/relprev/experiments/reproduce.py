@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,12 +10,13 @@ from typing import Any
 
 import pandas as pd
 
-from relprev.errors import InvalidInputError
+from relprev.errors import DataWarning, InvalidInputError, TooFewCasesError
 from relprev.experiments import figures, gauss, semisynthetic
 from relprev.experiments.engine import run_cells
 from relprev.experiments.experiment import Cell, Experiment, compute
 from relprev.experiments.methods import METHODS
-from relprev.experiments.summary import write_summary
+from relprev.experiments.summary import settings_of, write_summary
+from relprev.messages import Message
 from relprev.parallel.threads import available_cores
 
 EXPERIMENTS: dict[str, Experiment] = {
@@ -68,7 +70,8 @@ def run(
 
     An interrupted run resumes where it stopped; cells computed by other source code or package
     versions are computed again. The files are ``results.parquet`` and ``.csv``, ``table.csv``
-    and ``.md``, and ``figure.svg``, ``.png`` and ``.pdf``.
+    and ``.md``, and ``figure.svg``, ``.png`` and ``.pdf``. A scenario for which the data hold too
+    few cases is named in a warning, and the others go on.
 
     Parameters
     ----------
@@ -80,7 +83,8 @@ def run(
     variant : "paper" or "published"
         Follow the paper's text, or the authors' code where it differs.
     data : str
-        For ``semisynthetic``: ``"simulated"``, ``"nhds:PATH"`` or ``"mimic:PATH"``.
+        For ``semisynthetic``: ``"simulated"``, ``"nhds:PATH"`` or ``"mimic:PATH"``, where PATH is
+        the MIMIC-IV folder that contains ``hosp``.
     methods : names of methods, optional
         Default: the experiment's own.
     seeds, splits : int, optional
@@ -121,16 +125,33 @@ def run(
         for method in methods or experiment.methods_in(variant)
     ]
     results = run_cells(grid, work, folder, jobs=jobs or available_cores(), verbose=verbose)
+    _name_left_out(results)
     table = write_summary(results, folder)
     figures.write(experiment, table, folder)
     if experiment.write_extras is not None:
-        experiment.write_extras(folder, source or scenarios[0]["data"])
+        experiment.write_extras(folder, source or scenarios[0]["data"], variant)
     return Reproduction(results, table, folder)
 
 
 def work(cell: Cell) -> dict[str, Any]:
     """The row of one cell."""
     return compute(cell, EXPERIMENTS[cell.experiment].simulate)
+
+
+def _name_left_out(results: pd.DataFrame) -> None:
+    """Warn about scenarios whose data could not be made; if there are no others, raise."""
+    missing = results[results["truth"].isna()]
+    if len(missing) == len(results):
+        why = results["notes"].iloc[0]
+        raise TooFewCasesError(Message("no scenario has data: {why}", why=why))
+    names = settings_of(results)
+    for scenario in missing[names].drop_duplicates().to_dict("records"):
+        where = ", ".join(f"{name} {value}" for name, value in scenario.items())
+        said = Message(
+            "{where}: too few cases in some or all data sets; results.csv says why under notes",
+            where=where,
+        )
+        warnings.warn(DataWarning(said), stacklevel=3)
 
 
 def _experiment(name: str) -> Experiment:

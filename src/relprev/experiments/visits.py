@@ -1,8 +1,8 @@
 """Load visits of groups a (Black) and b (white), with their codes, for semi-synthetic data.
 
 ``simulated`` means visits of `relprev.simulate.ed_visits`; ``nhds:PATH``, discharges of the
-National Hospital Discharge Survey 2010; ``mimic:PATH``, MIMIC-IV, where PATH contains ``hosp``
-and ``ed`` or is ``HOSP,ED``, two folders.
+National Hospital Discharge Survey 2010; ``mimic:PATH``, hospital admissions of MIMIC-IV, where PATH
+is the folder that contains ``hosp`` (see `relprev.experiments.admissions`).
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ from scipy import sparse as sp
 
 from relprev.codes import CodeSet, code_set
 from relprev.errors import InvalidInputError
+from relprev.experiments.admissions import read_admissions
 from relprev.simulate import ed_visits
-from relprev.sources.mimic import read_mimic
+from relprev.sources.database import Connection
 from relprev.sources.nhds import read_nhds
 from relprev.sources.source import Source
 
@@ -39,7 +40,8 @@ class CodedVisits:
     X : sparse 0/1 matrix of shape (n, p)
     codes : (version, code) of every column
     group : 0 for a, 1 for b, shape (n,)
-    female, adult : boolean arrays of shape (n,)
+    female, adult, emergency : boolean arrays of shape (n,)
+        ``emergency`` marks admissions through the emergency room; all, where that is not known.
     patients : integer array of shape (n,), or None
     endometriosis, injuries : code sets that fit these codes
     """
@@ -49,6 +51,7 @@ class CodedVisits:
     group: NDArray[np.int64]
     female: NDArray[np.bool_]
     adult: NDArray[np.bool_]
+    emergency: NDArray[np.bool_]
     patients: NDArray[np.int64] | None
     endometriosis: CodeSet
     injuries: CodeSet
@@ -63,6 +66,7 @@ class CodedVisits:
             group=self.group[rows],
             female=self.female[rows],
             adult=self.adult[rows],
+            emergency=self.emergency[rows],
             patients=None if self.patients is None else self.patients[rows],
             endometriosis=self.endometriosis,
             injuries=self.injuries,
@@ -83,8 +87,11 @@ def load_visits(data: str) -> CodedVisits:
         raise InvalidInputError(
             f"data must be 'simulated', 'nhds:PATH' or 'mimic:PATH', got {data!r}"
         )
-    with _nhds(Path(path)) if kind == "nhds" else _mimic(path) as source:
-        return _from_source(source)
+    if kind == "mimic":
+        with read_admissions(Path(path)) as connection:
+            return _from_tables(connection, adult="adult", emergency="emergency")
+    with _nhds(Path(path)) as source:
+        return _from_tables(source.connection, adult=f"age >= {ADULT}", emergency="true")
 
 
 def _nhds(path: Path) -> Source:
@@ -92,15 +99,13 @@ def _nhds(path: Path) -> Source:
     return read_nhds(files[0] if files else path / "NHDS10.PU.txt")
 
 
-def _mimic(path: str) -> Source:
-    hosp, _, ed = path.partition(",")
-    return read_mimic(hosp, ed or hosp)
-
-
-def _from_source(source: Source) -> CodedVisits:
-    run = source.connection.execute
-    visits = run("""
-        SELECT visit, lower(race) LIKE 'white%' AS white, sex = 'F' AS female, age, patient
+def _from_tables(connection: Connection, *, adult: str, emergency: str) -> CodedVisits:
+    """Visits from the tables ``visits`` and ``codes``; conditions in SQL say who is an adult
+    and who came through the emergency room."""
+    run = connection.execute
+    visits = run(f"""
+        SELECT visit, lower(race) LIKE 'white%' AS white, sex = 'F' AS female, {adult} AS adult,
+               {emergency} AS emergency, patient
         FROM visits WHERE lower(race) LIKE 'white%' OR lower(race) LIKE 'black%' ORDER BY visit
     """).df()
     pairs = run("SELECT DISTINCT visit, version, code FROM codes ORDER BY version, code").df()
@@ -114,7 +119,8 @@ def _from_source(source: Source) -> CodedVisits:
         codes=tuple((str(version), str(code)) for version, code in codes),
         group=visits["white"].to_numpy(dtype=np.int64),
         female=visits["female"].fillna(False).to_numpy(dtype=bool),
-        adult=(visits["age"] >= ADULT).to_numpy(dtype=bool),
+        adult=visits["adult"].fillna(False).to_numpy(dtype=bool),
+        emergency=visits["emergency"].to_numpy(dtype=bool),
         patients=patients,
         endometriosis=code_set("endometriosis"),
         injuries=code_set("ipv-injuries"),
@@ -142,6 +148,7 @@ def _simulated(n_visits: int, n_codes: int) -> CodedVisits:
         group=cohort.groups.astype(np.int64),
         female=every,
         adult=every,
+        emergency=every,
         patients=cohort.clusters.astype(np.int64),
         **sets,
     )

@@ -1,11 +1,18 @@
 """Honest uncertainty: the debiased estimator, survey designs, replication, anchors, planning."""
 
-from relprev.inference.anchor import anchor
-from relprev.inference.debiased import DebiasedPURPLE
-from relprev.inference.intervals import InferredPrevalence
-from relprev.inference.plan import Plan, plan
-from relprev.inference.replication import Replication, bootstrap, replicate_weights
-from relprev.inference.sampling import SamplingDesign
+from typing import TYPE_CHECKING
+
+from relprev.lazy import on_demand
+
+if TYPE_CHECKING:
+    from relprev.inference.anchoring import anchor
+    from relprev.inference.debiased import DebiasedPURPLE
+    from relprev.inference.intervals import InferredPrevalence
+    from relprev.inference.planning import Plan, plan
+    from relprev.inference.replication import Replication, bootstrap, replicate_weights
+    from relprev.inference.sampling import SamplingDesign
+else:
+    __getattr__, __dir__ = on_demand(__name__)
 
 __all__ = [
     "DebiasedPURPLE",

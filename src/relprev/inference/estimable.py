@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from relprev.cohort import Cohort
+from relprev.cohort.summary import diagnosed_patients
 from relprev.errors import DataWarning, InvalidInputError, TooFewCasesError
-from relprev.messages import Count, Message
+from relprev.messages import Message
 
 MIN_PATIENTS = 2  # diagnosed patients a group needs
 
@@ -28,17 +29,12 @@ def domain_rows(domain: Any, n: int) -> NDArray[np.int64]:
 
 def estimable(cohort: Cohort) -> tuple[Cohort, NDArray[np.int64]]:
     """The cohort of groups with enough diagnosed patients, and its rows; warns about the others."""
-    groups, hit, units = cohort.groups, cohort.diagnosed == 1, cohort.clusters
-    of_unit = np.flatnonzero(hit) if units is None else units[hit]
-    pairs = np.unique(np.column_stack([groups[hit], of_unit]), axis=0)
-    patients = np.bincount(pairs[:, 0], minlength=cohort.n_groups)
+    patients = diagnosed_patients(cohort)
     enough = np.flatnonzero(patients >= MIN_PATIENTS)
     if len(enough) == cohort.n_groups:
         return cohort, np.arange(cohort.n)
-    thin = [
-        _with_patients(cohort.group_names[k], int(patients[k]))
-        for k in np.flatnonzero(patients < MIN_PATIENTS)
-    ]
+    # Without their numbers: none and one must read alike.
+    thin = [cohort.group_names[k] for k in np.flatnonzero(patients < MIN_PATIENTS)]
     if len(enough) < 2:
         raise TooFewCasesError(
             Message(
@@ -53,10 +49,5 @@ def estimable(cohort: Cohort) -> tuple[Cohort, NDArray[np.int64]]:
         groups=thin,
     )
     warnings.warn(DataWarning(said), stacklevel=3)
-    rows = np.flatnonzero(np.isin(groups, enough))
+    rows = np.flatnonzero(np.isin(cohort.groups, enough))
     return cohort.take(rows).with_groups(enough), rows
-
-
-def _with_patients(group: str, patients: int) -> Message:
-    count = Count(patients, "diagnosed patient", (("n_diagnosed", group),))
-    return Message("{group} ({n})", group=group, n=count)

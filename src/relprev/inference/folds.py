@@ -17,9 +17,10 @@ from scipy.sparse.csgraph import connected_components
 
 from relprev.arrays import numbered
 from relprev.cohort import Cohort
+from relprev.cohort.summary import diagnosed_patients
 from relprev.errors import DataWarning, TooFewCasesError
 from relprev.inference.sampling import SamplingDesign
-from relprev.messages import Count, Message, Number, message_of
+from relprev.messages import SMALL, Count, Message, Number
 from relprev.model.splits import split
 
 DEALS = 200  # attempts to deal PSUs so that every training part has every group
@@ -31,37 +32,53 @@ def make_folds(
     """Row positions of each fold.
 
     Without PSUs, patients are dealt so that each fold has diagnosed patients of every
-    group; if a group has too few for that, fewer folds are used, with a warning. PSUs
+    group; if a group has too few for that, there are fewer folds. PSUs
     are shuffled and dealt in turn, stratum by stratum, until a deal leaves diagnosed rows of
     every group outside each fold.
 
     Examples
     --------
     >>> from relprev.simulate import ed_visits
-    >>> cohort = ed_visits(5_000, n_codes=100, seed=0).cohort
+    >>> cohort = ed_visits(5_000, n_codes=100, prevalence=0.2, seed=0).cohort
     >>> [len(fold) > 800 for fold in make_folds(cohort, SamplingDesign.from_cohort(cohort), 5, 0)]
     [True, True, True, True, True]
     """
     if "psus" in cohort.fields:
         return _by_psu(cohort, design, count, seed)
-    few: Message | None = None  # why splits into more folds failed
+    _warn_if_few(cohort, count)
     for number in range(count, 1, -1):
         try:
             folds = split(cohort, [1.0] * number, seed)
-        except TooFewCasesError as error:
+        except TooFewCasesError:
             if number == 2:
                 raise
-            few = message_of(error)
             continue
-        if few is not None:
-            said = Message(
-                "fewer folds are used than the {asked} asked for: group {group} has too few "
-                "diagnosed patients ({n}), and every fold needs some",
-                asked=Number(count), **few.values,
-            )  # fmt: skip
-            warnings.warn(DataWarning(said), stacklevel=3)
         return folds
     raise TooFewCasesError(Message("folds must be at least 2"))
+
+
+def _warn_if_few(cohort: Cohort, count: int) -> None:
+    """Say the same of all groups with few diagnosed patients, whether they need fewer folds or not.
+
+    A warning of those alone that do would tell a report's reader that they have 2 to 4.
+    """
+    patients = diagnosed_patients(cohort)
+    few = [
+        Message(
+            "{group} ({n})",
+            group=repr(name),
+            n=Count(int(n), "diagnosed patient", (("n_diagnosed", name),)),
+        )
+        for name, n in zip(cohort.group_names, patients, strict=True)
+        if 0 < n < max(count, SMALL + 1)
+    ]
+    if few:
+        said = Message(
+            "too few diagnosed patients for {asked} folds that each hold enough of them, so fewer "
+            "folds may be used: {groups}",
+            asked=Number(count), groups=few,
+        )  # fmt: skip
+        warnings.warn(DataWarning(said), stacklevel=4)
 
 
 def _by_psu(

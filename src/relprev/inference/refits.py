@@ -109,7 +109,9 @@ def _kept(work: Work, path: Path, base: pd.DataFrame) -> pd.DataFrame:
         return pd.DataFrame(columns=[*KEYS, "failure"])
     text = dict.fromkeys(["group", "versus"], str)
     empty = {name: [""] for name in RATIOS}
-    kept = pd.read_csv(path, dtype=text, keep_default_na=False, na_values=empty)
+    kept = pd.read_csv(
+        path, dtype=text, keep_default_na=False, na_values=empty, float_precision="round_trip"
+    )
     missing = [name for name in KEYS if name not in kept]
     if "replicate" in kept and missing:
         raise InvalidInputError(

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-import scipy.sparse as sp
 
 from relprev.arrays import LARGEST
 from relprev.errors import InvalidInputError
+from relprev.lazy import OnDemand
 from relprev.matrix.base import Matrix
 from relprev.matrix.csr import BinaryCSR, FloatCSR
 from relprev.matrix.dense import Dense
 from relprev.messages import Count, Message, Number
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
+else:
+    sp = OnDemand("scipy.sparse")
 
 MAX_NAMED = 5  # names listed in a message before "and k more"
 

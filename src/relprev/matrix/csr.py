@@ -8,16 +8,23 @@ up to 65,536 columns, so that 92 million ones take 184 MB.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from relprev.arrays import FloatArray, group_counts, group_sums
-from relprev.matrix import kernels
+from relprev.lazy import OnDemand
 from relprev.matrix.base import ABREAST, Columns, IndexArray, Matrix
 from relprev.parallel.threads import map_chunks
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
+
+    from relprev.matrix import kernels
+else:
+    sp = OnDemand("scipy.sparse")
+    kernels = OnDemand("relprev.matrix.kernels")
 
 
 def index_dtype(n_cols: int) -> type[np.unsignedinteger[Any]]:

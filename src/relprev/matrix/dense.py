@@ -5,12 +5,19 @@ Its loops are our own, not BLAS, so that results do not depend on the number of 
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import NDArray
 
 from relprev.arrays import FloatArray
-from relprev.matrix import kernels
+from relprev.lazy import OnDemand
 from relprev.matrix.base import Columns, IndexArray, Matrix
+
+if TYPE_CHECKING:
+    from relprev.matrix import kernels
+else:
+    kernels = OnDemand("relprev.matrix.kernels")
 
 
 class Dense(Matrix):

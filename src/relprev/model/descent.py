@@ -90,64 +90,35 @@ class _Block:
         self, model: Quadratic, at: Parameters, gradient: FloatArray, penalty: Penalty,
         free_theta: NDArray[np.bool_], step: FloatArray, seen: FloatArray,
     ) -> None:  # fmt: skip
-        self.model, self.at, self.penalty = model, at, penalty
-        self.gradient, self.step, self.seen = gradient, step, seen
-        self.scores = model.z - at.b  # w.x of the curvature rows
-        self.kv = model.k * model.v
-        self.free = np.concatenate([[True], free_theta, [True]])
+        kv = model.k * model.v
+        scores = model.z - at.b  # w.x of the curvature rows
+        self.rows = (model.aq, model.k, kv, model.g, scores, np.empty(len(model.k)))
+        self.corrections = (model.u, model.signs, seen)
+        self.step, self.r, self.on_r = step, np.empty(model.n_cols), np.empty(len(model.signs))
+        self.given = (at.w, step, gradient, gradient[: model.n_cols] + penalty.l2 * at.w,
+                      model.extra + penalty.l2, self.corrections, penalty.l1)  # fmt: skip
+        self.may_move = np.concatenate([[True], free_theta])
         self.upper = np.concatenate([[MAX_STEP], np.minimum(MAX_STEP, -at.theta)])
-        self.along = np.empty(len(model.k))
-        self.totals, self.by_group = np.empty(4), np.empty((2, model.n_groups))
         fisher = np.diag(
             np.append(model.aq[:, 0].sum(), group_sums(model.g, model.k, model.n_groups))
         )
-        fisher[0, 1:] = fisher[1:, 0] = group_sums(model.g, self.kv, model.n_groups)
+        fisher[0, 1:] = fisher[1:, 0] = group_sums(model.g, kv, model.n_groups)
         u = model.u[model.n_cols :]
+        self.slope, self.low, self.high = np.empty((3, len(fisher) + 1))
+        self.free = np.empty(len(fisher) + 1, dtype=np.bool_)
         self.hessian = np.zeros((len(fisher) + 1, len(fisher) + 1))
         self.hessian[:-1, :-1] = fisher + (u * model.signs) @ u.T
 
     def move(self) -> float:
         """Move to the block's minimum; returns the largest derivative in b and theta before."""
-        model, p = self.model, self.model.n_cols
-        r = self.at.w + self.step[:p]
-        on_r = model.u[:p].T @ r
-        kernels.block_sums(
-            model.aq, model.k, self.kv, model.g, self.scores, self.step[p], self.step[p + 1 :],
-            self.along, self.totals, self.by_group,
-        )  # fmt: skip
-        slope = self._slope(r, on_r)
-        self._add_scale(r, on_r)
-        high = np.append(self.upper - self.step[p:], 0.5)
-        low = np.append(-MAX_STEP - self.step[p:], -0.5)
-        free = self.free & ((high > 0) | (slope > 0)) & ((low < 0) | (slope < 0))
-        free[-1] = bool(r.any())
-        worst = float(np.max(np.abs(slope[:-1][free[:-1]]), initial=0.0))
-        move = bounded_newton(self.hessian, slope, low, high, free)
-        self.step[p:] += move[:-1]
-        self.step[:p] += move[-1] * r
-        self.seen += move[:-1] @ model.u[p:] + move[-1] * on_r
-        kernels.shift(model.aq, self.kv, model.g, move, self.along)
+        system, bounds = (self.slope, self.hessian), (self.low, self.high, self.free)
+        kernels.block_system(self.rows, *self.given, self.r, self.on_r, system)
+        worst: float = kernels.block_bounds(
+            self.slope, self.step, self.r, self.upper, MAX_STEP, self.may_move, *bounds
+        )
+        move = bounded_newton(self.hessian, self.slope, *bounds)
+        kernels.block_shift(self.rows, self.step, self.corrections, self.r, self.on_r, move)
         return worst
-
-    def _slope(self, r: FloatArray, on_r: FloatArray) -> FloatArray:
-        """Derivatives of model plus penalty in b, theta and scale."""
-        model, penalty, p = self.model, self.penalty, self.model.n_cols
-        taught = model.signs * self.seen
-        from_rows = np.append(self.totals[0], self.by_group[0])
-        on_scale = (
-            (self.gradient[:p] + model.extra * self.step[:p] + penalty.l2 * r) @ r
-            + self.totals[2] + on_r @ taught + penalty.l1 * np.abs(r).sum()
-        )  # fmt: skip
-        return np.append(self.gradient[p:] + model.u[p:] @ taught + from_rows, on_scale)
-
-    def _add_scale(self, r: FloatArray, on_r: FloatArray) -> None:
-        """Curvature between the scale and everything in the block."""
-        model = self.model
-        border = np.append(self.totals[1], self.by_group[1])
-        border += model.u[model.n_cols :] @ (model.signs * on_r)
-        self.hessian[:-1, -1] = self.hessian[-1, :-1] = border
-        ridge = model.extra + self.penalty.l2
-        self.hessian[-1, -1] = self.totals[3] + ridge @ r**2 + model.signs @ on_r**2
 
 
 def bounded_newton(
@@ -160,7 +131,9 @@ def bounded_newton(
     curvature left out, the problem is least squares in A = diag(sqrt e) V'; it is
     solved with bounds only if the solution without bounds breaks one.
     """
-    move = np.zeros_like(slope)
+    move = np.empty_like(slope)
+    if kernels.newton(hessian, slope, low, high, free, FLAT, move):
+        return move
     sub = np.flatnonzero(free)
     block = hessian[np.ix_(sub, sub)]
     unit = 1.0 / np.sqrt(np.maximum(np.diag(block), np.finfo(float).tiny))
@@ -168,11 +141,8 @@ def bounded_newton(
     kept = curvature > FLAT
     root = np.sqrt(curvature[kept])
     down = -(directions[:, kept].T @ (unit * slope[sub])) / root
-    target = unit * (directions[:, kept] @ (down / root))
-    if (target < low[sub]).any() or (target > high[sub]).any():
-        A = root[:, None] * directions[:, kept].T
-        bounds = (low[sub] / unit, high[sub] / unit)
-        target = unit * lsq_linear(A, down, bounds, method="bvls").x
-        target = np.clip(target, low[sub], high[sub])
-    move[sub] = target
+    A = root[:, None] * directions[:, kept].T
+    bounds = (low[sub] / unit, high[sub] / unit)
+    target = unit * lsq_linear(A, down, bounds, method="bvls").x
+    move[sub] = np.clip(target, low[sub], high[sub])
     return move

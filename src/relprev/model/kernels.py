@@ -13,6 +13,7 @@ from numba import njit
 from relprev.model.vectormath import exp_negative, log_positive
 
 LARGEST_Z = 700.0  # exp(-700) is still a normal number
+TINY = np.finfo(np.float64).tiny
 
 
 @njit(inline="always", error_model="numpy")
@@ -125,6 +126,102 @@ def block_sums(aq, k, kv, g, scores, db, dtheta, along, totals, by_group):
 def shift(aq, kv, g, move, along):
     for i in range(len(kv)):
         aq[i, 1] += aq[i, 0] * (move[0] + move[-1] * along[i]) + kv[i] * move[1 + g[i]]
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def newton(hessian, slope, low, high, free, flat, move):
+    """The move of `descent.bounded_newton` without bounds; returns whether it is within them."""
+    sub = np.flatnonzero(free)
+    n = len(sub)
+    unit, unbounded = np.empty(n), np.zeros(n)
+    block = np.empty((n, n))
+    for i in range(n):
+        unit[i] = 1.0 / np.sqrt(max(hessian[sub[i], sub[i]], TINY))
+    for i in range(n):
+        for j in range(n):
+            block[i, j] = hessian[sub[i], sub[j]] * unit[i] * unit[j]
+    curvature, directions = np.linalg.eigh(block)
+    for e in range(n):
+        if curvature[e] > flat:
+            down = 0.0
+            for i in range(n):
+                down -= directions[i, e] * unit[i] * slope[sub[i]]
+            for i in range(n):
+                unbounded[i] += unit[i] * directions[i, e] * down / curvature[e]
+    move[:] = 0.0
+    inside = True
+    for i in range(n):
+        inside &= low[sub[i]] <= unbounded[i] <= high[sub[i]]
+        move[sub[i]] = unbounded[i]
+    return inside
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def block_system(rows, w, step, gradient, on_w, ridge, corrections, l1, r, on_r, system):
+    """Derivatives and curvature of b, theta and the scale of w (see `descent._Block`).
+
+    Fills r = w + d, on_r = u_w'r, and of the system the slope, and the Hessian's last row.
+    """
+    aq, k, kv, g, scores, along = rows
+    u, signs, seen = corrections
+    slope, hessian = system
+    p, last = len(w), len(slope) - 1
+    on_r[:] = 0.0
+    on_scale, bend = 0.0, 0.0
+    for j in range(p):
+        r[j] = w[j] + step[j]
+        if r[j] == 0.0:
+            continue
+        on_scale += (on_w[j] + ridge[j] * step[j]) * r[j] + l1 * abs(r[j])
+        bend += ridge[j] * r[j] * r[j]
+        for m in range(len(signs)):
+            on_r[m] += u[j, m] * r[j]
+    totals, by_group = np.empty(4), np.empty((2, last - 1))
+    block_sums(aq, k, kv, g, scores, step[p], step[p + 1 :], along, totals, by_group)
+    for i in range(last):
+        slope[i] = gradient[p + i] + (totals[0] if i == 0 else by_group[0, i - 1])
+        hessian[i, last] = totals[1] if i == 0 else by_group[1, i - 1]
+        for m in range(len(signs)):
+            slope[i] += u[p + i, m] * signs[m] * seen[m]
+            hessian[i, last] += u[p + i, m] * signs[m] * on_r[m]
+        hessian[last, i] = hessian[i, last]
+    slope[last] = on_scale + totals[2]
+    hessian[last, last] = bend + totals[3]
+    for m in range(len(signs)):
+        slope[last] += on_r[m] * signs[m] * seen[m]
+        hessian[last, last] += signs[m] * on_r[m] * on_r[m]
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def block_bounds(slope, step, r, upper, largest, may_move, low, high, free):
+    """How far b, theta and the scale of w may move, which are free to, and their largest slope."""
+    p, last, worst = len(r), len(slope) - 1, 0.0
+    for i in range(last):
+        high[i], low[i] = upper[i] - step[p + i], -largest - step[p + i]
+        up, down = high[i] > 0.0 or slope[i] > 0.0, low[i] < 0.0 or slope[i] < 0.0
+        free[i] = may_move[i] and up and down
+        if free[i]:
+            worst = max(worst, abs(slope[i]))
+    high[last], low[last] = 0.5, -0.5
+    free[last] = np.any(r != 0.0)
+    return worst
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def block_shift(rows, step, corrections, r, on_r, move):
+    """Moves b, theta and the scale of w, and everything that is kept beside the step."""
+    aq, _, kv, g, _, along = rows
+    u, signs, seen = corrections
+    p, scale = len(r), move[-1]
+    for j in range(p):
+        step[j] += scale * r[j]
+    for i in range(len(move) - 1):
+        step[p + i] += move[i]
+    for m in range(len(signs)):
+        seen[m] += scale * on_r[m]
+        for i in range(len(move) - 1):
+            seen[m] += move[i] * u[p + i, m]
+    shift(aq, kv, g, move, along)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")

@@ -26,11 +26,11 @@ from relprev.cohort.summary import summarise
 from relprev.errors import DataWarning, InvalidInputError
 from relprev.estimates import COMPLEMENT, GroupSummary, RelativePrevalence, relative_prevalence
 from relprev.matrix import Matrix, as_matrix
-from relprev.messages import Message, Number
+from relprev.messages import SMALL, Message, Number
 from relprev.model.em import condition_probability, fit_em
 from relprev.model.likelihood import Parameters, Problem
 from relprev.model.path import RIDGE_FLOOR, Lambdas, fit_best, grid
-from relprev.model.screening import screen
+from relprev.model.screening import screen, screen_diagnoses
 from relprev.model.solver import Solution, SolverOptions, null_parameters
 from relprev.model.tuning import tune
 from relprev.progress import Advance, progress
@@ -198,6 +198,7 @@ class PURPLE(BaseEstimator):
             names, width = cohort.group_names, cohort.n_cols
             validation = _aligned(validation, names, width, "validation")
         screen(cohort)
+        screen_diagnoses(cohort, SMALL if validation is None else 0)  # else some are elsewhere
         origin = origin_of(cohort)
         moved = about(cohort, origin)
         problem = Problem.from_cohort(moved)

@@ -53,6 +53,7 @@ from relprev.model.likelihood import (
 )
 from relprev.parallel.threads import BLOCK_ROWS, blocks, map_chunks, map_threads
 
+WORTH_THREADS = 100_000  # entries of the columns; fewer are done before a thread has woken up
 LOCAL = 0.03  # largest mean squared change of log p in a step that corrections learn from
 
 
@@ -112,7 +113,9 @@ class Quadratic:
         u: list[FloatArray] = []
         signs: list[float] = []
         total = float(self.k.sum())
-        products = map_threads(self.rows_dot, [step for step, _ in history])
+        steps = [step for step, _ in history]
+        few = len(self.columns.rows) < WORTH_THREADS
+        products = list(map(self.rows_dot, steps)) if few else map_threads(self.rows_dot, steps)
         for (step, change), product in zip(history, products, strict=True):
             for vector, sign in zip(u, signs, strict=True):
                 product += sign * (vector @ step) * vector

@@ -13,38 +13,44 @@ from relprev.errors import DataWarning, InvalidInputError
 from relprev.matrix import Dense
 from relprev.matrix.coerce import listed
 from relprev.matrix.csr import CSR
-from relprev.messages import Message, Number
+from relprev.messages import SMALL, Message, Number
 
-LEAK_MIN_ROWS = 10
 LEAK_SHARE = 0.9  # of the rows with the feature are diagnosed
 LEAK_REACH = 0.1  # of the diagnosed rows have the feature
 
 
 def screen(cohort: Cohort) -> None:
-    """Warn about groups without diagnosed rows, constant features and label leakage.
+    """Warn about groups without rows, constant features and label leakage.
 
     Raises
     ------
     InvalidInputError
         A feature equals the diagnosis: the model would only learn to copy it.
     """
-    counts, cases = cohort.total(_group_counts)
-    names = np.asarray(cohort.group_names, dtype=object)
-    empty = [repr(name) for name in names[counts == 0]]
+    empty = _named(cohort, cohort.total(_group_counts)[0] == 0)
     if empty:
         _warn(
             Message("these groups have no rows and get no estimate: {groups}", groups=listed(empty))
         )
-    silent = [repr(name) for name in names[(cases == 0) & (counts > 0)]]
-    if silent:
+    _features(cohort)
+
+
+def screen_diagnoses(cohort: Cohort, few: int = SMALL) -> None:
+    """Warn about groups with ``few`` diagnosed rows or less, in one wording for all of them."""
+    counts, cases = cohort.total(_group_counts)
+    named = _named(cohort, (cases <= few) & (counts > 0))
+    if named:
         _warn(
             Message(
-                "these groups have no diagnosed row: {groups}; their diagnosis rate is estimated "
-                "as 0 and their relative prevalence rests on their symptoms alone",
-                groups=listed(silent),
+                "these groups have few diagnosed rows or none: {groups}; their diagnosis rates are "
+                "hardly known, and their relative prevalence rests mostly on their symptoms",
+                groups=listed(named),
             )
         )
-    _features(cohort)
+
+
+def _named(cohort: Cohort, which: NDArray[np.bool_]) -> list[str]:
+    return [repr(cohort.group_names[k]) for k in np.flatnonzero(which)]
 
 
 def _group_counts(part: CohortPart) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -74,7 +80,7 @@ def _features(cohort: Cohort) -> None:
             )
         )
     share = diagnosed_with / np.maximum(with_feature, 1)
-    leaks = (with_feature >= LEAK_MIN_ROWS) & (share >= LEAK_SHARE)
+    leaks = (diagnosed_with > SMALL) & (share >= LEAK_SHARE)
     leaks &= ~constant & (diagnosed_with >= LEAK_REACH * n_cases)
     if leaks.any():
         _warn(

@@ -18,7 +18,9 @@ from relprev.errors import InvalidInputError, TooFewCasesError
 from relprev.messages import Count, Message
 
 
-def split(cohort: Cohort, shares: Sequence[float], seed: int) -> list[NDArray[np.int64]]:
+def split(
+    cohort: Cohort, shares: Sequence[float], seed: int, *, in_all: bool = True
+) -> list[NDArray[np.int64]]:
     """Row positions of the sets, in ascending order.
 
     Parameters
@@ -27,6 +29,9 @@ def split(cohort: Cohort, shares: Sequence[float], seed: int) -> list[NDArray[np
     shares : sequence of float
         Relative sizes of the sets.
     seed : int
+    in_all : bool
+        Fail where a group has too few diagnosed patients for every set to hold one. If false, the
+        first sets get them.
 
     Examples
     --------
@@ -47,7 +52,7 @@ def split(cohort: Cohort, shares: Sequence[float], seed: int) -> list[NDArray[np
     for value in np.unique(stratum):
         members = rng.permutation(np.flatnonzero(stratum == value))
         diagnosed = value % 2 == 1
-        if diagnosed and len(members) < len(fractions):
+        if in_all and diagnosed and len(members) < len(fractions):
             raise _too_few(cohort.group_names[value // 2], len(members))
         dealt[members] = _deal(len(members), edges, rng)
     of_row = dealt[cluster]

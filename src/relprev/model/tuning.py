@@ -104,7 +104,8 @@ def tune(
     elif method == "cv":
         held_out_sets = split(cohort, [1.0] * folds, seed)
     else:
-        held_out_sets = split(cohort, [1 - validation_share, validation_share], seed)[1:]
+        shares = [1 - validation_share, validation_share]
+        held_out_sets = split(cohort, shares, seed, in_all=False)[1:]
     scores = np.empty((len(lambdas), len(held_out_sets)))
     path: list[PathPoint] = []
     for k, held_out in enumerate(held_out_sets):

@@ -20,6 +20,7 @@ import pandas as pd
 from relprev.checks.check import CheckResult
 from relprev.checks.registry import CHECKS
 from relprev.disclosure import Cells, Column, Rule
+from relprev.inference.estimable import MIN_PATIENTS
 from relprev.messages import Cell
 from relprev.report.findings import StudyFindings, VariableFindings
 
@@ -99,13 +100,21 @@ def study_cells(findings: StudyFindings, rule: Rule) -> tuple[Cells, list[Variab
 def _groups(cells: Cells, names: VariableCells) -> None:
     counts, rank = names.counts, (COUNT, -names.position)
     withheld = _withheld(names.found)
+    inferred = any("withheld" in frame for frame in names.found.estimates.values())
     for column in COUNTS:
         total = int(counts[column].sum())
         cells.add(names.totals[column], total, rank=(TOTAL, -names.position))
         people = counts.get(PEOPLE[column], counts[column])
         secret = withheld if column == "n_diagnosed" else ()
         parts = [
-            cells.add(names.group(column, group), n, few, rank=rank, secret=group in secret)
+            cells.add(
+                names.group(column, group),
+                n,
+                few,
+                rank=rank,
+                secret=group in secret,
+                least=MIN_PATIENTS if inferred and column == "n_diagnosed" else 1,
+            )
             for group, n, few in zip(counts.index, counts[column], people, strict=True)
         ]
         cells.sums(names.totals[column], parts)
@@ -113,9 +122,16 @@ def _groups(cells: Cells, names: VariableCells) -> None:
         names.totals["n"], [names.totals["n_diagnosed"]], (*names.totals["n_diagnosed"], "un")
     )
     for group, row in counts.iterrows():
-        never = row["patients"] - row["patients_diagnosed"] if "patients" in counts else 0
         pair = [names.group(column, str(group)) for column in COUNTS]
-        cells.rest(pair[0], [pair[1]], (*pair[1], "un"), int(never) or None)
+        cells.rest(pair[0], [pair[1]], (*pair[1], "un"), _undiagnosed(row))
+
+
+def _undiagnosed(row: pd.Series) -> int | None:
+    """Patients behind a group's undiagnosed visits; those never diagnosed if no more is known."""
+    if "patients_undiagnosed" in row:
+        return int(row["patients_undiagnosed"])
+    never = int(row["patients"] - row["patients_diagnosed"]) if "patients" in row else 0
+    return never or None
 
 
 def _withheld(found: VariableFindings) -> set[str]:

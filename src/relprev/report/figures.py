@@ -25,7 +25,7 @@ from matplotlib.ticker import (
 
 from relprev.checks.check import CheckResult
 from relprev.checks.registry import CHECKS
-from relprev.estimates import RelativePrevalence, versus_words
+from relprev.estimates import RelativePrevalence, answers, versus_words
 
 # Colours of Okabe and Ito, which people with any common colour vision can tell apart.
 CORRECTED = "#0072B2"
@@ -110,8 +110,12 @@ def plot_forest(
     offsets = np.linspace(0.22, -0.22, len(frames) + 1)
     values = [_draw_method(ax, y + offsets[k], k, len(frames), name, frame)
               for k, (name, frame) in enumerate(frames.items())]  # fmt: skip
-    for place in y[first["estimate"].isna()]:
-        ax.annotate("no estimate", (1.0, place), (6, 0), textcoords="offset points", va="center")
+    told = first.get("note", pd.Series("", first.index)).fillna("")
+    for place, note in zip(
+        y[first["estimate"].isna()], told[first["estimate"].isna()], strict=True
+    ):
+        words = "cannot tell" if note else "no estimate"
+        ax.annotate(words, (1.0, place), (6, 0), textcoords="offset points", va="center")
     recorded = first["observed_ratio"].to_numpy(float)
     ax.plot(recorded, y + offsets[-1], "D", mfc="none", mec=RECORDED, ms=6, mew=1.6,
             label="Recorded")  # fmt: skip
@@ -293,7 +297,7 @@ def _frames(estimates: Estimates) -> dict[str, pd.DataFrame]:
     """The table of every method, with rows in the order of the first."""
     named = estimates if isinstance(estimates, Mapping) else {"": estimates}
     frames = {
-        name: one if isinstance(one, pd.DataFrame) else one.to_frame()
+        name: answers(one if isinstance(one, pd.DataFrame) else one.to_frame())
         for name, one in named.items()
     }
     rows = next(iter(frames.values()))[["group", "versus"]]

@@ -42,7 +42,8 @@ class VariableFindings:
         Columns group, n, n_diagnosed: visits and diagnosed visits of every group of the cohort,
         including a reference group without a row among the estimates. Without it, what would
         reveal small counts of a reference group cannot be hidden. Where patients are known,
-        columns patients and patients_diagnosed: few of them are hidden, however many their visits.
+        columns patients and patients_diagnosed, and patients_undiagnosed (who have an undiagnosed
+        visit): few of them are hidden, however many their visits.
     column : str
         Column of the data, where it is known: two variables of one column are recodes of it.
 
@@ -114,6 +115,8 @@ class StudyFindings:
         one column that differ by few people are taken to be nested.
     exclusive : tuple of tuple of str
         Features of which a visit has at most one, such as the bins of one measurement.
+    features : str
+        What the features are, in words, such as ``"reasons for visit (RFV) 340"``.
 
     Examples
     --------
@@ -134,6 +137,7 @@ class StudyFindings:
     sampling: str = ""
     inside: tuple[Nesting, ...] | None = None
     exclusive: tuple[tuple[str, ...], ...] = ()
+    features: str = ""
 
 
 @dataclass(frozen=True)
@@ -152,6 +156,7 @@ class StudyReport(StudyFindings):
     level : float
     sampling : str
     inside, exclusive : tuple
+    features : str
     rule : Rule
         What was hidden.
 

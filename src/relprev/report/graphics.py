@@ -20,6 +20,7 @@ from matplotlib.axes import Axes
 from relprev.report.figures import INK, STYLE
 
 FIGURE_FORMATS = ("svg", "png", "pdf")
+USUAL_FORMATS = ("svg", "png")  # fonts in PDF files take longer than everything else
 SVG = "http://www.w3.org/2000/svg"
 LINK = "{http://www.w3.org/1999/xlink}href"
 NO_DATE: dict[str, dict[str, Any]] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
@@ -38,9 +39,10 @@ def figure_bytes(ax: Axes, kind: str) -> bytes:
     paper = "none" if kind == "svg" else "white"
     with mpl.rc_context(STYLE | settings), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
-        if figure.get_layout_engine() is not None:  # arranged once, saved in several formats
-            figure.draw_without_rendering()
-            figure.set_layout_engine("none")
+        arranged = figure.get_layout_engine()
+        if arranged is not None:  # once, for several formats
+            arranged.execute(figure)
+            figure.set_layout_engine(None)  # "none" would have it drawn twice for every format
         figure.savefig(out, format=kind, dpi=160, facecolor=paper, metadata=NO_DATE.get(kind, {}))
     return out.getvalue()
 

@@ -23,6 +23,7 @@ from relprev.report.tables import ReportTable, variable_estimates, with_excluded
 
 ESTIMATES = (
     "group", "versus", "method", "estimate", "observed_ratio", "p_value", "n", "n_diagnosed",
+    "note",
 )  # fmt: skip
 DECOMPOSITION = ("group", "versus", "observed_ratio", "diagnosis_ratio", "estimate")
 INTERVALS = {
@@ -163,8 +164,8 @@ def lay_out(report: StudyReport) -> Layout:
 
 
 def _variable(report: StudyReport, found: VariableFindings, slug: str) -> VariablePart:
-    checks = [check for check in found.checks if check.kind != "sensitivity"]
-    bands = [check for check in found.checks if check.kind == "sensitivity"]
+    checks = [check for check in found.checks if CHECKS[check.kind].assumption]
+    bands = [check for check in found.checks if not CHECKS[check.kind].assumption]
     estimates, decomposition = _estimate_tables(report, found, slug)
     attrition = with_excluded(found.attrition)
     return VariablePart(
@@ -205,6 +206,7 @@ def _estimate_tables(
     others = frame["versus"].unique()
     against = f", versus {versus_words(others[0])}" if len(others) == 1 else ""
     same = {name for name in ("versus", "method") if frame[name].nunique() == 1}
+    same |= {"note"} if "note" in frame and _blank(frame["note"]) else set()
     intervals = {name: ends for name, ends in INTERVALS.items() if set(ends) <= set(frame)}
     return (
         ReportTable(

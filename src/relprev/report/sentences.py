@@ -17,13 +17,22 @@ from relprev.estimates import FEW_WORDS, has_few_cases, sentence, versus_words
 from relprev.report.findings import StudyReport, VariableFindings
 
 SHOWN_ANSWERS = 6
+LARGE_ERROR = 0.3  # relative standard error above which a ratio is no headline
+WEAK = "This is too uncertain to be quoted on its own."
 ASSUMPTIONS = (
     "Nobody is diagnosed wrongly: whoever has the recorded diagnosis has the condition.",
     "Within a group, diagnosis is random among cases: it may depend on the group, not on symptoms.",
     "The same symptoms mean the same risk in every group.",
 )
-METHOD_NAMES = {"debiased": "DebiasedPURPLE", "purple": "PURPLE"}  # names in study files
+METHOD_NAMES = {  # names in study files and findings
+    "calibrated": "Calibrated", "debiased": "DebiasedPURPLE", "purple": "PURPLE",
+}  # fmt: skip
 METHODS = {
+    "Calibrated": (
+        "Calibrated estimates are those of DebiasedPURPLE corrected by control conditions, which "
+        "are hardly ever missed in any group: the mean of the controls' errors is taken off, and "
+        "the prediction interval allows for their spread from condition to condition"
+    ),
     "DebiasedPURPLE": (
         "DebiasedPURPLE estimates the ratio of diagnosis rates from the diagnosed by a doubly "
         "robust score, with group propensities and risk fitted out of fold, and divides the "
@@ -46,6 +55,11 @@ REFERENCES = {
         "Double/debiased machine learning for treatment and structural parameters. The "
         "Econometrics Journal 2018;21:C1-C68."
     ),
+    "Calibrated": (
+        "Schuemie MJ, Hripcsak G, Ryan PB, Madigan D, Suchard MA. Empirical confidence interval "
+        "calibration for population-level effect estimation studies in observational healthcare "
+        "data. Proceedings of the National Academy of Sciences 2018;115:2571-2577."
+    ),
     "unconstrained": (
         "Nadeau C, Bengio Y. Inference for the generalization error. Machine Learning "
         "2003;52:239-281."
@@ -54,11 +68,25 @@ REFERENCES = {
         "Holm S. A simple sequentially rejective multiple test procedure. Scandinavian Journal of "
         "Statistics 1979;6:65-70."
     ),
+    "delong": (
+        "LeDell E, Petersen M, van der Laan M. Computationally efficient confidence intervals for "
+        "cross-validated area under the ROC curve estimates. Electronic Journal of Statistics "
+        "2015;9:1583-1607."
+    ),
+    "bias_analysis": (
+        "Lash TL, Fox MP, Fink AK. Applying quantitative bias analysis to epidemiologic data. "
+        "Springer, 2009."
+    ),
 }
 GLOSSARY = {
     "Relative prevalence (corrected ratio)": (
         "How many times as common the condition is in one group as in another, recorded or not. "
         "Only ratios can be estimated, never how common the condition is in itself."
+    ),
+    "Control conditions": (
+        "Conditions that are hardly ever missed, so that their recorded ratio is the truth. What "
+        "the correction does to them shows how far it can be off; calibrated estimates allow "
+        "for that, if the condition of the study is one of their kind."
     ),
     "Recorded ratio": "The same ratio for recorded diagnoses, without any correction.",
     "Diagnosis-rate ratio": (
@@ -75,17 +103,22 @@ GLOSSARY = {
         "How many diagnosed patients the diagnosis-rate ratio effectively rests on; patients whose "
         "symptoms occur in one group only tell nothing."
     ),
-    "Tipping point": "How wrong an assumption must be for the interval to reach 1.",
-    "Concern": (
-        "A check found more than chance or a stated limit allows. No concern does not prove that "
-        "an assumption holds."
+    "Tipping point": (
+        "How wrong an assumption must be for the interval to reach 1, or for the recorded ratio to "
+        "be right."
     ),
+    "Concern": "A check found a violation that may be large enough to matter.",
+    "No concern": (
+        "A violation large enough to matter is excluded, as far as the check can see. It does not "
+        "prove that an assumption holds."
+    ),
+    "Cannot tell": "A violation that matters is neither found nor excluded: too few cases.",
 }
 
 
 @dataclass(frozen=True)
 class Trust:
-    """Whether to trust the answer ("concern", "no concern" or "not judged"), and why."""
+    """Whether to trust the answer (a verdict, or "not judged"), and why."""
 
     verdict: str
     heading: str
@@ -104,7 +137,10 @@ def method_name(name: str) -> str:
 
 @dataclass(frozen=True)
 class Answer:
-    """The largest difference in a sentence, other comparisons in short, and how many there are."""
+    """The best supported difference in a sentence, others in short, and how many there are.
+
+    ``estimate`` is what may stand out in the sentence; empty where the evidence is weak.
+    """
 
     sentence: str
     estimate: str
@@ -120,22 +156,39 @@ class Answer:
 def answer(report: StudyReport, found: VariableFindings) -> Answer:
     """The answer for one group variable, by the method to trust."""
     rows = found.main.to_dict("records")
-    first = max(rows, key=_weight)
+    first = max(rows, key=_strength)
     others = [row for row in rows if row is not first and not _reverses(row, first)]
+    words = sentence(first, report.level, report.condition)
+    firm, known = _is_firm(first), not pd.isna(first["estimate"]) and not first.get("note")
+    if known and not firm:
+        words += f" {WEAK}"
     return Answer(
-        sentence(first, report.level, report.condition),
-        "" if pd.isna(first["estimate"]) else f"{first['estimate']:.2f} times",
+        words,
+        f"{first['estimate']:.2f} times" if firm else "",
         tuple(short(row) for row in others[:SHOWN_ANSWERS]),
         len(rows) if len(others) > SHOWN_ANSWERS else 0,
     )
 
 
-def _weight(row: Mapping[Any, Any]) -> tuple[bool, bool, float]:
-    """Rank of a row: differences that chance does not explain first, then larger ones."""
-    if pd.isna(row["estimate"]):
+def _strength(row: Mapping[Any, Any]) -> tuple[bool, bool, float]:
+    """Rank of a row by strength of evidence: firm rows first, then those furthest from chance."""
+    if pd.isna(row["estimate"]) or row.get("note"):
         return False, False, 0.0
-    clear = not pd.isna(row["ci_low"]) and not row["ci_low"] <= 1 <= row["ci_high"]
-    return True, clear, abs(float(np.log(row["estimate"])))
+    distance = abs(float(np.log(row["estimate"])))
+    error = _log_error(row)
+    return True, _is_firm(row), distance / error if error > 0 else distance
+
+
+def _is_firm(row: Mapping[Any, Any]) -> bool:
+    """Whether a row's evidence is strong enough for a headline."""
+    if pd.isna(row["estimate"]) or row.get("note") or has_few_cases(row):
+        return False
+    return pd.isna(row["ci_low"]) or _log_error(row) <= LARGE_ERROR
+
+
+def _log_error(row: Mapping[Any, Any]) -> float:
+    """Standard error of the log ratio, as its interval shows it; NaN without one."""
+    return float(np.log(row["ci_high"] / row["ci_low"])) / (2 * 1.96)
 
 
 def _reverses(row: Mapping[Any, Any], other: Mapping[Any, Any]) -> bool:
@@ -144,7 +197,7 @@ def _reverses(row: Mapping[Any, Any], other: Mapping[Any, Any]) -> bool:
 
 def short(row: Mapping[Any, Any]) -> str:
     """One row in a few words."""
-    if pd.isna(row["estimate"]):
+    if pd.isna(row["estimate"]) or row.get("note"):
         return sentence(row)
     value = with_interval(row["estimate"], row["ci_low"], row["ci_high"])
     recorded = "not shown" if pd.isna(row["observed_ratio"]) else cell(row["observed_ratio"])
@@ -159,25 +212,43 @@ def trust(report: StudyReport) -> Trust:
         f"{check.name}, by {name}: {check.effect}"
         for name, check in done if check.verdict == "concern"
     ]  # fmt: skip
-    unsure = sum(check.verdict == "cannot tell" for _, check in done)
-    aside = f"; {unsure} could not be judged" if unsure else ""
+    unsure = [
+        f"{check.name}, by {name}, cannot tell: {check.effect}"
+        for name, check in done if check.verdict == "cannot tell"
+    ]  # fmt: skip
+    clear = len(done) - len(raised) - len(unsure)
+    counts = (
+        f"of {len(done)} checks of the assumptions, {len(raised)} {_raise(raised)} a concern, "
+        f"{clear} {_find(clear)} none that matters, and {len(unsure)} cannot tell"
+    )
     if raised:
-        verb = "raises" if len(raised) == 1 else "raise"
-        heading = (
-            f"Read with care: {len(raised)} of {len(done)} checks of the assumptions {verb} a "
-            f"concern{aside}"
-        )
+        heading = f"Read with care: {counts}"
+    elif unsure:
+        heading = f"Not fully examined: {counts}"
     elif done:
-        heading = f"None of {len(done)} checks of the assumptions raises a concern{aside}"
+        heading = f"None of {len(done)} checks of the assumptions raises a concern"
     else:
         heading = "No check of the assumptions was run"
-    verdict = "concern" if raised else "no concern" if len(done) > unsure else "not judged"
-    return Trust(verdict, heading, (*raised, *_limits(report)))
+    verdict = (
+        "concern" if raised else "cannot tell" if unsure else "no concern" if done else "not judged"
+    )
+    return Trust(verdict, heading, (*raised, *unsure, *_limits(report)))
+
+
+def _raise(found: list[str]) -> str:
+    return "raises" if len(found) == 1 else "raise"
+
+
+def _find(count: int) -> str:
+    return "finds" if count == 1 else "find"
 
 
 def _limits(report: StudyReport) -> Iterator[str]:
     """What else limits the answer: fragile comparisons, no intervals, groups left out."""
-    fragile = sum(check.verdict == "concern" for _, check in sensitivity_checks(report))
+    fragile = sum(
+        check.verdict == "concern" and check.kind == "sensitivity"
+        for _, check in sensitivity_checks(report)
+    )
     if fragile:
         yield (
             f"{fragile} {'comparison is' if fragile == 1 else 'comparisons are'} fragile: a small "
@@ -204,13 +275,15 @@ def _without_estimate(frame: pd.DataFrame) -> list[str]:
 def assumption_checks(report: StudyReport) -> Iterator[tuple[str, CheckResult]]:
     """Variable and check, for every check of an assumption."""
     for found in report.variables:
-        yield from ((found.name, check) for check in found.checks if check.kind != "sensitivity")
+        yield from ((found.name, check) for check in found.checks if CHECKS[check.kind].assumption)
 
 
 def sensitivity_checks(report: StudyReport) -> Iterator[tuple[str, CheckResult]]:
     """Variable and check, for every sensitivity analysis."""
     for found in report.variables:
-        yield from ((found.name, check) for check in found.checks if check.kind == "sensitivity")
+        yield from (
+            (found.name, check) for check in found.checks if not CHECKS[check.kind].assumption
+        )
 
 
 def methods_text(report: StudyReport) -> str:
@@ -233,7 +306,7 @@ def methods_text(report: StudyReport) -> str:
 def references(report: StudyReport) -> list[str]:
     """Works to cite for this run."""
     used = {method_name(name) for found in report.variables for name in found.estimates}
-    kinds = {check.kind for _, check in assumption_checks(report)}
+    kinds = {check.kind for found in report.variables for check in found.checks}
     works = {work for kind in kinds for work in CHECKS[kind].references}
     return [text for name, text in REFERENCES.items() if name in {"PURPLE", *used, *works}]
 
@@ -248,6 +321,7 @@ def _aim(report: StudyReport) -> str:
         groups = len(found.counts)
         sizes.append(f"{cell(last['visits'])} visits{people} in {groups} groups by {found.name}")
     analysed = f" We analysed {'; '.join(sizes)}." if sizes else ""
+    analysed += f" Features by kind: {report.features}." if report.features else ""
     return (
         f"We estimated the relative prevalence of {report.condition} among {report.population} "
         f"({report.source}), by {_listed([found.name for found in report.variables])}.{analysed}"
@@ -264,7 +338,7 @@ def _estimation(report: StudyReport, used: list[str]) -> str:
         f"{row['group']} versus {versus_words(row['versus'])} "
         f"{with_interval(row['estimate'], row['ci_low'], row['ci_high'])}"
         for found in report.variables for row in found.main.to_dict("records")
-        if not pd.isna(row["estimate"])
+        if not pd.isna(row["estimate"]) and not row.get("note")
     ]  # fmt: skip
     return f"{words} Estimates: {'; '.join(results)}." if results else words
 

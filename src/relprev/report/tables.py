@@ -17,8 +17,9 @@ from relprev.estimates import readable, versus_words
 from relprev.report.findings import StudyReport, VariableFindings
 from relprev.report.sentences import method_name
 
-TEXT_COLUMNS = {HEADINGS["group"], HEADINGS["versus"], "Step"}
+TEXT_COLUMNS = {HEADINGS["group"], HEADINGS["versus"], HEADINGS["note"], "Step"}
 NARROW, WIDE = 80, 140  # characters of a table on the terminal
+LEAST = 8  # characters that a column of text keeps, however wide the others are
 NUMBER = "number"
 TEXT = "text"
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  # spreadsheets run text that begins with these
@@ -229,9 +230,13 @@ def render_text(frame: pd.DataFrame, title: str) -> str:
 def print_table(texts: pd.DataFrame, title: str | None = None) -> str:
     """Plain-text table. Names of groups and steps may wrap, numbers may not."""
     table = Table(title=title, title_justify="left", title_style="bold")
-    for name in texts:
+    for name, cells in texts.items():
         text = name in TEXT_COLUMNS
-        table.add_column(str(name), justify="left" if text else "right", no_wrap=not text)
+        longest = max([len(str(name)), *map(len, cells)])
+        table.add_column(
+            str(name), justify="left" if text else "right", no_wrap=not text,
+            min_width=min(longest, LEAST) if text else None,
+        )  # fmt: skip
     for row in texts.itertuples(index=False):
         table.add_row(*map(Text, row))
     natural = Console(width=10_000).measure(table).maximum

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from relprev.errors import InvalidInputError
 from relprev.report.figures import off_screen, plot_forest
 from relprev.report.findings import StudyReport
-from relprev.report.graphics import FIGURE_FORMATS, figure_bytes
+from relprev.report.graphics import FIGURE_FORMATS, USUAL_FORMATS, figure_bytes
 from relprev.report.layout import Layout, lay_out
 from relprev.report.page import manifest_text, render_layout, render_table
 from relprev.report.sentences import wrapped
@@ -27,7 +28,9 @@ from relprev.store.files import written_whole
 from relprev.store.versions import versions
 
 
-def write_report(report: StudyReport, folder: str | Path) -> list[Path]:
+def write_report(
+    report: StudyReport, folder: str | Path, formats: Sequence[str] = USUAL_FORMATS
+) -> list[Path]:
     """Write a study's report into a folder.
 
     Everything is made before anything is written, and each file is written whole or not at all,
@@ -39,6 +42,8 @@ def write_report(report: StudyReport, folder: str | Path) -> list[Path]:
         From `disclosed`: everything in it is written.
     folder : path
         Created if missing.
+    formats : sequence of "svg", "png" and "pdf"
+        Of the figures' files. The page has its own figures in any case.
 
     Returns
     -------
@@ -58,7 +63,12 @@ def write_report(report: StudyReport, folder: str | Path) -> list[Path]:
     >>> [file.name for file in files[:3]], files[-1].name
     (['report.html', 'estimates.csv', 'estimates.parquet'], 'manifest.json')
     """
-    return _write(_files(lay_out(report)), folder)
+    unknown = [kind for kind in formats if kind not in FIGURE_FORMATS]
+    if unknown:
+        raise InvalidInputError(
+            f"formats must be of {', '.join(FIGURE_FORMATS)}, got {', '.join(map(repr, unknown))}"
+        )
+    return _write(_files(lay_out(report), formats), folder)
 
 
 def write_results(
@@ -102,7 +112,7 @@ def write_results(
     return _write(files, out)
 
 
-def _files(layout: Layout) -> dict[str, bytes]:
+def _files(layout: Layout, formats: Sequence[str]) -> dict[str, bytes]:
     report = layout.report
     estimates = estimates_frame(report)
     files = {
@@ -115,7 +125,7 @@ def _files(layout: Layout) -> dict[str, bytes]:
         "methods.txt": wrapped(layout.methods).encode(),
     }
     for figure in layout.figures:
-        for kind in FIGURE_FORMATS:
+        for kind in formats:
             files[f"figures/{figure.name}.{kind}"] = figure.as_bytes(kind)
     for table in layout.tables:
         files[f"tables/{table.name}.html"] = render_table(table).encode()

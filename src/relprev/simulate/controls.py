@@ -46,8 +46,7 @@ def visits_with_controls(
 
     Parameters
     ----------
-    n_visits, n_codes : int
-    n_controls : int
+    n_visits, n_controls, n_codes : int
     diagnosis_rates : mapping of group name to c_g, optional
         Of the condition of interest. Default: two groups, 0.25 and 0.5.
     prevalence : float

@@ -5,10 +5,10 @@ According to the paper's text,
     x ~ N(-1, 16 I_5) in group a, N(+1, 16 I_5) in group b
     p(y=1|x) = sigma(1'x / ||1||),    s ~ Bernoulli(c_g y)
 
-``variant="published"`` follows the authors' code instead: the groups' means are swapped,
-p(y=1|x) = sigma(mean of x), and exactly a share c_g of the positives is diagnosed. In
-separable data, each group loses the band from 40 percentiles below the boundary to 40 above
-it, limited to the 10th to 90th percentile.
+``variant="published"`` follows the authors' code instead: group a has the mean +1 and group b
+the mean 1 - group_gap, p(y=1|x) = sigma(mean of x), and exactly a share c_g of the positives is
+diagnosed. In separable data, each group loses the band from 40 percentiles below the boundary to
+40 above it, limited to the 10th to 90th percentile.
 """
 
 from __future__ import annotations
@@ -49,7 +49,8 @@ def gauss_synth(
     n : (int, int)
         Visits in groups a and b.
     group_gap : float
-        Distance between the groups' means in each feature.
+        Distance between the groups' means in each feature. Below 0 the means change places, and
+        group a is the more affected one.
     separable : bool
         Round p(y=1|x) to 0 or 1, and remove the visits nearest the boundary.
     ceiling : float
@@ -84,7 +85,8 @@ def gauss_synth(
     published = variant == "published"
     rng = np.random.default_rng(seed)
     g = np.repeat(np.array([0, 1]), n)
-    mean = (group_gap / 2) * np.where(g == 0, -1.0, 1.0) * (-1.0 if published else 1.0)
+    side = np.where(g == 0, -1.0, 1.0)
+    mean = np.where(g == 0, 1.0, 1.0 - group_gap) if published else 0.5 * group_gap * side
     x = mean[:, None] + 4.0 * rng.standard_normal((len(g), N_FEATURES))
     score = x.sum(axis=1) / (N_FEATURES if published else np.sqrt(N_FEATURES))
     if separable:

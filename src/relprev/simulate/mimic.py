@@ -4,7 +4,8 @@ Visits come from `relprev.simulate.ed_visits`, whose groups become the patients'
 visit is written as an emergency stay, as a stay with the admission it led to (with codes in
 both), or as an admission through the emergency room. Visits that the paper's rules exclude are
 added, with codes of the condition: admissions linked to two stays, stays linked to an admission
-that does not exist, and admissions from elsewhere.
+that does not exist, and admissions from elsewhere. Triage (chief complaints, vital signs, pain,
+acuity) has nothing to do with the condition.
 """
 
 from __future__ import annotations
@@ -32,6 +33,11 @@ from relprev.store.files import written_whole
 RACES = {"WHITE": 0.35, "BLACK/AFRICAN AMERICAN": 0.15, "ASIAN": 0.2, "HISPANIC/LATINO": 0.3}
 INSURANCES = ("Medicare", "Medicaid", "Other")
 MARITAL_STATUSES = ("SINGLE", "MARRIED", "DIVORCED", "WIDOWED", "")
+COMPLAINTS = ("Abd pain", "Chest pain", "SOB", "S/P FALL", "Headache", "N/V", "Cough", "UNKNOWN-CC")
+SIGNS = {  # mean and standard deviation at triage
+    "temperature": (98.1, 0.8), "heartrate": (85, 17), "resprate": (17.5, 2.5), "o2sat": (98, 2),
+    "sbp": (135, 22), "dbp": (78, 15),
+}  # fmt: skip
 ED, BOTH, HOSPITAL = 0, 1, 2
 ANCHOR_YEAR = 2150
 LAYOUTS = ("1.0", "2.2")
@@ -94,7 +100,8 @@ def write_mimic(
     admissions = pd.concat([visits[visits["kind"] != ED], left_out[left_out["admitted"]]])
     codes = _codes(simulation, visits, left_out, rng)
     hosp, ed = Path(folder) / "mimic-iv", Path(folder) / "mimic-iv-ed"
-    _write_tables(hosp, ed, layout, patients, stays, admissions, codes)
+    triage = _triage(stays, np.random.default_rng([seed, 3]))
+    _write_tables(hosp, ed, layout, patients, stays, admissions, codes, triage)
     included = (visits["gender"] == "F").to_numpy() & (visits["age"] >= 18).to_numpy()
     return WrittenMimic(
         hosp, ed,
@@ -187,6 +194,17 @@ def _codes(
                          "icd_version": numbers[code]})  # fmt: skip
 
 
+def _triage(stays: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
+    n = len(stays)
+    signs = {name: np.round(rng.normal(mean, sd, n), 1) for name, (mean, sd) in SIGNS.items()}
+    signs["o2sat"] = np.minimum(signs["o2sat"], 100)
+    return pd.DataFrame({
+        "subject_id": stays["subject_id"].to_numpy(), "stay_id": stays["stay_id"].to_numpy(),
+        **signs, "pain": rng.integers(0, 11, n), "acuity": rng.integers(1, 6, n),
+        "chiefcomplaint": rng.choice(COMPLAINTS, n),
+    })  # fmt: skip
+
+
 def _code_names(count: int) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """Texts and versions of the simulated codes, alternating between ICD-10 and ICD-9."""
     icd10 = np.array(icd10_like(count), dtype=object)
@@ -203,6 +221,7 @@ def _write_tables(
     stays: pd.DataFrame,
     admissions: pd.DataFrame,
     codes: pd.DataFrame,
+    triage: pd.DataFrame,
 ) -> None:
     old = layout == "1.0"
     people = hosp / ("core" if old else "hosp")
@@ -224,6 +243,7 @@ def _write_tables(
         hosp / "hosp" / "diagnoses_icd": codes.loc[codes["hadm_id"] > 0, ["hadm_id", *code]],
         ed / "ed" / "edstays": stays[stay],
         ed / "ed" / "diagnosis": codes.loc[codes["stay_id"] > 0, ["stay_id", *code]],
+        ed / "ed" / "triage": triage,
     }
     for path, table in tables.items():
         # Without file name and time in the gzip header, the same seed gives the same bytes.

@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.csv
 from numpy.typing import NDArray
 
-from relprev.codes import code_set
+from relprev.codes import CodeSet, code_set
 from relprev.errors import InvalidInputError
 from relprev.simulate import Simulation, ed_visits
 from relprev.simulate.truth import Truth, no_difference, population_truth
@@ -70,7 +70,7 @@ def write_neds(
     path: str | Path,
     n_visits: int = 100_000,
     *,
-    condition: str = "ipv",
+    condition: str | CodeSet = "ipv",
     driver: str = "RACE",
     diagnosis_rates: tuple[float, ...] | None = None,
     n_codes: int = 2_000,
@@ -85,8 +85,8 @@ def write_neds(
         Ends in .csv or .csv.gz; name it ``NEDS_2019_Core.csv`` for `read_neds`.
     n_visits : int
         Includes men and children; slightly under half are by women aged 18 or over.
-    condition : str
-        Code set whose ICD-10 codes mark diagnosed visits.
+    condition : str or CodeSet
+        Code set, or the name of one, whose ICD-10 codes mark diagnosed visits.
     driver : str
         RACE, PAY1, ZIPINC_QRTL or PL_NCHS: the variable on which symptoms and diagnosis depend.
     diagnosis_rates : tuple of float, optional
@@ -165,12 +165,13 @@ def _table(
     return pa.table({name: columns.get(name, filler) for name in read_layout("Core", 2019)})
 
 
-def _icd10_codes(condition: str) -> list[str]:
+def _icd10_codes(condition: str | CodeSet) -> list[str]:
     """ICD-10 codes of the set, with prefixes used as codes."""
-    patterns = [p.text for p in code_set(condition).patterns if p.version == "ICD10"]
+    found = code_set(condition) if isinstance(condition, str) else condition
+    patterns = [p.text for p in found.patterns if p.version == "ICD10"]
     codes = [text.removesuffix("*") for text in patterns if not text.startswith("/")]
     if not codes:
-        raise InvalidInputError(f"the code set {condition!r} has no ICD-10 codes to write")
+        raise InvalidInputError(f"the code set {found.name!r} has no ICD-10 codes to write")
     return codes
 
 

@@ -1,29 +1,31 @@
 """Raw files to one canonical pair of tables, visits and codes. See `relprev.sources.source`."""
 
-from relprev.sources.attrition import Attrition, Step
-from relprev.sources.declared import SourceTable
-from relprev.sources.mimic import MimicTable, read_mimic
-from relprev.sources.neds import NedsTable, read_neds
-from relprev.sources.nhamcs import NhamcsTable, read_nhamcs
-from relprev.sources.nhds import NhdsTable, read_nhds
-from relprev.sources.omop import OmopTable, read_omop
-from relprev.sources.source import Source
-from relprev.sources.tables import TablesTable, read_tables
+from typing import TYPE_CHECKING
 
-SOURCES: dict[str, type[SourceTable]] = {
-    "mimic-iv": MimicTable,
-    "neds": NedsTable,
-    "nhamcs": NhamcsTable,
-    "nhds": NhdsTable,
-    "omop": OmopTable,
-    "tables": TablesTable,
-}
+from relprev.lazy import on_demand
+
+if TYPE_CHECKING:
+    from relprev.sources.attrition import Attrition, Step
+    from relprev.sources.kinds import Kind
+    from relprev.sources.meds import read_meds
+    from relprev.sources.mimic import read_mimic
+    from relprev.sources.neds import read_neds
+    from relprev.sources.nhamcs import read_nhamcs
+    from relprev.sources.nhds import read_nhds
+    from relprev.sources.omop import read_omop
+    from relprev.sources.registry import SOURCES
+    from relprev.sources.source import Source
+    from relprev.sources.tables import read_tables
+else:
+    __getattr__, __dir__ = on_demand(__name__)
 
 __all__ = [
     "SOURCES",
     "Attrition",
+    "Kind",
     "Source",
     "Step",
+    "read_meds",
     "read_mimic",
     "read_neds",
     "read_nhamcs",

@@ -18,12 +18,13 @@ from relprev.store.files import TemporaryFolder
 
 MEMORY_LIMIT = "4GB"
 Connection = duckdb.DuckDBPyConnection
+NOT_UTF8 = "it is not UTF-8 text; save it as UTF-8, or, in a tables source, give its encoding"
 _SIGNS = {  # phrases in DuckDB's messages, which themselves quote rows and paths
     "end of GZIP": "the gzip file is truncated; download or copy it again",
     "Expected Number of Columns": "a row does not have the expected number of columns",
     "unterminated quote": "a quotation mark is not closed",
-    "invalid UTF-8": "it is not UTF-8 text",
-    "Invalid unicode": "it is not UTF-8 text",
+    "invalid UTF-8": NOT_UTF8,
+    "Invalid unicode": NOT_UTF8,
     "Could not convert": "a value is not a number where one was expected",
     "No magic bytes": "it is not a Parquet file",
     "not a parquet": "it is not a Parquet file",

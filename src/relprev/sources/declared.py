@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -20,6 +20,7 @@ from pydantic import BeforeValidator, ConfigDict
 from relprev.errors import InvalidInputError
 from relprev.settings import SETTINGS
 from relprev.sources.addresses import SHOWN, is_address
+from relprev.sources.kinds import DIAGNOSES, Kind, require_known
 from relprev.sources.source import Source
 
 
@@ -66,6 +67,7 @@ class SourceTable:
     example: ClassVar[tuple[str, str]]  # a group variable, and one of its groups as reference
     is_survey: ClassVar[bool] = False  # reports name its years
     has_strata: ClassVar[bool] = False  # subgroups leave some strata with one sampling unit
+    kinds: ClassVar[tuple[Kind, ...]] = (DIAGNOSES,)  # of features; its reader takes their names
 
     kind: str
 
@@ -78,9 +80,11 @@ class SourceTable:
             if value is not None and name != "kind"
         }
 
-    def open(self) -> Source:
-        """Read the data."""
-        return type(self).read(**self.given())
+    def open(self, kinds: Sequence[str] = ()) -> Source:
+        """Read the data, with these kinds of features besides those that it has by default."""
+        require_known(kinds, self.kinds)
+        more = {"kinds": tuple(kinds)} if len(self.kinds) > 1 else {}
+        return type(self).read(**self.given(), **more)
 
     @classmethod
     def path_keys(cls, *roles: Role) -> set[str]:

@@ -1,4 +1,7 @@
-"""Load raw files into DuckDB tables: CSV, Parquet, Stata, SAS or fixed width, compressed or not."""
+"""Load raw files into DuckDB tables: CSV, Parquet, Stata, SAS, spreadsheets or fixed width.
+
+They may be compressed.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,8 @@ import gzip
 import zlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import IO
@@ -23,12 +28,36 @@ from relprev.sources.database import (
     quoted,
     reading,
 )
+from relprev.sources.encodings import as_utf8
 from relprev.sources.fingerprint import Fingerprint, described_file
 from relprev.sources.packed import unpacked
+from relprev.sources.spreadsheets import SPREADSHEETS, load_spreadsheet
 from relprev.sources.statistics_files import STATISTICS_FILES, load_statistics_file
 
 DELIMITERS = {".csv": ",", ".csv.gz": ",", ".tsv": "\t", ".tsv.gz": "\t"}
 LONGEST_HEADER = 2**22  # characters
+
+
+@dataclass(frozen=True)
+class FileDetails:
+    """What a file does not say about itself.
+
+    Parameters
+    ----------
+    encoding : str, optional
+        Of CSV and TSV files. Default: UTF-8, or what a byte order mark says.
+    sheet : str, optional
+        Of a spreadsheet. Default: the only one that is not empty.
+    labelled : tuple of str
+        Columns of Stata and SAS files whose values are replaced by their labels.
+    formats : Path, optional
+        The labels of a SAS file: a catalog, or a table of formats as CSV.
+    """
+
+    encoding: str | None = None
+    sheet: str | None = None
+    labelled: tuple[str, ...] = ()
+    formats: Path | None = None
 
 
 def require_file(path: str | Path, what: str) -> Path:
@@ -49,17 +78,21 @@ def load_table(
     columns: Sequence[str] | None = None,
     optional: Sequence[str] = (),
     missing: Sequence[str] = (),
+    details: FileDetails | None = None,
 ) -> Fingerprint:
     """Read a file with named columns into the DuckDB table ``name``; return its fingerprint.
 
     Text columns stay text; all columns of CSV files are text. Only ``columns``, which are
     required, and ``optional`` are kept, whatever the case of their names; by default all
-    columns are. In CSV files the texts in ``missing`` become NULL.
+    columns are. In CSV files and spreadsheets the texts in ``missing`` become NULL.
     """
-    with unpacked(path) as file, reading(path.name):
+    details = details or FileDetails()
+    with ExitStack() as stack, reading(path.name):
+        file = stack.enter_context(unpacked(path))
         lower = file.name.lower()
         delimiter = next((d for end, d in DELIMITERS.items() if lower.endswith(end)), None)
         if delimiter is not None:
+            file = stack.enter_context(as_utf8(file, details.encoding))
             names = first_row(file, delimiter)
             require_distinct(names, path.name, columns)
             relation = csv_relation(file, names, header=True, delimiter=delimiter)
@@ -74,12 +107,19 @@ def load_table(
             found = connection.execute(f"SELECT name FROM parquet_schema({file_literal(file)})")
             require_distinct([name for (name,) in found.fetchall()[1:]], path.name, columns)
         elif lower.endswith(STATISTICS_FILES):
-            load_statistics_file(connection, file, "staged", columns and [*columns, *optional])
+            wanted = columns and [*columns, *optional]
+            labels = (details.labelled, details.formats)
+            load_statistics_file(connection, file, "staged", wanted, *labels)
+            relation = "staged"
+        elif lower.endswith(SPREADSHEETS):
+            wanted = columns and [*columns, *optional]
+            names = load_spreadsheet(connection, file, "staged", wanted, details.sheet, missing)
+            require_distinct(names, path.name, columns)
             relation = "staged"
         else:
             raise InvalidInputError(
-                f"{path.name}: expected .csv, .csv.gz, .tsv, .parquet, .dta, .sas7bdat or "
-                ".xpt (or one of them in a .zip)"
+                f"{path.name}: expected .csv, .csv.gz, .tsv, .parquet, .dta, .sas7bdat, .xpt or "
+                ".xlsx (or one of them in a .zip)"
             )
         available = column_names(connection, relation)
         picked = ", ".join(_picked(available, columns, optional, path.name))

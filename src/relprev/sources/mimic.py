@@ -17,10 +17,13 @@ emergency stays record race themselves; it is used before filling.
 
 Version 1.0 has ``core/patients``, and ``core/admissions`` with ``ethnicity``; from version 2 on
 both are in ``hosp/`` and have ``race``.
+
+What else emergency stays record is in :mod:`relprev.sources.mimic_features`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
@@ -29,12 +32,14 @@ from pydantic import Field
 
 from relprev.codes.spelling import normalize_sql
 from relprev.errors import InvalidInputError
+from relprev.sources import mimic_features as features
 from relprev.sources.addresses import shown
 from relprev.sources.attrition import Attrition, Step
 from relprev.sources.database import Connection, column_names, connect, reading, require_unique
 from relprev.sources.declared import InputPath, SourceTable
 from relprev.sources.fingerprint import Fingerprint
 from relprev.sources.formats import load_table
+from relprev.sources.kinds import Kind, read_kinds
 from relprev.sources.source import Source
 
 EMERGENCY_ROOM = "EMERGENCY ROOM"
@@ -46,13 +51,15 @@ REQUIRED = {
     "edstays": ["subject_id", "hadm_id", "stay_id", "intime"],
     "diagnosis": ["stay_id", "icd_code", "icd_version"],
 }  # fmt: skip
-OPTIONAL = {"admissions": ["race", "ethnicity"], "edstays": ["race"]}
+OPTIONAL = {"admissions": ["race", "ethnicity"], "edstays": ["race", "arrival_transport"]}
 IDENTIFIERS = ("subject_id", "hadm_id", "stay_id")
 KEPT_STAY = "(hadm_id IS NULL OR (has_admission AND stays_of_admission = 1))"
 
 
 @reading("the MIMIC-IV files")
-def read_mimic(hosp: str | Path, ed: str | Path, *, fill: str = "patient") -> Source:
+def read_mimic(
+    hosp: str | Path, ed: str | Path, *, fill: str = "patient", kinds: Sequence[str] = ()
+) -> Source:
     """Read MIMIC-IV with MIMIC-IV-ED.
 
     Parameters
@@ -64,12 +71,17 @@ def read_mimic(hosp: str | Path, ed: str | Path, *, fill: str = "patient") -> So
     fill : "patient" or "none"
         For visits that record no race, insurance or marital status: take it from the patient's
         latest admission that records it, or leave it missing.
+    kinds : sequence of str
+        Kinds of features to read besides diagnoses: ``"complaints"``, ``"vitals"``, ``"pain"``,
+        ``"triage"``, ``"arrival"``, ``"monitoring"``, ``"medications"``.
 
     Returns
     -------
     Source
         Attributes race, insurance, marital_status, anchor_age and kind (``"ed"``,
-        ``"ed and hospital"``, ``"hospital"``); codes have the role ``"ed"`` or ``"hospital"``.
+        ``"ed and hospital"``, ``"hospital"``); codes have the role ``"ed"`` or ``"hospital"``,
+        and others if more kinds are read. Vital signs, pain and the triage level are attributes
+        too.
 
     Examples
     --------
@@ -82,13 +94,26 @@ def read_mimic(hosp: str | Path, ed: str | Path, *, fill: str = "patient") -> So
     """
     if fill not in ("patient", "none"):
         raise InvalidInputError(f"fill must be 'patient' or 'none', got {fill!r}")
+    wanted = read_kinds(kinds, features.KINDS)
     connection = connect()
-    race, files = _load(connection, Path(hosp), Path(ed))
+    race, files = _load(connection, Path(hosp), Path(ed), wanted)
     _link(connection)
     _make_visits(connection, race, fill)
+    features.add_numbers(connection, wanted)
     _make_codes(connection)
-    details = {"fill": fill, "data": files}
-    return Source("mimic-iv", connection, attrition=_attrition(connection), details=details)
+    features.add_codes(connection, wanted)
+    connection.execute("ALTER TABLE visits DROP COLUMN stay_id")
+    connection.execute("ALTER TABLE visits DROP COLUMN hadm_id")
+    return Source(
+        "mimic-iv",
+        connection,
+        attrition=_attrition(connection),
+        absent=features.absent(wanted),
+        details={"fill": fill, "data": files},
+        descriptions=features.descriptions(connection, wanted),
+        kinds=wanted,
+        exclusive=features.exclusive(wanted),
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,6 +123,7 @@ class MimicTable(SourceTable):
     words = "MIMIC-IV"
     read = staticmethod(read_mimic)
     example = ("insurance", "Medicare")
+    kinds = features.KINDS
 
     kind: Literal["mimic-iv"]
     hosp: Annotated[
@@ -114,11 +140,14 @@ class MimicTable(SourceTable):
     ] = None
 
 
-def _load(connection: Connection, hosp: Path, ed: Path) -> tuple[str, list[Fingerprint]]:
-    """Load the five tables, with numeric identifiers; return the race column and the files."""
+def _load(
+    connection: Connection, hosp: Path, ed: Path, kinds: Sequence[Kind]
+) -> tuple[str, list[Fingerprint]]:
+    """Load the tables, with numeric identifiers; return the race column and the files."""
     files = []
-    for name, columns in REQUIRED.items():
-        path = _find(name, ed if name in ("edstays", "diagnosis") else hosp)
+    more = features.tables_needed(kinds)
+    for name, columns in (REQUIRED | more).items():
+        path = find_table(name, ed if name in ("edstays", "diagnosis", *more) else hosp)
         files.append(load_table(connection, path, "raw", columns, OPTIONAL.get(name, ())))
         typed = ", ".join(
             f"try_cast({column} AS DOUBLE)::BIGINT AS {column}"
@@ -128,8 +157,15 @@ def _load(connection: Connection, hosp: Path, ed: Path) -> tuple[str, list[Finge
         connection.execute(f"CREATE TABLE all_{name} AS SELECT * REPLACE ({typed}) FROM raw")
         connection.execute("DROP TABLE raw")
     keys = {"patients": "subject_id", "admissions": "hadm_id", "edstays": "stay_id"}
+    keys |= {"triage": "stay_id"} if "triage" in more else {}
     for table, key in keys.items():
         require_unique(connection, f"all_{table}", key)
+    transport = "arrival_transport" in column_names(connection, "all_edstays")
+    if not transport and any(kind.name == "arrival" for kind in kinds):
+        raise InvalidInputError(
+            "edstays lacks arrival_transport (version 2 and later), which the kind 'arrival' of "
+            "features needs; leave that kind out"
+        )
     present = column_names(connection, "all_admissions")
     races = [name for name in ("race", "ethnicity") if name in present]
     if not races:
@@ -137,7 +173,8 @@ def _load(connection: Connection, hosp: Path, ed: Path) -> tuple[str, list[Finge
     return races[0], files
 
 
-def _find(name: str, folder: Path) -> Path:
+def find_table(name: str, folder: Path) -> Path:
+    """The file of a MIMIC-IV table, in whichever folder and format it is."""
     if not folder.is_dir():
         raise InvalidInputError(f"there is no folder at {shown(folder)}")
     for below in ("hosp", "core", "ed", "."):
@@ -225,8 +262,6 @@ def _make_codes(connection: Connection) -> None:
         )
     ]
     connection.execute(f"CREATE TABLE codes AS {' UNION ALL '.join(parts)}")
-    connection.execute("ALTER TABLE visits DROP COLUMN stay_id")
-    connection.execute("ALTER TABLE visits DROP COLUMN hadm_id")
     unknown = connection.execute(
         "SELECT count(*) FROM codes WHERE version NOT IN ('ICD9', 'ICD10') OR version IS NULL"
     ).fetchall()[0][0]

@@ -3,13 +3,16 @@
 The official Core files are CSV without a header row, so columns are named by the layout of the
 year (in ``relprev/data/neds``; for other years, give a layout file in the same format). In
 every field used here, a negative number is a missing value.
+
+Procedures are in the supplemental files, which have no other use here: CPT codes of visits that
+ended in the emergency department (ED) and ICD-10-PCS codes of those admitted (IP).
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -27,7 +30,15 @@ from relprev.sources.database import (
 from relprev.sources.declared import InputPath, InputPaths, OutputPath, SourceTable
 from relprev.sources.fingerprint import described_file
 from relprev.sources.formats import require_file
-from relprev.sources.neds_store import HOSPITAL, known, layout_relation, read_layout, stored_core
+from relprev.sources.kinds import CAUSES, DIAGNOSES, Kind, read_kinds
+from relprev.sources.neds_store import (
+    HOSPITAL,
+    known,
+    layout_relation,
+    read_layout,
+    stored_core,
+    stored_procedures,
+)
 from relprev.sources.packed import unpacked
 from relprev.sources.source import Source, expose_wide, labels
 
@@ -39,6 +50,11 @@ PAYER = {
     "1": "Medicare", "2": "Medicaid", "3": "Private", "4": "Self-pay", "5": "No charge",
     "6": "Other",
 }  # fmt: skip
+KINDS = (
+    replace(DIAGNOSES, prefix="ICD10"),
+    replace(CAUSES, prefix="ICD10"),
+    Kind("procedures", "PROC", "procedures (CPT, ICD-10-PCS)", ("procedure",)),
+)
 DESIGN_BASE = 100_000  # NEDS_STRATUM and HOSP_ED have at most 5 digits
 
 
@@ -50,7 +66,12 @@ def read_neds(
     year: int | None = None,
     layout: str | Path | None = None,
     hospital_layout: str | Path | None = None,
+    ed: str | Path | Iterable[str | Path] = (),
+    ip: str | Path | Iterable[str | Path] = (),
+    ed_layout: str | Path | None = None,
+    ip_layout: str | Path | None = None,
     cache: str | Path | None = None,
+    kinds: Sequence[str] = (),
 ) -> Source:
     """Read NEDS Core files.
 
@@ -66,9 +87,15 @@ def read_neds(
         Default: the year in the file name (``NEDS_2019_Core.csv``).
     layout, hospital_layout : path, optional
         Layouts for a year that is not shipped: CSV files with the columns position and name.
+    ed, ip : path or list of paths, optional
+        Supplemental ED and IP files, in the same order, read if ``kinds`` has ``"procedures"``.
+    ed_layout, ip_layout : path, optional
+        Their layouts, for a year that is not shipped.
     cache : path, optional
         Folder for converted files, which hold patient data; readable by its owner only.
         Default: ``$RELPREV_CACHE`` or ``~/.cache/relprev``.
+    kinds : sequence of str
+        Kinds of features to read besides diagnoses and causes: ``"procedures"``.
 
     Returns
     -------
@@ -84,12 +111,22 @@ def read_neds(
     ...     read_neds(f"{folder}/NEDS_2019_Core.csv", cache=folder).attributes
     ('payer', 'income_quartile', 'urbanicity', 'race', 'disposition')
     """
+    wanted = read_kinds(kinds, KINDS)
     cores = _listed(core)
     hospitals = _listed(hospital)
+    supplements = {"ED": _listed(ed), "IP": _listed(ip)}
     if not cores:
         raise InvalidInputError("core: at least one file is needed")
-    if hospitals and len(hospitals) != len(cores):
-        raise InvalidInputError("hospital: give one file per Core file, or none")
+    for name, paths in {"hospital": hospitals, "ed": supplements["ED"],
+                        "ip": supplements["IP"]}.items():  # fmt: skip
+        if paths and len(paths) != len(cores):
+            raise InvalidInputError(f"{name}: give one file per Core file, or none")
+    with_procedures = any(kind.name == "procedures" for kind in wanted)
+    if with_procedures and not any(supplements.values()):
+        raise InvalidInputError(
+            "kinds: procedures are in the supplemental files; give ed= (NEDS_2019_ED.csv, say), "
+            "ip= or both"
+        )
     if year is not None and len(cores) > 1:
         raise InvalidInputError("year: with several files, put the year in each file name instead")
     connection = connect()
@@ -104,19 +141,31 @@ def read_neds(
         names = read_layout("Hospital", _year_of(path, year), hospital_layout)
         files.append(described_file(require_file(path, "NEDS Hospital")))
         _load_hospitals(connection, path, position, names)
-    offset, parts = 0, []
+    procedures: list[list[Path]] = [[] for _ in stores]
+    layouts = {"ED": ed_layout, "IP": ip_layout}
+    for name, paths in supplements.items() if with_procedures else ():
+        for position, path in enumerate(paths):
+            files.append(described_file(require_file(path, f"NEDS {name}")))
+            procedures[position].append(
+                stored_procedures(
+                    path, files[-1]["blake2b"], name, _year_of(path, year), layouts[name], cache
+                )
+            )
+    offset, parts, more = 0, [], []
     for position, store in enumerate(stores):
         parts.append(_visits_sql(connection, store, offset, position if hospitals else None))
+        more += [_procedures_sql(store, offset, file) for file in procedures[position]]
         offset += connection.execute(f"SELECT count(*) FROM {parquet_relation(store)}").fetchall()[
             0
         ][0]
     connection.execute(f"CREATE VIEW wide AS {' UNION ALL BY NAME '.join(parts)}")
-    expose_wide(connection, "wide", {"codes": "diagnosis", "causes": "cause"}, "'ICD10'")
+    expose_wide(connection, "wide", {"codes": "diagnosis", "causes": "cause"}, "'ICD10'", more=more)
     return Source(
         "neds",
         connection,
         absent={"race": "NEDS records race from 2019 on"},
         details={"data": files},
+        kinds=wanted,
     )
 
 
@@ -129,6 +178,7 @@ class NedsTable(SourceTable):
     example = ("race", "White")
     is_survey = True
     has_strata = True
+    kinds = KINDS
 
     kind: Literal["neds"]
     core: Annotated[
@@ -148,6 +198,20 @@ class NedsTable(SourceTable):
     ] = None
     hospital_layout: Annotated[
         InputPath | None, Field(description="The same for the Hospital file.")
+    ] = None
+    ed: Annotated[
+        InputPaths | None,
+        Field(description="Supplemental ED files, for the kind 'procedures' of features."),
+    ] = None
+    ip: Annotated[
+        InputPaths | None,
+        Field(description="Supplemental IP files, for the kind 'procedures' of features."),
+    ] = None
+    ed_layout: Annotated[
+        InputPath | None, Field(description="Layout of the supplemental ED file.")
+    ] = None
+    ip_layout: Annotated[
+        InputPath | None, Field(description="Layout of the supplemental IP file.")
     ] = None
     cache: Annotated[
         OutputPath | None,
@@ -199,3 +263,13 @@ def _visits_sql(connection: Connection, store: Path, offset: int, hospital: int 
         columns += [identifier(name.lower()) for name in HOSPITAL]
         join = f"LEFT JOIN hospital_{hospital} USING (hosp_ed)"
     return f"SELECT {', '.join(columns)} FROM {relation} AS core {join}"
+
+
+def _procedures_sql(store: Path, offset: int, procedures: Path) -> str:
+    """SQL for the procedures of one converted supplemental file, as rows of ``codes``."""
+    visits = parquet_relation(store, ", file_row_number=true")
+    return f"""
+        SELECT visit, 'PROC' AS version, unnest(procedures) AS code, 'procedure' AS role
+        FROM (SELECT file_row_number + {offset} AS visit, key_ed FROM {visits})
+        JOIN {parquet_relation(procedures)} USING (key_ed)
+    """

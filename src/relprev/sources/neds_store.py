@@ -1,4 +1,4 @@
-"""Convert NEDS Core files once, to compact Parquet files in a cache folder.
+"""Convert NEDS files once, to compact Parquet files in a cache folder.
 
 A converted file is named by a digest of the raw file and its layout, and its own digest is
 stored beside it, so that a damaged or unfinished file is recognised and converted again.
@@ -12,7 +12,7 @@ import hashlib
 import os
 import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import resources
 from pathlib import Path
 
@@ -44,10 +44,13 @@ OPTIONAL = {"RACE": "TINYINT", "DISP_ED": "TINYINT", "EDEVENT": "TINYINT"}
 HOSPITAL = ("HOSP_REGION", "HOSP_UR_TEACH", "HOSP_TRAUMA", "HOSP_CONTROL")
 KINDS = NUMBERS | OPTIONAL | dict.fromkeys(HOSPITAL, "SMALLINT")
 LARGEST_AGE = 124
+LAYOUT_OPTIONS = {
+    "Core": "layout", "Hospital": "hospital_layout", "ED": "ed_layout", "IP": "ip_layout",
+}  # fmt: skip
 
 
 def read_layout(kind: str, year: int, layout: str | Path | None = None) -> tuple[str, ...]:
-    """Column names, in order, of the ``"Core"`` or ``"Hospital"`` file of a year.
+    """Column names, in order, of the Core, Hospital, ED or IP file of a year.
 
     Examples
     --------
@@ -65,7 +68,7 @@ def read_layout(kind: str, year: int, layout: str | Path | None = None) -> tuple
         raise InvalidInputError(
             f"no layout for the NEDS {kind} file of {year} (shipped: {', '.join(years)}); write "
             "its columns, in order, to a CSV file with the columns position and name and give "
-            f"{'layout' if kind == 'Core' else 'hospital_layout'}="
+            f"{LAYOUT_OPTIONS[kind]}="
         )
     try:
         rows = sorted(csv.DictReader(text.splitlines()), key=lambda row: int(row["position"]))
@@ -86,11 +89,39 @@ def stored_core(
     """The converted file of a raw Core file with that ``digest``, made if missing or damaged."""
     is_parquet = path.suffix.lower() == ".parquet"
     names = () if is_parquet else read_layout("Core", year, layout)
+
+    def convert(file: Path, target: Path) -> None:
+        relation = _parquet_source(file) if is_parquet else layout_relation(file, names, path)
+        _convert(relation, year, path.name, target)
+
+    return _stored(path, f"neds-{year}", f"{','.join(names)}:{digest}", cache, convert)
+
+
+def stored_procedures(
+    path: Path, digest: str, kind: str, year: int, layout: str | Path | None,
+    cache: str | Path | None,
+) -> Path:  # fmt: skip
+    """The procedures of a supplemental file (``kind`` ED or IP) by KEY_ED, likewise converted."""
+    is_parquet = path.suffix.lower() == ".parquet"
+    names = () if is_parquet else read_layout(kind, year, layout)
+
+    def convert(file: Path, target: Path) -> None:
+        relation = _parquet_source(file) if is_parquet else layout_relation(file, names, path)
+        _convert_procedures(relation, path.name, target)
+
+    return _stored(path, f"neds-{year}-{kind}", f"{','.join(names)}:{digest}", cache, convert)
+
+
+def _stored(
+    path: Path, name: str, content: str, cache: str | Path | None,
+    convert: Callable[[Path, Path], None],
+) -> Path:  # fmt: skip
+    """The file that ``convert`` made of a raw file, named by a digest of its ``content``."""
     folder = Path(
         cache or os.environ.get("RELPREV_CACHE", "") or Path.home() / ".cache" / "relprev"
     )
-    key = hashlib.blake2b(f"{STORE_FORMAT}:{','.join(names)}:{digest}".encode(), digest_size=12)
-    store = folder / f"neds-{year}-{key.hexdigest()}.parquet"
+    key = hashlib.blake2b(f"{STORE_FORMAT}:{content}".encode(), digest_size=12)
+    store = folder / f"{name}-{key.hexdigest()}.parquet"
     if is_sealed(store):
         return store
     if store.exists():
@@ -102,12 +133,11 @@ def stored_core(
                     file=path.name,
                 )
             ),
-            stacklevel=5,
+            stacklevel=6,
         )
     private_folder(folder)
     with unpacked(path) as file, written_whole(store, private=True) as temporary:
-        relation = _parquet_source(file) if is_parquet else layout_relation(file, names, path)
-        _convert(relation, year, path.name, temporary)
+        convert(file, temporary)
     seal(store)
     return store
 
@@ -133,8 +163,8 @@ def layout_relation(file: Path, names: Sequence[str], original: Path) -> str:
     first = first_row(file)
     if len(first) != len(names):
         raise InvalidInputError(
-            f"{original.name} has {len(first)} columns, the layout has {len(names)}; is it a Core "
-            "file, and from that year?"
+            f"{original.name} has {len(first)} columns, the layout has {len(names)}; is it the "
+            "right file, and from that year?"
         )
     if first[0].strip().upper() == names[0]:
         raise InvalidInputError(
@@ -166,6 +196,35 @@ def _convert(relation: str, year: int, name: str, target: Path) -> None:
             """,
         )
         _check(connection, target, year, name)
+    connection.close()
+
+
+def _convert_procedures(relation: str, name: str, target: Path) -> None:
+    """Convert to KEY_ED and a list of procedures: CPT (ED) or ICD-10-PCS codes (IP)."""
+    connection = connect()
+    with reading(name):
+        present = [column.upper() for column in column_names(connection, relation)]
+        codes = [column for column in present if re.fullmatch(r"(CPT|I10_PR_IP)\d+", column)]
+        if "KEY_ED" not in present or not codes:
+            raise InvalidInputError(
+                f"{name} lacks KEY_ED, or CPT1 or I10_PR_IP1; is it a supplemental ED or IP file?"
+            )
+        execute(
+            connection,
+            f"""
+            COPY (SELECT KEY_ED AS key_ed, {code_list(codes)} AS procedures FROM {relation}
+                  WHERE KEY_ED IS NOT NULL)
+            TO {quoted(str(target))} (FORMAT parquet, COMPRESSION zstd, USE_TMP_FILE false)
+            """,
+        )
+        rows, keys = connection.execute(
+            f"SELECT count(*), count(DISTINCT key_ed) FROM {parquet_relation(target)}"
+        ).fetchall()[0]
+        if keys < rows:
+            raise InvalidInputError(
+                f"KEY_ED must identify a visit, but {rows - keys:,} of {rows:,} rows of {name} "
+                "repeat an earlier one"
+            )
     connection.close()
 
 

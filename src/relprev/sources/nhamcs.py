@@ -5,12 +5,13 @@ ICD-10-CM codes (2016 and later) are truncated to 4 characters: T74.11 (adult) a
 way when a cohort is built. In ICD-9 files, causes of injury lack their E (9673 is E967.3).
 
 Several years are stacked. Strata and primary sampling units are distinct by year, since each
-year is a sample of its own. Patients are not identified.
+year is a sample of its own. Patients are not identified. What else the files record of a visit,
+from reasons for visit to medications, is in :mod:`relprev.sources.nhamcs_features`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
@@ -18,10 +19,14 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from relprev.errors import InvalidInputError
+from relprev.sources import nhamcs_features as features
 from relprev.sources.database import Connection, column_names, connect, reading
 from relprev.sources.declared import InputPaths, SourceTable
 from relprev.sources.fingerprint import Fingerprint
 from relprev.sources.formats import load_fixed_width, load_table, require_file
+from relprev.sources.kinds import Kind, read_kinds
+from relprev.sources.nhamcs_columns import FIELDS_2010 as MORE_2010
+from relprev.sources.nhamcs_columns import ONLY_2010
 from relprev.sources.source import Source, code_list, expose_wide, labels
 
 CUT = 4
@@ -32,6 +37,7 @@ FIELDS_2010 = (
     ("PATWT", 289, 294), ("RACERETH", 887, 887), ("CSTRATM", 937, 944), ("CPSUM", 945, 950),
 )  # fmt: skip
 REQUIRED = ("AGE", "SEX", "RACERETH", "PAYTYPER", "PATWT", "CSTRATM", "CPSUM", "DIAG1")
+ROLES = {"diagnoses": "diagnosis", "discharge": "hospital", "causes": "cause"}
 CODES = {"DIAG": 5, "HDDIAG": 5, "CAUSE": 3}  # largest number of such columns in any year
 OPTIONAL = (
     "YEAR",
@@ -56,7 +62,12 @@ NO_CODE = {"ICD9": r"^-\d*$|^V99\d|^$", "ICD10": r"^-\d*$|^ZZZ|^$"}
 
 
 @reading("the NHAMCS files")
-def read_nhamcs(paths: str | Path | Iterable[str | Path], *, year: int | None = None) -> Source:
+def read_nhamcs(
+    paths: str | Path | Iterable[str | Path],
+    *,
+    year: int | None = None,
+    kinds: Sequence[str] = (),
+) -> Source:
     """Read NHAMCS emergency department files from one or more years.
 
     Parameters
@@ -66,13 +77,18 @@ def read_nhamcs(paths: str | Path | Iterable[str | Path], *, year: int | None = 
         zipped.
     year : int, optional
         Survey year, needed only if the file does not contain it (fixed width: 2010).
+    kinds : sequence of str
+        Kinds of features to read besides diagnoses and causes: ``"reasons"``, ``"injuries"``,
+        ``"vitals"``, ``"pain"``, ``"triage"``, ``"arrival"``, ``"tests"``, ``"procedures"``,
+        ``"medications"``.
 
     Returns
     -------
     Source
         Attributes race and payer; weight PATWT, strata CSTRATM and primary sampling units CPSUM
         within stratum and year. Codes have the role ``"diagnosis"``, ``"hospital"`` (discharge
-        diagnoses of admitted patients) or ``"cause"``.
+        diagnoses of admitted patients) or ``"cause"``, and others if more kinds are read. Vital
+        signs, pain and the triage level are attributes too.
 
     Examples
     --------
@@ -88,18 +104,32 @@ def read_nhamcs(paths: str | Path | Iterable[str | Path], *, year: int | None = 
     listed = [paths] if isinstance(paths, str | Path) else list(paths)
     if not listed:
         raise InvalidInputError("paths: at least one file is needed")
+    wanted = read_kinds(kinds, features.KINDS)
     connection = connect()
     years: list[int] = []
-    files = [_load_year(connection, require_file(path, "NHAMCS"), year, years) for path in listed]
+    files = []
+    for path in listed:
+        file = require_file(path, "NHAMCS")
+        files.append(_load_year(connection, file, year, years, wanted))
     tables = " UNION ALL ".join(f"SELECT * FROM year_{survey}" for survey in years)
     connection.execute(f"""
         CREATE TABLE wide AS SELECT row_number() OVER () - 1 AS visit, visit AS visit_id, *
         FROM ({tables})
     """)
-    roles = {"diagnoses": "diagnosis", "discharge": "hospital", "causes": "cause"}
-    expose_wide(connection, "wide", roles, "version")
-    details = {"years": years, "data": files}
-    return Source("nhamcs", connection, code_lengths={"ICD10": CUT}, details=details)
+    prefixes = {f"codes_{role}": kind.prefix
+                for kind in wanted if not kind.default for role in kind.roles}  # fmt: skip
+    roles = ROLES | {column: column.removeprefix("codes_") for column in prefixes}
+    expose_wide(connection, "wide", roles, "version", prefixes=prefixes)
+    return Source(
+        "nhamcs",
+        connection,
+        code_lengths={"ICD10": CUT},
+        absent=features.absent(wanted),
+        details={"years": years, "data": files},
+        descriptions=features.descriptions(connection, wanted),
+        kinds=wanted,
+        exclusive=features.exclusive(wanted),
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,6 +141,7 @@ class NhamcsTable(SourceTable):
     example = ("race", "White")
     is_survey = True
     has_strata = True
+    kinds = features.KINDS
 
     kind: Literal["nhamcs"]
     paths: Annotated[
@@ -126,15 +157,18 @@ class NhamcsTable(SourceTable):
 
 
 def _load_year(
-    connection: Connection, path: Path, year: int | None, years: list[int]
+    connection: Connection, path: Path, year: int | None, years: list[int], kinds: Sequence[Kind]
 ) -> Fingerprint:
     """Create the table ``year_<year>`` and append the year to ``years``."""
     connection.execute("DROP TABLE IF EXISTS raw")
+    more = features.feature_columns(kinds)
+    later = [name for name in more if name not in ONLY_2010]
     if path.stem.upper().startswith("ED2010"):
-        file = load_fixed_width(connection, path, "raw", FIELDS_2010, WIDTH_2010)
+        fields = [*FIELDS_2010, *(field for field in MORE_2010 if field[0] in more)]
+        file = load_fixed_width(connection, path, "raw", fields, WIDTH_2010)
         survey = 2010
     else:
-        file = load_table(connection, path, "raw", REQUIRED, OPTIONAL)
+        file = load_table(connection, path, "raw", REQUIRED, [*OPTIONAL, *later])
         survey = _year_of(connection, path, year)
     if survey in years:
         raise InvalidInputError(f"paths: the year {survey} is given twice")
@@ -151,6 +185,11 @@ def _load_year(
         ]
         return code_list(spelled) if columns else "[]::VARCHAR[]"
 
+    numbers = features.visit_columns(kinds, present)
+    lists = features.feature_lists(kinds, present, numbers)
+    added = [f", {sql} AS {name}" for name, sql in numbers.items()]
+    added += [f", {sql} AS codes_{role}" for role, sql in lists.items()]
+    features.keep_drug_names(connection, kinds, path, present)
     connection.execute(f"""
         CREATE TABLE year_{survey} AS SELECT
             NULL::BIGINT AS patient,
@@ -166,6 +205,7 @@ def _load_year(
             {recorded("DIAG")} AS diagnoses,
             {recorded("HDDIAG")} AS discharge,
             {recorded("CAUSE", "E" if version == "ICD9" else "")} AS causes
+            {"".join(added)}
         FROM raw
     """)
     return file

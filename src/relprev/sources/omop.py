@@ -5,7 +5,8 @@ CSV or Parquet files, a DuckDB database, or PostgreSQL. Only the columns needed 
 
 Codes are the source codes (ICD as recorded; the default) or the standard concepts (SNOMED).
 The version of a code is its vocabulary, where ICD9CM and ICD10CM become ICD9 and ICD10. A
-source value without a concept keeps its text, with the version SOURCE.
+source value without a concept keeps its text, with the version SOURCE. What other tables say of
+a visit is in :mod:`relprev.sources.omop_features`.
 """
 
 from __future__ import annotations
@@ -19,11 +20,13 @@ from pydantic import Field
 
 from relprev.codes.spelling import normalize_sql, version_name
 from relprev.errors import InvalidInputError
+from relprev.sources import omop_features as features
 from relprev.sources.addresses import is_address, postgres_address
 from relprev.sources.attrition import Attrition, Step
 from relprev.sources.database import Connection, connect, reading, require_unique
 from relprev.sources.declared import InputPath, SourceTable
 from relprev.sources.fingerprint import described_table
+from relprev.sources.kinds import read_kinds
 from relprev.sources.omop_tables import TABLES, load_duckdb, load_folder, load_postgres
 from relprev.sources.source import Source
 
@@ -38,6 +41,7 @@ def read_omop(
     schema: str | None = None,
     codes: str = "source",
     visit_concepts: Sequence[int] = EMERGENCY,
+    kinds: Sequence[str] = (),
 ) -> Source:
     r"""Read an OMOP database.
 
@@ -53,6 +57,9 @@ def read_omop(
         Use source codes or standard concepts.
     visit_concepts : sequence of int
         Concepts of the visits to keep; all if empty. Default: emergency room visits.
+    kinds : sequence of str
+        Kinds of features to read besides conditions: ``"observations"``, ``"measurements"``,
+        ``"procedures"``, ``"medications"``.
 
     Returns
     -------
@@ -81,6 +88,8 @@ def read_omop(
     """
     if codes not in ("source", "standard"):
         raise InvalidInputError(f"codes must be 'source' or 'standard', got {codes!r}")
+    wanted = read_kinds(kinds, features.KINDS)
+    needed = TABLES | features.tables_needed(wanted)
     connection = connect()
     if is_address(database):
         address = postgres_address(str(database))
@@ -89,22 +98,25 @@ def read_omop(
                 "database: expected a PostgreSQL address (postgresql://...), got another kind; "
                 "export other databases as CSV or Parquet files"
             )
-        load_postgres(connection, address, schema or "public")
+        load_postgres(connection, address, schema or "public", needed, features.MAY_LACK)
     elif Path(database).is_dir():
-        load_folder(connection, Path(database))
+        load_folder(connection, Path(database), needed, features.MAY_LACK)
     else:
-        load_duckdb(connection, Path(database), schema or "main")
-    tables = [described_table(connection, f"raw_{table}", table) for table in TABLES]
+        load_duckdb(connection, Path(database), schema or "main", needed, features.MAY_LACK)
+    tables = [described_table(connection, f"raw_{table}", table)
+              for table in needed if table not in features.MAY_LACK]  # fmt: skip
     require_unique(connection, "raw_visit_occurrence", "visit_occurrence_id")
     require_unique(connection, "raw_person", "person_id")
     attrition = _make_visits(connection, visit_concepts)
     _make_codes(connection, codes)
+    words = features.add_codes(connection, wanted)
     return Source(
         "omop",
         connection,
         attrition=attrition,
         details={"codes": codes, "data": tables},
-        descriptions=_descriptions(connection),
+        descriptions=_descriptions(connection) | words,
+        kinds=wanted,
     )
 
 
@@ -115,6 +127,7 @@ class OmopTable(SourceTable):
     words = "OMOP database"
     read = staticmethod(read_omop)
     example = ("ethnicity", "Not Hispanic or Latino")
+    kinds = features.KINDS
 
     kind: Literal["omop"]
     database: Annotated[

@@ -1,8 +1,8 @@
-"""Load the four OMOP tables as ``raw_<table>``, from files, a DuckDB database or PostgreSQL."""
+"""Load OMOP tables as ``raw_<table>``, from files, a DuckDB database or PostgreSQL."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from relprev.errors import InvalidInputError
@@ -20,14 +20,19 @@ TABLES = {
                              "condition_source_value", "condition_source_concept_id"),
     "concept": ("concept_id", "concept_name", "vocabulary_id", "concept_code"),
 }  # fmt: skip
+Tables = Mapping[str, Sequence[str]]
 
 
-def load_folder(connection: Connection, folder: Path) -> None:
-    """Read the tables from the files named after them."""
+def load_folder(
+    connection: Connection, folder: Path, tables: Tables = TABLES, optional: Sequence[str] = ()
+) -> None:
+    """Read the tables from the files named after them; ``optional`` ones may lack."""
     files = {file.name.lower(): file for file in sorted(folder.iterdir()) if file.is_file()}
-    for table, columns in TABLES.items():
+    for table, columns in tables.items():
         endings = (".parquet", ".csv", ".csv.gz")
         found = next((files[table + end] for end in endings if table + end in files), None)
+        if found is None and table in optional:
+            continue
         if found is None:
             raise InvalidInputError(
                 f"{folder} has no {table}.parquet, .csv or .csv.gz; is it a folder of OMOP tables?"
@@ -35,14 +40,17 @@ def load_folder(connection: Connection, folder: Path) -> None:
         load_table(connection, found, f"raw_{table}", columns)
 
 
-def load_duckdb(connection: Connection, path: Path, schema: str) -> None:
+def load_duckdb(
+    connection: Connection, path: Path, schema: str, tables: Tables = TABLES,
+    optional: Sequence[str] = (),
+) -> None:  # fmt: skip
     """Copy the tables; views are refused, because they can read any file."""
     if not path.is_file():
         raise InvalidInputError(
             f"there is no folder or DuckDB file at {path}; for PostgreSQL give postgresql://..."
         )
     with reading(path.name), open_database(path) as database:
-        for table, columns in TABLES.items():
+        for table, columns in tables.items():
             where = "lower(table_schema) = lower(?) AND lower(table_name) = ?"
             kinds = database.execute(
                 f"SELECT table_type FROM information_schema.tables WHERE {where}", [schema, table]
@@ -56,6 +64,8 @@ def load_duckdb(connection: Connection, path: Path, schema: str) -> None:
                 f"SELECT lower(column_name) FROM information_schema.columns WHERE {where}",
                 [schema, table],
             ).fetchall()
+            if not present and table in optional:
+                continue
             _require_columns(table, columns, [name for (name,) in present], schema)
             rows = database.sql(
                 f"SELECT {', '.join(columns)} FROM {identifier(schema)}.{table}"
@@ -65,7 +75,10 @@ def load_duckdb(connection: Connection, path: Path, schema: str) -> None:
             connection.unregister("rows")
 
 
-def load_postgres(connection: Connection, address: str, schema: str) -> None:
+def load_postgres(
+    connection: Connection, address: str, schema: str, tables: Tables = TABLES,
+    optional: Sequence[str] = (),
+) -> None:  # fmt: skip
     """Stream each table through a temporary CSV file, to use little memory."""
     try:
         import psycopg
@@ -77,12 +90,14 @@ def load_postgres(connection: Connection, address: str, schema: str) -> None:
     with TemporaryFolder() as folder:
         try:
             with psycopg.connect(address) as server:
-                for table, columns in TABLES.items():
+                for table, columns in tables.items():
                     found = server.execute(
                         "SELECT column_name FROM information_schema.columns "
                         "WHERE table_schema = %s AND table_name = %s",
                         [schema, table],
                     ).fetchall()
+                    if not found and table in optional:
+                        continue
                     _require_columns(table, columns, [name for (name,) in found], schema)
                     copied = sql.SQL("COPY (SELECT {} FROM {}) TO STDOUT (FORMAT csv, HEADER)")
                     query = copied.format(
@@ -101,8 +116,10 @@ def load_postgres(connection: Connection, address: str, schema: str) -> None:
                 f"the PostgreSQL database cannot be read ({_problem(error)}); check the address, "
                 f"the user's permissions and the schema {schema!r}"
             ) from None
-        for table, columns in TABLES.items():
-            load_table(connection, Path(folder, f"{table}.csv"), f"raw_{table}", columns)
+        for table, columns in tables.items():
+            file = Path(folder, f"{table}.csv")
+            if file.exists():
+                load_table(connection, file, f"raw_{table}", columns)
 
 
 def _problem(error: Exception) -> str:

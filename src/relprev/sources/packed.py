@@ -75,7 +75,7 @@ def _unpack_zip(path: Path, folder: Path) -> Path:
                 f"{path.name} is encrypted; unpack it with its password and give the path of the "
                 "file to read"
             )
-        _require_plausible(members[0].file_size, path)  # the size it claims
+        require_plausible(members[0].file_size, path)  # the size it claims
         with archive.open(members[0]) as packed:
             return _copy(packed, path, folder / Path(members[0].filename).name)
 
@@ -87,7 +87,7 @@ def _copy(packed: IO[bytes], path: Path, target: Path) -> Path:
     with target.open("wb") as file:
         while block := packed.read(BLOCK):
             size += len(block)
-            _require_plausible(size, path)
+            require_plausible(size, path)
             if size > room:
                 raise InvalidInputError(
                     f"{path.name} is too large to be unpacked in {tempfile.gettempdir()}; free "
@@ -97,7 +97,8 @@ def _copy(packed: IO[bytes], path: Path, target: Path) -> Path:
     return target
 
 
-def _require_plausible(size: int, path: Path) -> None:
+def require_plausible(size: int, path: Path) -> None:
+    """Fail if a compressed file unpacks to a size that no table has."""
     if size > max(ALWAYS_ALLOWED, LARGEST_RATIO * path.stat().st_size):
         raise InvalidInputError(
             f"{path.name} unpacks to more than {LARGEST_RATIO} times its size, as no table should; "

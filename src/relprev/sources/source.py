@@ -18,7 +18,8 @@
     visit     BIGINT
     version   VARCHAR   'ICD9', 'ICD10' or another vocabulary
     code      VARCHAR   in the spelling of `relprev.codes.normalize`
-    role      VARCHAR   'diagnosis', 'cause', 'ed', 'hospital', ...
+    role      VARCHAR   'diagnosis', 'cause', 'ed', 'hospital', ...; says what kind of feature
+                        a code is (`relprev.sources.kinds`)
 
 The tables may be views of files: they are scanned, and never loaded whole into memory.
 """
@@ -28,6 +29,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 import duckdb
@@ -36,6 +38,7 @@ from relprev.codes.spelling import normalize_sql
 from relprev.errors import InvalidInputError
 from relprev.sources.attrition import Attrition, Step
 from relprev.sources.database import column_names, quoted
+from relprev.sources.kinds import DIAGNOSES, Kind
 
 VISIT_COLUMNS = ("visit", "visit_id", "patient", "age", "sex", "weight", "stratum", "psu", "year")
 CODE_COLUMNS = ("visit", "version", "code", "role")
@@ -64,6 +67,10 @@ class Source:
     descriptions : mapping
         Descriptions of codes, such as ``{"SNOMED:65363002": "Otitis media"}``, if the data
         contain them. `relprev.codes.describe` knows those of ICD codes.
+    kinds : tuple of Kind
+        Kinds of features that were read, see :mod:`relprev.sources.kinds`.
+    exclusive : tuple of tuple of str
+        Names of features of which a visit has at most one, such as the bins of a vital sign.
 
     Examples
     --------
@@ -86,6 +93,8 @@ class Source:
     absent: Mapping[str, str] = field(default_factory=dict)
     details: Mapping[str, Any] = field(default_factory=dict)
     descriptions: Mapping[str, str] = field(default_factory=dict)
+    kinds: tuple[Kind, ...] = (DIAGNOSES,)
+    exclusive: tuple[tuple[str, ...], ...] = ()
 
     def __post_init__(self) -> None:
         for table, expected in (("visits", VISIT_COLUMNS), ("codes", CODE_COLUMNS)):
@@ -154,20 +163,29 @@ def labels(column: str, words: Mapping[str, str]) -> str:
 
 
 def expose_wide(
-    connection: duckdb.DuckDBPyConnection, wide: str, roles: Mapping[str, str], version: str
+    connection: duckdb.DuckDBPyConnection,
+    wide: str,
+    roles: Mapping[str, str],
+    version: str,
+    *,
+    prefixes: Mapping[str, str] = MappingProxyType({}),
+    more: Sequence[str] = (),
 ) -> None:
     """Create the views ``visits`` and ``codes`` from a table with codes in list columns.
 
-    ``roles`` maps the list columns of ``wide`` to roles; ``version`` is another of its columns
-    or an SQL literal.
+    ``roles`` maps the list columns of ``wide`` to roles. The version of their codes is that in
+    ``prefixes``, otherwise ``version``, another column of ``wide`` or an SQL literal. ``more``
+    are queries of further codes.
     """
     of_codes = ", ".join(set(roles) | {version} & set(column_names(connection, wide)))
     connection.execute(f"CREATE VIEW visits AS SELECT * EXCLUDE ({of_codes}) FROM {wide}")
+    versions = {column: quoted(prefix) for column, prefix in prefixes.items()}
     parts = [
-        f"SELECT visit, {version} AS version, unnest({column}) AS code, {quoted(role)} AS role "
-        f"FROM {wide}"
+        f"SELECT visit, {versions.get(column, version)} AS version, unnest({column}) AS code, "
+        f"{quoted(role)} AS role FROM {wide}"
         for column, role in roles.items()
     ]
+    parts += more
     connection.execute(f"CREATE VIEW codes AS {' UNION ALL '.join(parts)}")
 
 

@@ -15,6 +15,7 @@ import pandas as pd
 
 from relprev.errors import InvalidInputError
 from relprev.sources.database import identifier
+from relprev.sources.value_labels import sas_dates, sas_labels, stata_labels, with_labels
 
 STATISTICS_FILES = (".dta", ".sas7bdat", ".xpt")
 ROWS = 200_000
@@ -22,18 +23,29 @@ Choose = Callable[[Sequence[str]], list[str]]
 
 
 def load_statistics_file(
-    connection: duckdb.DuckDBPyConnection, file: Path, name: str, columns: Sequence[str] | None
+    connection: duckdb.DuckDBPyConnection,
+    file: Path,
+    name: str,
+    columns: Sequence[str] | None,
+    labelled: Sequence[str] = (),
+    formats: Path | None = None,
 ) -> None:
     """Read a file into the table ``name``, with all columns or those of ``columns`` it has.
 
-    Columns of whole numbers become BIGINT, since SAS has no integer type.
+    Columns of whole numbers become BIGINT, since SAS has no integer type. The values of columns
+    in ``labelled`` are replaced by their labels, where the file (Stata) or ``formats`` (SAS) has
+    any; see `relprev.sources.value_labels`.
     """
 
     def choose(available: Sequence[str]) -> list[str]:
         wanted = None if columns is None else {column.lower() for column in columns}
         return [item for item in available if wanted is None or item.lower() in wanted]
 
-    pieces = _stata(file, choose) if file.suffix.lower() == ".dta" else _sas(file, choose)
+    shown = {column.lower() for column in labelled}
+    if file.suffix.lower() == ".dta":
+        pieces = _stata(file, choose, shown)
+    else:
+        pieces = _sas(file, choose, shown, formats)
     first = True
     for piece in pieces:
         connection.register("piece", piece)
@@ -68,13 +80,15 @@ def make_whole(connection: duckdb.DuckDBPyConnection, name: str) -> None:
             connection.execute(f"ALTER TABLE {name} ALTER {column} TYPE BIGINT")
 
 
-def _stata(file: Path, choose: Choose) -> Iterator[pd.DataFrame]:
+def _stata(file: Path, choose: Choose, labelled: set[str]) -> Iterator[pd.DataFrame]:
     try:
         with pd.read_stata(file, convert_categoricals=False, iterator=True) as reader:
             columns = choose(list(reader.variable_labels()))
+            labels = stata_labels(reader, _among(columns, labelled))
             while True:
                 try:
-                    yield reader.read(nrows=ROWS, columns=columns)  # type: ignore[attr-defined]
+                    piece = reader.read(nrows=ROWS, columns=columns)  # type: ignore[attr-defined]
+                    yield with_labels(piece, labels)
                 except StopIteration:
                     return
     except OSError:
@@ -83,7 +97,13 @@ def _stata(file: Path, choose: Choose) -> Iterator[pd.DataFrame]:
         raise InvalidInputError(_unreadable(file, "Stata")) from None
 
 
-def _sas(file: Path, choose: Choose) -> Iterator[pd.DataFrame]:
+def _among(columns: list[str], labelled: set[str]) -> list[str]:
+    return [column for column in columns if column.lower() in labelled]
+
+
+def _sas(
+    file: Path, choose: Choose, labelled: set[str], formats: Path | None
+) -> Iterator[pd.DataFrame]:
     try:
         import pyreadstat
     except ImportError:
@@ -92,18 +112,34 @@ def _sas(file: Path, choose: Choose) -> Iterator[pd.DataFrame]:
         ) from None
     read: Any = pyreadstat.read_sas7bdat
     options: dict[str, Any] = {"disable_datetime_conversion": True}
+    catalog = {}
+    is_catalog = formats is not None and formats.suffix.lower() == ".sas7bcat"
     if file.suffix.lower() == ".xpt":
+        if is_catalog:
+            raise InvalidInputError(
+                f"formats: {file.name} is a transport file, to which no catalog belongs; give "
+                "its formats as CSV, as PROC FORMAT CNTLOUT= and PROC EXPORT write them"
+            )
         read = pyreadstat.read_xport
         options["encoding"] = "LATIN1"  # a transport file does not state its encoding
+    elif is_catalog:
+        catalog["catalog_file"] = str(formats)  # for metadata: in data it labels every column
     try:
-        columns = choose(read(file, metadataonly=True, **options)[1].column_names)
+        metadata = read(file, metadataonly=True, **options, **catalog)[1]
+        columns = choose(metadata.column_names)
+        labels = sas_labels(metadata, _among(columns, labelled), formats)
         for piece, _ in pyreadstat.read_file_in_chunks(
             read, file, chunksize=ROWS, usecols=columns, **options
         ):
-            yield piece[columns]
-    except OSError:
+            yield with_labels(sas_dates(piece[columns], metadata.original_variable_types), labels)
+    except (OSError, InvalidInputError):
         raise
     except Exception:
+        if is_catalog:
+            raise InvalidInputError(
+                f"{file.name} and its formats cannot be read as SAS files; is one of them damaged, "
+                "or not from the same SAS?"
+            ) from None
         raise InvalidInputError(_unreadable(file, "SAS")) from None
 
 

@@ -1,7 +1,7 @@
 """Read any table of visits, with codes in a table of their own or in its columns.
 
-Tables are files (CSV, Parquet, Stata or SAS, compressed or not) or data frames, with any
-column names.
+Tables are files (CSV, Parquet, Stata, SAS or spreadsheets, compressed or not) or data frames,
+with any column names.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal
 import pandas as pd
 from pydantic import Field
 
-from relprev.codes.spelling import normalize_sql, version_name
+from relprev.codes.spelling import version_name
 from relprev.errors import InvalidInputError
 from relprev.sources.database import (
     Connection,
@@ -26,7 +26,7 @@ from relprev.sources.database import (
 )
 from relprev.sources.declared import InputPath, SourceTable
 from relprev.sources.fingerprint import Fingerprint, described_table
-from relprev.sources.formats import load_table, require_distinct, require_file
+from relprev.sources.formats import FileDetails, load_table, require_distinct, require_file
 from relprev.sources.source import Source
 from relprev.sources.statistics_files import make_whole
 from relprev.sources.table_checks import (
@@ -36,11 +36,11 @@ from relprev.sources.table_checks import (
     refuse_strangers,
     refuse_weights,
 )
+from relprev.sources.table_codes import Roles, holds_numbers, lengthen, make_codes
+from relprev.sources.table_visits import make_visits
 
 VERSIONS = ("ICD9", "ICD10", "SNOMED")
-MOST_VERSIONS = 100
 MISSING = ("NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", ".")
-SEX_WORDS = {"F": ("f", "female", "woman"), "M": ("m", "male", "man")}
 
 
 @reading("the tables")
@@ -58,9 +58,19 @@ def read_tables(
     stratum: str | None = None,
     psu: str | None = None,
     year: str | None = None,
+    date: str | None = None,
+    birth_date: str | None = None,
+    date_format: str | None = None,
     role: str | None = None,
+    position: str | bool | None = None,
+    present_on_admission: str | Sequence[str] = (),
     attributes: Sequence[str] = (),
     missing: Sequence[str] = MISSING,
+    encoding: str | None = None,
+    sheet: str | None = None,
+    codes_sheet: str | None = None,
+    labels: bool = True,
+    formats: str | Path | None = None,
 ) -> Source:
     """Read visits and codes from any two tables, or from one wide table.
 
@@ -80,13 +90,33 @@ def read_tables(
         ``"ICD10"`` or ``"SNOMED"``) if all codes share it.
     patient, age, sex, weight, stratum, psu, year : str, optional
         Columns of ``visits``. Sex may be written F/M or female/male, in upper or lower case.
+    date, birth_date : str, optional
+        Columns of ``visits`` with dates, from which year and age follow: dates of any type, or
+        texts in a common format (2019-03-31, 03/31/2019, 31MAR2019, ...).
+    date_format : str, optional
+        Format of these texts, such as ``"%d/%m/%Y"``, where the values do not tell.
     role : str, optional
-        Column of ``codes``.
+        Column of ``codes`` with the role of a code.
+    position : str or bool, optional
+        Column of ``codes`` with the position of a code, or True if codes are in columns listed
+        in their order: the first is ``principal``, others are ``secondary``.
+    present_on_admission : str or list of str
+        Columns with present-on-admission flags (Y, N, U, W, 1, E), one per column of codes. The
+        role of a code that was not present (N, U) ends in ``(arisen later)``.
     attributes : list of str
         Further columns of ``visits`` for groups and features.
     missing : list of str
-        Texts that mean a missing value in CSV and TSV files; blanks do in every file.
-        Default: NA, N/A, n/a, #N/A, NaN, nan, NULL, null and a period.
+        Texts that mean a missing value in CSV and TSV files and spreadsheets; blanks do in every
+        file. Default: NA, N/A, n/a, #N/A, NaN, nan, NULL, null and a period.
+    encoding : str, optional
+        Of CSV and TSV files, such as ``"cp1252"``. Default: UTF-8, or UTF-16 with its mark.
+    sheet, codes_sheet : str, optional
+        Sheets of spreadsheets. Default: the only one that is not empty.
+    labels : bool
+        Use the value labels of Stata and SAS files for sex and attributes, instead of numbers.
+    formats : path, optional
+        The value labels of SAS files: a catalog (.sas7bcat), or a table of formats as CSV, as
+        ``PROC FORMAT CNTLOUT=`` makes it.
 
     Returns
     -------
@@ -103,36 +133,47 @@ def read_tables(
     """
     named = {"patient": patient, "age": age, "sex": sex, "weight": weight, "stratum": stratum,
              "psu": psu, "year": year}  # fmt: skip
+    dates = {"date": date, "birth_date": birth_date}
     version = str(version)
     code_columns = column_list(code, "code")
     attributes = own_attributes(column_list(attributes, "attributes"), named)
+    present = column_list(present_on_admission, "present_on_admission")
+    roles = Roles(role, position, tuple(present))
     if not code_columns:
         raise InvalidInputError("code: at least one column is needed")
+    roles.require_fit(code_columns, codes is None)
     own_columns = [] if version_name(version) in VERSIONS else [version]
+    shown = (*filter(None, [sex]), *attributes) if labels else ()
+    catalog = None if formats is None else require_file(formats, "formats")
+    details = FileDetails(encoding, sheet, shown, catalog)
     connection = connect()
-    wanted = [visit_id, *(column for column in named.values() if column), *attributes]
+    wanted = [visit_id, *filter(None, [*named.values(), *dates.values()]), *attributes]
     if codes is None:
-        wanted += [*code_columns, *own_columns]
-    data = [_load(connection, visits, "raw_visits", wanted, missing)]
+        wanted += [*code_columns, *own_columns, *present]
+    data = [_load(connection, visits, "raw_visits", wanted, missing, details)]
     words = _words("visits", visits)
     require_unique(connection, "raw_visits", identifier(visit_id), words)
     if weight is not None:
         refuse_weights(connection, weight, words)
-    _make_visits(connection, visit_id, named, attributes)
+    make_visits(connection, visit_id, named, attributes, dates, date_format)
     if codes is None:
-        refuse_decimals(connection, "raw_visits", code_columns)
-        _lengthen(connection, visit_id, code_columns, own_columns)
-        code_columns = ["code"]
+        table, role_sql = "raw_visits", "role" if roles.differ else roles.sql(0)
     else:
         if len(code_columns) != 1:
             raise InvalidInputError("code: with a codes table, give one column, not several")
-        wanted = [visit_id, *code_columns, *own_columns, *([role] if role else [])]
-        data.append(_load(connection, codes, "raw_codes", wanted, missing))
-        refuse_decimals(connection, "raw_codes", code_columns)
+        table, role_sql = "raw_codes", roles.sql(0)
+        wanted = [visit_id, *code_columns, *own_columns, *roles.columns()]
+        details = FileDetails(encoding, codes_sheet)
+        data.append(_load(connection, codes, "raw_codes", wanted, missing, details))
         refuse_strangers(connection, visit_id)
+    refuse_decimals(connection, table, code_columns)
+    roles.require_flags(connection, table)
+    from_numbers = holds_numbers(connection, table, code_columns)
+    if codes is None:
+        lengthen(connection, visit_id, code_columns, own_columns, roles)
+        code_columns = ["code"]
     version_sql = f"{identifier(version)}::VARCHAR" if own_columns else quoted(version)
-    _name_versions(connection, version_sql, code_columns[0])
-    _make_codes(connection, visit_id, code_columns[0], version_sql, role)
+    make_codes(connection, visit_id, code_columns[0], version_sql, role_sql, from_numbers)
     return Source("tables", connection, details={"data": data})
 
 
@@ -169,24 +210,56 @@ class TablesTable(SourceTable):
     stratum: Annotated[str | None, Field(description="Column with the stratum.")] = None
     psu: Annotated[str | None, Field(description="Column with the primary sampling unit.")] = None
     year: Annotated[str | None, Field(description="Column with the year.")] = None
+    date: Annotated[str | None, Field(description="Column with the date of the visit.")] = None
+    birth_date: Annotated[
+        str | None, Field(description="Column with the date of birth; gives the age.")
+    ] = None
+    date_format: Annotated[
+        str | None, Field(description="Format of dates, such as %d/%m/%Y, if values do not tell.")
+    ] = None
     role: Annotated[str | None, Field(description="Column of codes with their role.")] = None
+    position: Annotated[
+        str | bool | None,
+        Field(
+            description="Column of codes with their position (1 is the principal diagnosis); true "
+            "if codes are columns of visits, listed in their order."
+        ),
+    ] = None
+    present_on_admission: Annotated[
+        str | tuple[str, ...] | None,
+        Field(description="Columns of present-on-admission flags, one per column of codes."),
+    ] = None
     attributes: Annotated[
         tuple[str, ...] | None,
         Field(description="Further columns of visits for groups and features."),
     ] = None
     missing: Annotated[
         tuple[str, ...] | None,
-        Field(description="Texts that mean a missing value in CSV and TSV files."),
+        Field(description="Texts that mean a missing value in CSV and TSV files and sheets."),
+    ] = None
+    encoding: Annotated[
+        str | None, Field(description="Encoding of CSV and TSV files, such as cp1252.")
+    ] = None
+    sheet: Annotated[str | None, Field(description="Sheet of a spreadsheet of visits.")] = None
+    codes_sheet: Annotated[str | None, Field(description="Sheet of a spreadsheet of codes.")] = None
+    labels: Annotated[
+        bool | None,
+        Field(description="Use value labels of Stata and SAS files for sex and attributes."),
+    ] = None
+    formats: Annotated[
+        InputPath | None, Field(description="Value labels of SAS files: .sas7bcat, or CSV.")
     ] = None
 
 
 def _load(
-    connection: Connection, table: Any, name: str, columns: list[str], missing: Sequence[str]
-) -> Fingerprint:
+    connection: Connection, table: Any, name: str, columns: list[str], missing: Sequence[str],
+    details: FileDetails,
+) -> Fingerprint:  # fmt: skip
     columns = list(dict.fromkeys(columns))
     key = name.removeprefix("raw_")
     if isinstance(table, str | Path):
-        file = load_table(connection, require_file(table, key), name, columns, missing=missing)
+        path = require_file(table, key)
+        file = load_table(connection, path, name, columns, missing=missing, details=details)
         make_whole(connection, name)
         return file
     if not hasattr(table, "columns"):
@@ -208,84 +281,3 @@ def _load(
 def _words(key: str, table: Any) -> str:
     """How messages name a table: by its parameter and, if it is a file, the file name."""
     return f"{key} ({Path(table).name})" if isinstance(table, str | Path) else key
-
-
-def _make_visits(
-    connection: Connection, visit_id: str, named: dict[str, str | None], attributes: Sequence[str]
-) -> None:
-    kinds = {"age": "INTEGER", "year": "INTEGER", "weight": "DOUBLE"}
-    columns = ["row_number() OVER () - 1 AS visit", f"{identifier(visit_id)} AS visit_id"]
-    for name, column in named.items():
-        if column is None:
-            columns.append(
-                f"NULL::{'VARCHAR' if name == 'sex' else kinds.get(name, 'BIGINT')} AS {name}"
-            )
-        elif name == "sex":
-            columns.append(f"{_sex(identifier(column))} AS sex")
-        elif name in kinds:
-            columns.append(f"try_cast({identifier(column)} AS {kinds[name]}) AS {name}")
-        else:
-            columns.append(f"{_present(column)} AS {name}")
-    columns += [f"{_present(column)} AS {identifier(column)}" for column in attributes]
-    connection.execute(f"CREATE TABLE visits AS SELECT {', '.join(columns)} FROM raw_visits")
-
-
-def _present(column: str) -> str:
-    """The column with blank text as NULL."""
-    name = identifier(column)
-    return f"CASE WHEN trim({name}::VARCHAR) <> '' THEN {name} END"
-
-
-def _sex(column: str) -> str:
-    cases = " ".join(
-        f"WHEN lower(trim({column}::VARCHAR)) IN ({', '.join(map(quoted, words))}) THEN '{sex}'"
-        for sex, words in SEX_WORDS.items()
-    )
-    return f"CASE {cases} END"
-
-
-def _lengthen(connection: Connection, visit_id: str, columns: list[str], others: list[str]) -> None:
-    """Turn columns of codes into the table ``raw_codes``, with one row per code."""
-    kept = ", ".join(identifier(column) for column in (visit_id, *others))
-    listed = ", ".join(f"{identifier(column)}::VARCHAR" for column in columns)
-    connection.execute(
-        f"CREATE TABLE raw_codes AS SELECT {kept}, unnest([{listed}]) AS code FROM raw_visits"
-    )
-
-
-def _make_codes(
-    connection: Connection, visit_id: str, code: str, version_sql: str, role: str | None
-) -> None:
-    connection.execute(f"""
-        CREATE TABLE codes AS SELECT v.visit, n.name AS version, r.code, r.role
-        FROM (
-            SELECT {identifier(visit_id)} AS visit_id, {version_sql} AS raw_version,
-                   {normalize_sql(f"{identifier(code)}::VARCHAR")} AS code,
-                   {f"{identifier(role)}::VARCHAR" if role else "'diagnosis'"} AS role
-            FROM raw_codes
-        ) r
-        JOIN visits v USING (visit_id) JOIN versions n ON n.raw = r.raw_version
-        WHERE r.code <> ''
-    """)
-
-
-def _name_versions(connection: Connection, version_sql: str, code: str) -> None:
-    """Create the table ``versions`` of raw and canonical names; no code may lack a version."""
-    found = connection.execute(
-        f"SELECT DISTINCT {version_sql} FROM raw_codes "
-        f"WHERE trim({identifier(code)}::VARCHAR) <> '' ORDER BY 1 LIMIT {MOST_VERSIONS + 1}"
-    ).fetchall()
-    raw = [value for (value,) in found]
-    if len(raw) > MOST_VERSIONS:
-        raise InvalidInputError(
-            f"version: the column holds more than {MOST_VERSIONS} different values; is it really "
-            "the column with the code version?"
-        )
-    if None in raw or "" in raw:
-        raise InvalidInputError(
-            "version is missing for some codes; some strings are both ICD-9 and ICD-10 codes, so "
-            "every code needs a version"
-        )
-    connection.execute("CREATE TEMP TABLE versions (raw VARCHAR, name VARCHAR)")
-    for value in raw:
-        connection.execute("INSERT INTO versions VALUES (?, ?)", [value, version_name(value)])

@@ -4,7 +4,8 @@ A kept result is used again only while the code that made it is the same. That c
 modules import, directly or indirectly: a change to the report does not concern an estimate. The
 graph is read from the source files; nothing is imported. A name taken from a package (``from
 relprev.cohort import Cohort``) leads to the module where the package gets it, not to the whole
-package.
+package. Imports under ``if TYPE_CHECKING`` do not run and do not count, unless an ``else``
+has them imported on demand (`relprev.lazy`).
 """
 
 from __future__ import annotations
@@ -30,11 +31,18 @@ def source_digest(*modules: str, data: tuple[str, ...] = (), root: Path | None =
     >>> source_digest("relprev.model.em") == source_digest("relprev.model.purple")
     False
     """
-    root = root or _root()
+    if root is None:
+        return _running_digest(modules, data)
     files = [_file(root, name) for name in upstream(*modules, root=root)]
     files += [path for name in data for path in sorted((root / "data" / name).rglob("*.*"))]
     return digest(*([file.relative_to(root).as_posix(), file.read_bytes().hex()] for file in files
                     if file is not None))  # fmt: skip
+
+
+@cache
+def _running_digest(modules: tuple[str, ...], data: tuple[str, ...]) -> str:
+    """Of the package that runs, which was loaded as it is."""
+    return source_digest(*modules, data=data, root=_root())
 
 
 def upstream(*modules: str, root: Path | None = None) -> list[str]:
@@ -107,9 +115,9 @@ def _parsed(file: Path, changed: int, size: int) -> tuple[tuple[str, str], ...]:
     waiting: list[ast.AST] = [ast.parse(file.read_bytes())]
     while waiting:
         node = waiting.pop()
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
-            waiting += node.orelse
-        elif isinstance(node, ast.Import):
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test) and not node.orelse:
+            continue
+        if isinstance(node, ast.Import):
             found += [_split(item.name) for item in node.names if _is_own(item.name)]
         elif isinstance(node, ast.ImportFrom) and node.module and _is_own(node.module):
             found += [(node.module, item.name) for item in node.names]

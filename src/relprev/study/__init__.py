@@ -1,15 +1,22 @@
 """A study: one file in, one report out."""
 
-from relprev.study.file import study_schema
-from relprev.study.options import (
-    CheckOptions,
-    ComputeOptions,
-    EstimateOptions,
-    InferenceOptions,
-    ReportOptions,
-)
-from relprev.study.source import SourceOptions
-from relprev.study.study import Study, StudyResult
+from typing import TYPE_CHECKING
+
+from relprev.lazy import on_demand
+
+if TYPE_CHECKING:
+    from relprev.study.file import study_schema
+    from relprev.study.options import (
+        CheckOptions,
+        ComputeOptions,
+        EstimateOptions,
+        InferenceOptions,
+        ReportOptions,
+    )
+    from relprev.study.source import SourceOptions
+    from relprev.study.study import Study, StudyResult
+else:
+    __getattr__, __dir__ = on_demand(__name__)
 
 __all__ = [
     "CheckOptions",

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import takewhile
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,22 +11,20 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from relprev.codes import CodeSet, category
-from relprev.codes.spelling import VERSION_NAMES
 from relprev.cohort import BuiltCohort, Cohort, build_cohorts
 from relprev.cohort.part import ROW_FIELDS
 from relprev.cohort.part_files import HEADER, verify_parts
 from relprev.cohort.summary import group_patients, group_totals
 from relprev.disclosure import nested_groups
 from relprev.disclosure.nesting import Nesting
+from relprev.disclosure.suppression import MIN_VALUES
 from relprev.errors import InvalidInputError
-from relprev.matrix.coerce import listed
-from relprev.messages import Message
 from relprev.settings import KeyPath, suggestion, unprintable
 from relprev.sources.source import Source
 from relprev.store.digests import digest, file_digest
 from relprev.store.stages import Outcome
 from relprev.study.contrasts import as_used, reference_group, sampling_words, versus_words
+from relprev.study.notes import namesake_note, sibling_note, tested_note
 from relprev.study.simulated import SimulatedSource
 from relprev.study.source import source_words
 
@@ -45,6 +42,7 @@ def study_cohorts(
 
     A study that keeps its cohorts on disk puts them into ``folder``, which must not exist.
     """
+    _require_telling_nothing(study)
     require_columns(study, source)
     options: dict[str, Any] = {}
     if study.compute.out_of_core:
@@ -81,6 +79,30 @@ def require_columns(study: Study, source: Source) -> None:
             )
 
 
+def _require_telling_nothing(study: Study) -> None:
+    """Fail if a limit of the study's own would narrow counts down that its report hides.
+
+    A group that is kept has ``minimum_size`` visits, a feature more than ``min_count``: of one
+    whose count is hidden, few values would be left.
+    """
+    rule, remedy = study.disclosure, "or show all counts ([disclosure] hide = false)"
+    for position, group in enumerate(study.cohort.groups):
+        if rule.hide and 1 < group.minimum_size <= rule.threshold:
+            raise study.error(
+                ("groups", position, "minimum_size"),
+                f"{group.minimum_size} would tell hidden counts of 1 to {rule.threshold} apart; "
+                f"give 0, or {rule.threshold + 1} or more, {remedy}",
+            )
+    least = study.cohort.features.min_count
+    if rule.hide and 0 < rule.threshold - least < MIN_VALUES and least:
+        raise study.error(
+            ("features", "min_count"),
+            f"{least} would narrow hidden counts of 1 to {rule.threshold} down to "
+            f"{least + 1} or more; give {rule.threshold} or more, or at most "
+            f"{max(rule.threshold - MIN_VALUES, 0)}, {remedy}",
+        )
+
+
 def _columns_named(study: Study) -> Iterator[tuple[KeyPath, str]]:
     """Every column that the study names, with its key."""
     cohort = study.cohort
@@ -92,6 +114,8 @@ def _columns_named(study: Study) -> Iterator[tuple[KeyPath, str]]:
     for path, items in places:
         for position, item in enumerate(items):
             yield (*path, position, "column"), item.column
+    if cohort.tested is not None:
+        yield ("tested", "column"), cohort.tested.column
 
 
 def build(study: Study, folder: Path, *, verbose: bool = False) -> Outcome:
@@ -123,8 +147,12 @@ def build(study: Study, folder: Path, *, verbose: bool = False) -> Outcome:
                 tables[f"truth{position}"] = truth[[*KEYS, "estimate"]]
     values["inside"] = groups_inside(built)
     features = item.cohort.feature_names or ()
-    values["exclusive"] = _exclusive(study, features)
-    return Outcome(values, tables, tuple(sibling_note(study.cohort.condition, features)))
+    values["exclusive"] = [*_exclusive(study, features), *_bins(source, features)]
+    values["features"] = features_words(item.kinds, source)
+    said = sibling_note(study.cohort.condition, features)
+    said += namesake_note(study.cohort.condition, features, source.descriptions)
+    said += [note for item in built.values() for note in tested_note(item, study)]
+    return Outcome(values, tables, tuple(said))
 
 
 def groups_inside(built: Mapping[str, BuiltCohort]) -> tuple[Nesting, ...]:
@@ -149,15 +177,29 @@ def _exclusive(study: Study, features: Sequence[str]) -> list[list[str]]:
     return [[name for name in features if name.startswith(start)] for start in starts]
 
 
+def _bins(source: Source, features: Sequence[str]) -> list[list[str]]:
+    """The source's features of which a visit has at most one, such as bins of a vital sign."""
+    used = set(features)
+    together = [[name for name in names if name in used] for names in source.exclusive]
+    return [names for names in together if len(names) > 1]
+
+
+def features_words(counts: Mapping[str, int], source: Source) -> str:
+    """Number of features of every kind, in words, with the prefixes of their names."""
+    words = {kind.name: f"{kind.words} ({kind.prefix})" for kind in source.kinds}
+    return ", ".join(f"{words.get(name, 'other columns')} {n:,}" for name, n in counts.items())
+
+
 def groups_table(cohort: Cohort) -> pd.DataFrame:
-    """Columns group, n and n_diagnosed; patients and patients_diagnosed where they are known."""
+    """Columns group, n, n_diagnosed; where patients are known, three more that count them."""
     n, n_diagnosed = group_totals(cohort)[:2]
     names = list(cohort.group_names)
     table = pd.DataFrame({"group": names, "n": n, "n_diagnosed": n_diagnosed})
     people = group_patients(cohort)
     if people is None:
         return table
-    return table.assign(patients=people[0], patients_diagnosed=people[1])
+    columns = ("patients", "patients_diagnosed", "patients_undiagnosed")
+    return table.assign(**dict(zip(columns, people, strict=True)))
 
 
 def is_whole(folder: Path, found: Outcome) -> bool:
@@ -205,49 +247,3 @@ def _cohort_digest(cohort: Cohort) -> str:
 
 
 # -- features that may mean the condition too ------------------------------------------------
-
-
-def sibling_codes(condition: CodeSet, features: Iterable[str]) -> list[str]:
-    """Features of the same ICD categories as the condition's codes, the most similar first.
-
-    Only single codes count: a prefix or expression is taken to be drawn as intended.
-
-    Examples
-    --------
-    >>> condition = CodeSet.of("endometriosis", ["ICD9:617.9", "ICD10:N80*"])
-    >>> sibling_codes(condition, ["ICD9:6170", "ICD9:6259", "ICD10:N810", "age"])
-    ['ICD9:6170']
-    """
-    families: dict[str, list[str]] = {}
-    for pattern in condition.patterns:
-        if pattern.version in VERSION_NAMES.values() and pattern.text.isalnum():
-            families.setdefault(_family(str(pattern)), []).append(str(pattern))
-    found = {
-        name: max(_alike(name, code) for code in families[_family(name)])
-        for name in features
-        if _family(name) in families
-    }
-    return sorted(found, key=lambda name: (-found[name], name))
-
-
-def sibling_note(condition: CodeSet, features: Iterable[str]) -> list[Message]:
-    """A hint about features that may mean the condition too: one message or none."""
-    found = sibling_codes(condition, features)
-    if not found:
-        return []
-    return [Message(
-        "features include codes of the condition's own categories ({families}): {codes}; if one of "
-        "them means the condition too, add it to the code set",
-        families=listed(sorted({_family(name) for name in found})), codes=listed(found),
-    )]  # fmt: skip
-
-
-def _family(name: str) -> str:
-    """A feature's ICD category, such as ``ICD9:617``; empty if it is not an ICD code."""
-    version, _, code = name.partition(":")
-    return f"{version}:{category(version, code)}" if version in VERSION_NAMES.values() else ""
-
-
-def _alike(one: str, other: str) -> int:
-    """Length of the common prefix."""
-    return len(list(takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))))

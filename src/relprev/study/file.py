@@ -7,6 +7,9 @@ cohort = "ipv-neds"          # or condition, include, features, groups: see relp
 kind = "neds"                # its reader's arguments follow
 core = "NEDS_2019_Core.csv"
 
+[controls]                   # conditions that are hardly ever missed, to judge the estimate by
+sets = ["emergency"]
+
 [estimate]                   # all of what follows has defaults
 methods = ["debiased", "purple"]
 versus = "complement"
@@ -30,6 +33,7 @@ out_of_core = true           # cohorts on disk, for data larger than memory
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from importlib import resources
 from pathlib import Path
@@ -39,7 +43,15 @@ from pydantic import ConfigDict, Field, TypeAdapter
 
 from relprev.codes import code_set
 from relprev.cohort import CohortSpec, cohort_spec
-from relprev.cohort.spec import Condition, Features, GroupVariable, Include, cohort_spec_names
+from relprev.cohort.controls import Controls
+from relprev.cohort.spec import (
+    Condition,
+    Features,
+    GroupVariable,
+    Include,
+    Screening,
+    cohort_spec_names,
+)
 from relprev.disclosure.rule import Rule
 from relprev.errors import InvalidInputError
 from relprev.settings import (
@@ -51,6 +63,7 @@ from relprev.settings import (
     suggestion,
     unprintable,
 )
+from relprev.sources.kinds import Kind
 from relprev.study.options import (
     CheckOptions,
     ComputeOptions,
@@ -83,10 +96,17 @@ class StudyFile:
     features: Annotated[
         Features | None, Field(description="Which codes are symptoms; default all.")
     ] = None
+    tested: Annotated[
+        Screening | None, Field(description="Who was looked at for the condition, if known.")
+    ] = None
     groups: Annotated[
         tuple[GroupVariable, ...] | None, Field(description="The groups to compare.")
     ] = None
     without_codes: Literal["drop", "keep"] | None = None
+    controls: Annotated[
+        Controls | None,
+        Field(description="Conditions that are hardly ever missed, to judge the estimate by."),
+    ] = None
     seed: Annotated[int, Field(ge=0, lt=2**32, description="Of everything random.")] = 0
     estimate: EstimateOptions = field(default_factory=EstimateOptions)
     inference: InferenceOptions = field(default_factory=InferenceOptions)
@@ -119,6 +139,7 @@ def read_study(path: str | Path) -> Study:
         text=text,
     )
     _check_references(study)
+    _check_kinds(study)
     return study
 
 
@@ -164,10 +185,27 @@ def study_template(kind: str, condition: str = "ipv") -> str:
         tail = tail.replace("defaults.", 'defaults, except lonely_psu (default "fail").')
     words = {"@CONDITION@": condition, "@VARIABLE@": variable, "@GROUP@": group,
              "@LONELY@": lonely}  # fmt: skip
-    text = head + tail
+    text = _with_kinds(head, SOURCES[kind].kinds) + tail
     for place, word in words.items():
         text = text.replace(place, word)
     return text
+
+
+def _with_kinds(head: str, kinds: Sequence[Kind]) -> str:
+    """The text with the kinds of features that a source offers, as comments of [features]."""
+    name, prefix = (max(len(getattr(kind, key)) for kind in kinds) for key in ("name", "prefix"))
+    chosen = ", ".join(f'"{kind.name}"' for kind in kinds if kind.default)
+    lines = [] if len(kinds) == 1 else [
+        f"# kinds = [{chosen}]  # kinds of features; these are used unless you say so. There are:",
+        *(f"#   {kind.name:<{name}}  {kind.prefix:<{prefix}}  {kind.words}" for kind in kinds),
+    ]  # fmt: skip
+    example = next((kind.prefix for kind in kinds if not kind.default), "ICD10")
+    lines.append(
+        f'# exclude = ["{example}:..."]  # codes of any kind that name the condition itself'
+    )
+    before, found, after = head.partition("\n[features]\n")
+    table, gap, rest = after.partition("\n\n")
+    return before + found + "\n".join([table, *lines]) + gap + rest if found else head
 
 
 def _require_printable_name(path: Path) -> None:
@@ -180,7 +218,7 @@ def _require_printable_name(path: Path) -> None:
 
 def _cohort(content: StudyFile, path: Path, text: str) -> CohortSpec:
     """The file's own cohort, or a shipped one with the parts that the file replaces."""
-    names = ("condition", "include", "features", "groups", "without_codes")
+    names = ("condition", "include", "features", "groups", "without_codes", "controls", "tested")
     given: dict[str, Any] = {
         name: getattr(content, name) for name in names if getattr(content, name) is not None
     }
@@ -209,3 +247,13 @@ def _check_references(study: Study) -> None:
         known = [*groups[name].recode, *filter(None, [groups[name].missing])]
         if groups[name].recode and reference not in known:
             raise study.error(at, f"got {reference!r}; {suggestion(reference, known)}")
+
+
+def _check_kinds(study: Study) -> None:
+    """Kinds of features must be among those that the source offers."""
+    offered = [kind.name for kind in SOURCES[study.source.kind].kinds]
+    for position, name in enumerate(study.cohort.features.kinds):
+        if name not in offered:
+            words = f"the {study.source.kind} source has no kind {name!r} of features"
+            at: KeyPath = ("features", "kinds", position)
+            raise study.error(at, f"{words}; {suggestion(name, offered)}")

@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from relprev.checks.check import CheckResult
+from relprev.checks.informativeness import withheld_groups
 from relprev.messages import Message
 from relprev.report import StudyFindings, VariableFindings
 from relprev.store.stages import Outcome
@@ -25,14 +26,19 @@ def variable_findings(
     symptoms = pd.DataFrame({"feature": [], "description": [], "weight": [], "visits": []})
     left_out = dict(cohorts.values["variables"][group.name]["left_out"])
     truth = cohorts.tables.get(f"truth{position}")
-    tables = {}
+    tables: dict[str, pd.DataFrame] = {}
     for method, found in estimates.items():
+        calibrated = found.tables.get("calibrated", pd.DataFrame())
+        if len(calibrated):
+            tables = {"calibrated": calibrated} | tables  # the one to trust comes first
         tables[method] = found.tables["estimates"]
-        if truth is not None:
-            known = truth.rename(columns={"estimate": "truth"})
-            tables[method] = tables[method].merge(known, "left", KEYS)
         symptoms = found.tables.get("symptoms", symptoms)
         left_out |= found.values.get("left_out", {})
+    if truth is not None:
+        known = truth.rename(columns={"estimate": "truth"})
+        tables = {name: table.merge(known, "left", KEYS) for name, table in tables.items()}
+    for check in checks:
+        tables = {name: with_notes(table, check) for name, table in tables.items()}
     words = cohorts.values["descriptions"]
     both = zip(symptoms["feature"], symptoms["description"], strict=True)
     described = pd.array([words.get(name, known) for name, known in both], dtype="str")
@@ -43,6 +49,16 @@ def variable_findings(
         attrition=cohorts.tables[f"attrition{position}"],
         groups=cohorts.tables[f"groups{position}"],
     )  # fmt: skip
+
+
+def with_notes(table: pd.DataFrame, check: CheckResult) -> pd.DataFrame:
+    """Estimates with the reason, in the column ``note``, why some of them are no answer."""
+    if check.kind != "informativeness":
+        return table
+    groups = withheld_groups(check)
+    side = table["group"].where(table["group"].isin(groups), table["versus"])
+    notes = [str(groups[one]) if one in groups else "" for one in side]
+    return table.assign(note=pd.array(notes, dtype="str"))
 
 
 def study_findings(
@@ -72,6 +88,7 @@ def study_findings(
         sampling=about["sampling"],
         inside=tuple(tuple(one) for one in about["inside"]),
         exclusive=tuple(tuple(one) for one in about["exclusive"]),
+        features=about["features"],
     )
 
 

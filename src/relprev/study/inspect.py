@@ -10,7 +10,8 @@ from pathlib import Path
 import pandas as pd
 
 from relprev.arrays import numbered
-from relprev.codes import CodeSet
+from relprev.checks.signs import warn_of_no_signs
+from relprev.codes import CodeSet, roll_up
 from relprev.cohort import Cohort
 from relprev.disclosure import NOT_SHOWN
 from relprev.disclosure.nesting import Nesting
@@ -24,10 +25,11 @@ from relprev.settings import KeyPath, suggestion
 from relprev.sources.database import identifier
 from relprev.sources.source import Source
 from relprev.store.files import TemporaryFolder
-from relprev.study.cohorts import groups_inside, groups_table, sibling_note, study_cohorts
-from relprev.study.run import recorded_warnings
+from relprev.study.cohorts import features_words, groups_inside, groups_table, study_cohorts
+from relprev.study.notes import namesake_note, sibling_note, tested_note
 from relprev.study.study import Study
 from relprev.study.variable import Variable
+from relprev.study.warned import recorded_warnings
 
 TOO_FEW = Message("too few are diagnosed")
 SMALLEST_NAMED = 11  # visits a value needs to be named in a message
@@ -69,10 +71,13 @@ def inspect_study(study: Study) -> Inspection:
     """Read the data and build the cohorts; fit nothing."""
     columns = {group.name: group.column for group in study.cohort.groups}
     variables, words, problems = [], {}, []
-    with study.open_source() as source, TemporaryFolder() as folder:
+    with recorded_warnings() as on_opening:
+        source = study.open_source()
+    with source, TemporaryFolder() as folder:
         with recorded_warnings() as said:
             built = study_cohorts(study, source, Path(folder, "cohorts"))
-        notes = [*unknown_values(study, source), *said]
+        notes = [*on_opening, *_suitability(study.cohort.condition)]
+        notes += [*unknown_values(study, source), *unmatched_exclusions(study, source), *said]
         codes = matched_codes(study.cohort.condition, source)
         absent = [pattern for pattern, n in codes.items() if not n]
         if absent:
@@ -88,9 +93,16 @@ def inspect_study(study: Study) -> Inspection:
                 )
             )  # fmt: skip
             words[name] = _words(variable.cohort)
-            notes += _notes(variable)
+            words[name] += f"\nFeatures: {features_words(item.kinds, source)}"
+            notes += [*_notes(variable), *tested_note(item, study)]
+            notes += [
+                Message("{variable}: {what}", variable=name, what=what)
+                for what in warn_of_no_signs(variable.cohort)
+            ]
             problems += _problems(variable, study)
-        notes += sibling_note(study.cohort.condition, item.cohort.feature_names or ())
+        features = item.cohort.feature_names or ()
+        notes += sibling_note(study.cohort.condition, features)
+        notes += namesake_note(study.cohort.condition, features, source.descriptions)
         inside = groups_inside(built)
     return Inspection(
         source.name, codes, tuple(variables), words, tuple(notes), tuple(problems), inside
@@ -123,6 +135,24 @@ def unknown_values(study: Study, source: Source) -> Iterator[Message]:
         yield Message("no visit has {n} further values that the study names", n=more)
 
 
+def unmatched_exclusions(study: Study, source: Source) -> Iterator[Message]:
+    """Patterns of ``features.exclude`` that no recorded code matches, with their key."""
+    features, lengths = study.cohort.features, source.code_lengths
+    if not features.exclude:
+        return
+    found = source.query("SELECT DISTINCT version, code FROM codes")
+    broad = roll_up(found, features.roll_up)
+    for k, (text, pattern) in enumerate(zip(features.exclude, features.excluded, strict=True)):
+        cut = lengths.get(pattern.version)
+        used = pattern if cut is None else pattern.cut_to(cut)
+        if not any(used.matches(*code) for code in (*found, *broad)):
+            yield Message(
+                "{where}: no code that was read matches {pattern}; prefixes are {prefixes}",
+                where=study.place(("features", "exclude", k)), pattern=text,
+                prefixes=listed(sorted({version for version, _ in found})),
+            )  # fmt: skip
+
+
 def _values(source: Source, column: str) -> dict[str, int]:
     """Visits by value of a column. Rare values could identify a person: never show them."""
     name = identifier(column)
@@ -140,6 +170,14 @@ def matched_codes(condition: CodeSet, source: Source) -> dict[str, int]:
         str(pattern): sum(pattern.matches(version, code) for version, code in found)
         for pattern in condition.cut_to(source.code_lengths).patterns
     }
+
+
+def _suitability(condition: CodeSet) -> list[Message]:
+    """What the code set says about the method, unless it suits the condition."""
+    if condition.suits in ("", "yes"):
+        return []
+    words = "condition: does the method suit {name}? {suits}: {why}"
+    return [Message(words, name=condition.name, suits=condition.suits, why=condition.note)]
 
 
 def _words(cohort: Cohort) -> str:
@@ -186,18 +224,11 @@ def _problems(variable: Variable, study: Study) -> list[Message]:
     """What would stop the estimators."""
     cohort, found = variable.cohort, []
     diagnosed = _diagnosed(cohort)
-    lone = [group for group, n in diagnosed.items() if n == 1]
     if sum(n >= MIN_PATIENTS for n in diagnosed.values()) < 2:
         found.append(Message(
             "{variable}: fewer than two groups have enough diagnosed {units} for an estimate; "
             "merge groups or widen the condition",
             variable=variable.name, units=_units(cohort),
-        ))  # fmt: skip
-    elif study.estimate.methods == ("purple",) and lone:
-        found.append(Message(
-            "{variable}: too few diagnosed {units} in {groups} to choose the penalty of purple "
-            "on held-out visits; merge with another group, or leave out",
-            variable=variable.name, units=_units(cohort), groups=listed(lone),
         ))  # fmt: skip
     try:
         SamplingDesign.from_cohort(cohort, study.inference.lonely_psu)

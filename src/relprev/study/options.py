@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, get_args
 
 from pydantic import ConfigDict, Field
 
-from relprev.checks.inputs import MAX_VISITS
+from relprev.checks.inputs import MARGIN, MAX_VISITS
 from relprev.checks.registry import CHECKS
 from relprev.cohort.build import ROWS_PER_PART
 from relprev.settings import SETTINGS
 
 Method = Literal["debiased", "purple"]
+FigureFormat = Literal["svg", "png", "pdf"]
 if TYPE_CHECKING:
     CheckName = str
 else:
@@ -106,6 +107,11 @@ class CheckOptions:
     max_visits : int
         Checks that refit models (calibration, unconstrained) use at most this many visits, drawn
         at random by whole patients or sampling units, and say so.
+    margin : float
+        A violation of an assumption by less than this factor is taken as too small to matter.
+    blocks : mapping of name to features
+        Blocks of features that benchmarks leave out, by name or pattern (``"ICD10:S*"``). Default:
+        chapters of the codes.
 
     Examples
     --------
@@ -121,6 +127,13 @@ class CheckOptions:
     max_visits: Annotated[
         int, Field(ge=1000, description="Most visits that checks which fit models again use.")
     ] = MAX_VISITS
+    margin: Annotated[
+        float, Field(gt=1, le=100, description="Factor below which a violation cannot matter.")
+    ] = MARGIN
+    blocks: Annotated[
+        Mapping[str, tuple[str, ...]],
+        Field(description="Blocks of features for benchmarks; default chapters of the codes."),
+    ] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -158,6 +171,8 @@ class ReportOptions:
     ----------
     title, condition, population : str
         In words; where empty, derived from the rest of the study.
+    formats : tuple of "svg", "png" and "pdf"
+        Of the figures' files. The page has its own figures in any case.
 
     Examples
     --------
@@ -170,3 +185,6 @@ class ReportOptions:
     title: Annotated[str, Field(description="Title of the report.")] = ""
     condition: Annotated[str, Field(description="The condition in words.")] = ""
     population: Annotated[str, Field(description="Whom the answer is about, in words.")] = ""
+    formats: Annotated[
+        tuple[FigureFormat, ...], Field(description="Formats of the figures' files.")
+    ] = ("svg", "png")

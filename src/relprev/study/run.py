@@ -11,8 +11,7 @@ import logging
 import shutil
 import time
 import uuid
-import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
@@ -21,7 +20,7 @@ from typing import Any
 
 from relprev.checks.registry import CHECKS
 from relprev.disclosure import NOT_SHOWN, Rule, shown
-from relprev.errors import ClusterError, InvalidInputError, RelprevWarning, TooFewCasesError
+from relprev.errors import ClusterError, InvalidInputError, TooFewCasesError
 from relprev.messages import Message, message_of
 from relprev.parallel.cluster import require_ready
 from relprev.progress import Advance, progress
@@ -36,12 +35,13 @@ from relprev.study.findings import study_findings, variable_findings
 from relprev.study.results_folder import FINISHED, put_in_place, require_replaceable, working_folder
 from relprev.study.study import Study, StudyResult
 from relprev.study.variable import Variable
+from relprev.study.warned import recorded_warnings
 
 LOG = "run.log"
 COHORTS = ("relprev.study.cohorts", "relprev.study.source")  # modules that make cohorts
 ESTIMATES = ("relprev.study.variable",)
 CHECKING = ("relprev.study.checks",)
-READ_DATA = ("code_sets", "cohorts", "neds")  # folders of relprev/data that cohorts depend on
+READ_DATA = ("code_sets", "cohorts", "neds", "nhamcs")  # of relprev/data, for cohorts
 SECONDS = {  # of the stages of a study of 1.4 million visits, four groups
     "cohort": 60.0, "debiased": 60.0, "purple": 15.0, "report": 15.0,
 }  # fmt: skip
@@ -75,7 +75,7 @@ def run_study(
             if target is None:
                 return StudyResult(report)
             advance("report")
-            _write(report, work / FINISHED, log)
+            _write(report, work / FINISHED, study.report.formats, log)
         require_replaceable(target, study.name, force)
         put_in_place(work / FINISHED, target, study.name)
     shutil.rmtree(work, ignore_errors=True)
@@ -107,7 +107,7 @@ def _findings(
         raise study.error(("groups", position, "column"), why)
     checks = []
     for kind in _checks(study)[0]:
-        checking = partial(run_check, variable, kind, study.checks.max_visits)
+        checking = partial(run_check, variable, kind, study.checks)
         words = Message("the check {check} could not be run", check=kind.replace("_", " "))
         made = stages(
             kind, check_key(study, key), checking, of=name, unless=InvalidInputError, failure=words,
@@ -131,11 +131,13 @@ def _steps(study: Study, verbose: bool) -> tuple[int, bool, list[float]]:
     return len(each) + 2, verbose, [SECONDS["cohort"], *each, SECONDS["report"]]
 
 
-def _write(report: StudyReport, finished: Path, log: logging.Logger) -> None:
+def _write(
+    report: StudyReport, finished: Path, formats: Sequence[str], log: logging.Logger
+) -> None:
     """Write the results into a folder that is moved into place later."""
     shutil.rmtree(finished, ignore_errors=True)  # left by a run that was stopped
     finished.mkdir()
-    write_report(report, finished)
+    write_report(report, finished, formats)
     for text in report.warnings:
         log.warning("%s", text)
     log.info("results complete")
@@ -167,7 +169,8 @@ def estimate_key(study: Study, name: str, cohort: str) -> str:
 
 def check_key(study: Study, estimates: str) -> str:
     """Key of the checks of a group variable, given the key of its estimates."""
-    return digest(source_digest(*CHECKING), estimates, study.checks.max_visits)
+    settings = asdict(replace(study.checks, run=()))  # which others are run changes nothing
+    return digest(source_digest(*CHECKING), estimates, settings)
 
 
 # -- stages ---------------------------------------------------------------------------------
@@ -223,23 +226,6 @@ def _made(
         return Outcome(warnings=(Message(words, variable=of, failure=failure, why=why),))
     seconds = time.perf_counter() - began
     return replace(made, warnings=(*dict.fromkeys(said), *made.warnings), seconds=seconds)
-
-
-@contextmanager
-def recorded_warnings() -> Iterator[list[Message]]:
-    """Collect relprev's warnings instead of showing them; drop those of other packages.
-
-    A plain-text warning may hold undeclared counts: only the fact that there was one is kept.
-    """
-    said: list[Message] = []
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        yield said
-    said += [
-        message_of(item.message) or Message(NOT_SHOWN)
-        for item in caught
-        if isinstance(item.message, RelprevWarning)
-    ]
 
 
 @contextmanager

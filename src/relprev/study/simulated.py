@@ -8,7 +8,7 @@ use. See `relprev.simulate.ed_visits`.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -19,10 +19,12 @@ from relprev.cohort import BuiltCohort
 from relprev.cohort.summary import summarise
 from relprev.errors import InvalidInputError
 from relprev.estimates import RelativePrevalence, relative_prevalence
-from relprev.simulate import Simulation, ed_visits
 from relprev.sources.database import connect
 from relprev.sources.declared import SourceTable
 from relprev.sources.source import Source
+
+if TYPE_CHECKING:
+    from relprev.simulate import Simulation
 
 VERSION = "SIMULATED"
 CONDITION = "CONDITION"  # the code that records the condition
@@ -76,6 +78,8 @@ def read_simulated(
     SimulatedSource
         With attribute group (Group A to D); the condition is recorded as ``SIMULATED:CONDITION``.
     """
+    from relprev.simulate import ed_visits
+
     limits = {"visits": (visits, 1, MOST_VISITS), "codes": (codes, 1, MOST_CODES),
               "seed": (seed, 0, 2**32 - 1)}  # fmt: skip
     for name, (value, least, most) in limits.items():

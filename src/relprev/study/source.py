@@ -6,7 +6,7 @@ cannot disagree. Paths are relative to the folder of the study file.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
@@ -62,9 +62,9 @@ class SourceOptions:
         if self.kind not in SOURCES:
             raise InvalidInputError(f"source={self.kind!r}: {suggestion(self.kind, [*SOURCES])}")
 
-    def open(self) -> Source:
-        """Read the data."""
-        return SOURCES[self.kind](kind=self.kind, **self._resolved()).open()
+    def open(self, kinds: Sequence[str] = ()) -> Source:
+        """Read the data; ``kinds`` are kinds of features to read besides the default ones."""
+        return SOURCES[self.kind](kind=self.kind, **self._resolved()).open(kinds)
 
     def files(self) -> list[Path]:
         """The files named by the arguments or in folders they name; they need not exist."""

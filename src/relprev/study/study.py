@@ -140,7 +140,7 @@ class Study:
     def open_source(self) -> Source:
         """Read the data; errors about them name the study file too."""
         try:
-            return self.source.open()
+            return self.source.open(self.cohort.features.kinds)
         except InvalidInputError as error:
             raise self.about(("source",), error) from None
 

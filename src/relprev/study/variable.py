@@ -14,13 +14,14 @@ from relprev.arrays import FloatArray
 from relprev.checks.feature_counts import feature_counts, feature_labels, patient_counts
 from relprev.codes import describe
 from relprev.cohort import Cohort, CohortPart
-from relprev.inference import DebiasedPURPLE
 from relprev.messages import Message
-from relprev.model import PURPLE
 from relprev.store.stages import Outcome
 from relprev.study.contrasts import as_used, reference_group, versus_words
 
 if TYPE_CHECKING:  # rewording an option must not refit anything
+    from relprev.controls import Calibration
+    from relprev.inference import DebiasedPURPLE
+    from relprev.model import PURPLE
     from relprev.study.options import EstimateOptions, InferenceOptions, Method
 
 SYMPTOMS_SHOWN = 30
@@ -55,6 +56,8 @@ class Variable:
     @cached_property
     def purple(self) -> PURPLE:
         """The published estimator, fitted."""
+        from relprev.model import PURPLE
+
         return PURPLE(
             reference=self.reference, random_state=self.seed, verbose=self.verbose
         ).fit(self.cohort)  # fmt: skip
@@ -62,10 +65,22 @@ class Variable:
     @cached_property
     def debiased(self) -> DebiasedPURPLE:
         """The debiased estimator, fitted."""
+        from relprev.inference import DebiasedPURPLE
+
         return DebiasedPURPLE(
             folds=self.inference.folds, lonely_psu=self.inference.lonely_psu,
             reference=self.reference, random_state=self.seed, verbose=self.verbose,
         ).fit(self.cohort)  # fmt: skip
+
+    @cached_property
+    def calibration(self) -> Calibration:
+        """The debiased estimates judged by the study's control conditions."""
+        from relprev.controls import calibrate
+
+        return calibrate(
+            self.debiased, self.cohort, versus=self.versus, level=self.options.level,
+            verbose=self.verbose,
+        )  # fmt: skip
 
     def estimate(self, method: Method) -> Outcome:
         """Relative prevalences by one method."""
@@ -78,7 +93,10 @@ class Variable:
             "lambda": self.debiased.lambda_, "strength": self.debiased.strength_,
             "left_out": {name: why.plain() for name, why in self._left_out().items()},
         }  # fmt: skip
-        return Outcome(values, {"estimates": result.to_frame()})
+        tables = {"estimates": result.to_frame()}
+        if self.cohort.control_names:
+            tables["calibrated"] = calibrated_estimates(self.calibration)
+        return Outcome(values, tables)
 
     def _left_out(self) -> dict[str, Message]:
         """Groups without a debiased estimate, and why."""
@@ -110,6 +128,25 @@ class Variable:
         )
         patients = patient_counts(self.cohort, top)
         return table.assign(patients=patients["patients"]) if patients else table
+
+
+def calibrated_estimates(calibration: Calibration) -> pd.DataFrame:
+    """Estimates as the controls set them right; no rows if one of them could not be calibrated.
+
+    The calibrated ratio and its prediction interval take the place of the estimate, and ratios of
+    diagnosis rates are those that go with it, without an interval.
+    """
+    table, found = calibration.estimates, calibration.to_frame()
+    if found.loc[table["estimate"].notna(), "calibrated"].isna().any():
+        return table.iloc[:0]
+    names = {"estimate": "calibrated", "ci_low": "calibrated_ci_low",
+             "ci_high": "calibrated_ci_high", "p_value": "calibrated_p_value"}  # fmt: skip
+    changed = {name: found[source].to_numpy() for name, source in names.items()}
+    ratio = table["observed_ratio"].to_numpy() / changed["estimate"]
+    return table.assign(
+        **changed, diagnosis_ratio=ratio, diagnosis_ci_low=np.nan, diagnosis_ci_high=np.nan,
+        std_error=np.nan,
+    )  # fmt: skip
 
 
 def _visits_with(cohort: CohortPart) -> FloatArray:

@@ -8,7 +8,8 @@ messages become text. Hidden are:
 - shares of people, where a count of their row or the people in the share are hidden;
 - revealing statistics in rows of a group, or against a group, with a hidden count. A recorded
   ratio against everyone else also follows from the totals. One group's effective cases depend on
-  the diagnosed of all groups, so they, and the degrees of freedom, are hidden in all rows or none;
+  the diagnosed of all groups, so they are hidden in all rows or none; so are degrees of freedom,
+  standard errors and p-values, from any two of which, or one and an interval, they follow;
 - the order and weights of features with hidden counts: their rows come last, by name.
 
 Where counts are rounded, shares and revealing statistics have as many digits as rounded counts
@@ -37,12 +38,15 @@ RATIOS = (
     "observed_ratio", "observed_ci_low", "observed_ci_high", "diagnosis_ratio",
     "diagnosis_ci_low", "diagnosis_ci_high",
 )  # fmt: skip
-JOINT = ("effective_cases", "degrees_of_freedom")  # one group's depend on all groups' counts
+JOINT = (  # a group's depend on the others' counts
+    "effective_cases", "degrees_of_freedom", "std_error", "z",
+)  # fmt: skip
+TIPS = ("recorded_right", "tip")  # with the estimate they give the recorded ratio away
 ESTIMATES = (
-    dict.fromkeys(["group", "versus", "withheld", "few_cases"], Column.NAME)
+    dict.fromkeys(["group", "versus", "withheld", "few_cases", "note"], Column.NAME)
     | dict.fromkeys(["estimate", "ci_low", "ci_high", "truth"], Column.FREE)
     | dict.fromkeys(COUNTS, Column.COUNT)
-    | dict.fromkeys([*RATIOS, *JOINT, "std_error", "p_value"], Column.REVEALING)
+    | dict.fromkeys([*RATIOS, *JOINT[:3], "p_value"], Column.REVEALING)
 )
 
 
@@ -171,9 +175,8 @@ class _Variable:
         everyone_else = table["versus"] == COMPLEMENT
         if len(self.names.counts) < 3:  # the complement of a group is the other one
             against |= everyone_else & bool(self._touched(self.names.counts["group"]).any())
-        where = dict.fromkeys(("std_error", "p_value"), own | against)
-        where |= dict.fromkeys(RATIOS, own | against | (everyone_else & totals))
-        where |= dict.fromkeys(JOINT, self._all_or_none(table))
+        where = dict.fromkeys(RATIOS, own | against | (everyone_else & totals))
+        where |= dict.fromkeys((*JOINT, "p_value"), own | against | self._few_diagnosed)
         for column in COUNTS:
             cell = table["group"].map(lambda group, column=column: self.names.group(column, group))
             where[column] = cell.isin(self.hidden)
@@ -187,9 +190,11 @@ class _Variable:
         }  # fmt: skip
         return groups.astype(str).isin(touched)
 
-    def _all_or_none(self, table: pd.DataFrame) -> pd.Series:
+    @property
+    def _few_diagnosed(self) -> bool:
+        """Whether the diagnosed of any group are hidden."""
         cells = [self.names.group("n_diagnosed", group) for group in self.names.counts.index]
-        return pd.Series(any(cell in self.hidden for cell in cells), index=table.index)
+        return any(cell in self.hidden for cell in cells)
 
     def _fewest(self, table: pd.DataFrame) -> pd.Series:
         """The smallest count that a row's statistics rest on."""
@@ -218,6 +223,8 @@ class _Variable:
             np.nan if value in lost else value
             for value in (check.statistic, check.p_value, *check.interval)
         )
+        if CHECKS[check.kind].by_cases and self._few_diagnosed:
+            p_value = np.nan  # with the statistic it tells the effective cases
         return replace(
             check, table=table, statistic=statistic, p_value=p_value, interval=(low, high),
             effect=as_message(shown(check.effect, self.rule, self.local, self.values | lost)),
@@ -234,6 +241,7 @@ class _Variable:
         for side in {"group", "versus"} & set(table):
             touched |= self._touched(table[side])
         where: dict[str, pd.Series] = {}
+        joint = {*JOINT, "p_value"} if "std_error" in table else set(JOINT)
         for name in map(str, table):
             holds = columns[name]
             if holds is Column.COUNT and "feature" in table:
@@ -244,7 +252,7 @@ class _Variable:
             elif holds is Column.SHARE:
                 where[name] = here | self._share_hidden(table, name)
             elif holds is Column.REVEALING:
-                where[name] = self._all_or_none(table) if name in JOINT else touched
+                where[name] = touched | (name in (*joint, *TIPS) and self._few_diagnosed)
         written = self._written(table, where, columns, self._row_counts(table, rows))
         if "feature" not in table or not here.any():
             return written

@@ -56,16 +56,39 @@ SMALL = {"a": (5000, 400), "b": (3000, 300), "c": (900, 4)}
 
 def test_small_group_is_hidden_with_all_that_follows_from_its_count():
     frame = shown(variable(groups=SMALL)).estimates["DebiasedPURPLE"].set_index("group")
-    for column in ("n_diagnosed", "observed_ratio", "diagnosis_ratio", "std_error", "p_value"):
+    for column in ("n_diagnosed", "observed_ratio", "diagnosis_ratio"):
         assert frame[column].isna().tolist() == [False, True, True], column
     assert frame[["estimate", "ci_low", "ci_high", "n"]].notna().all(axis=None)
+
+
+def test_effective_cases_follow_from_nothing_that_is_shown():
+    """An interval and a standard error tell the degrees of freedom, which are effective cases."""
+    frame = shown(variable(groups=SMALL)).estimates["DebiasedPURPLE"]
+    joint = ["effective_cases", "degrees_of_freedom", "std_error", "p_value"]
+    assert frame[joint].isna().all(axis=None)
+    table = pd.DataFrame({"where": ["x"], "group": ["a"], "versus": ["b"], "drift": [1.1],
+                          "ci_low": [0.9], "ci_high": [1.3]})  # fmt: skip
+    drift = check("constant_ratio", table, statistic=0.6, p_value=0.44, interval=(0.9, 1.3))
+    for groups, p_value_shown in ((SMALL, False), (None, True)):
+        (seen,) = shown(variable(groups=groups, checks=[drift])).checks
+        assert (not np.isnan(seen.p_value), seen.statistic) == (p_value_shown, 0.6)
+
+
+def test_few_patients_behind_many_undiagnosed_visits_are_hidden():
+    """40 visits without a diagnosis, all by 3 patients who are diagnosed in others."""
+    found = variable(groups={"a": (5000, 400), "b": (3000, 300), "c": (900, 860)})
+    people = found.groups.assign(patients=[4000, 2000, 800], patients_diagnosed=[300, 200, 800])
+    assert shown(replace(found, groups=people)).groups["n_diagnosed"].notna().all()
+    people = people.assign(patients_undiagnosed=[3900, 1900, 3])
+    seen = shown(replace(found, groups=people)).groups
+    assert seen.loc[2, ["n", "n_diagnosed"]].isna().any()
 
 
 def test_group_of_few_patients_is_hidden_however_many_their_visits():
     found = variable()
     people = found.groups.assign(patients=[4000, 2000, 3], patients_diagnosed=[300, 200, 2])
     frame = shown(replace(found, groups=people)).estimates["DebiasedPURPLE"].set_index("group")
-    for column in ("n", "n_diagnosed", "observed_ratio", "p_value"):
+    for column in ("n", "n_diagnosed", "observed_ratio"):
         assert frame[column].isna().tolist() == [False, True, True], column
 
 
@@ -338,6 +361,29 @@ def test_figure_of_hidden_points_says_so_and_names_no_group():
     seen = shown(variable(checks=[check("calibration", both)])).checks[0]
     legend = plot_check(seen).get_legend()
     assert [text.get_text() for text in legend.get_texts()] == ["b"]
+
+
+@pytest.mark.parametrize("versus", ["complement", "b"])
+def test_tipping_points_do_not_give_the_recorded_ratio_away(versus):
+    """With the estimate, r / estimate is the recorded ratio, and so a hidden group's count."""
+    head = {"group": ["a"], "versus": versus}
+    bands = pd.DataFrame(head | {"assumption": "as estimated", "size": np.nan, "estimate_low": 1.5,
+                                 "estimate_high": 1.5, "ci_low": 1.2, "ci_high": 1.9,
+                                 "recorded_right": 0.73})  # fmt: skip
+    blocks = pd.DataFrame(head | {"block": "injuries", "features": 3, "movement": 1.2,
+                                  "without": 1.25, "tip": 1.7})  # fmt: skip
+    made = [check("sensitivity", bands, statistic=0.73), check("benchmarks", blocks, statistic=1.7)]
+    for found, column in zip(made, ("recorded_right", "tip"), strict=True):
+        seen = shown(variable(groups=SMALL, checks=[found])).checks[0]
+        assert seen.table[column].isna().all()
+        assert np.isnan(seen.statistic)
+        assert (
+            seen.table.drop(columns=column)
+            .notna()
+            .drop(columns="size", errors="ignore")
+            .all(axis=None)
+        )
+        assert shown(variable(checks=[found])).checks[0].statistic == found.statistic
 
 
 def test_check_without_counts_is_left_alone():

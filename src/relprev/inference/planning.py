@@ -43,7 +43,7 @@ class Plan:
 
     Notes
     -----
-    See :mod:`relprev.inference.plan`.
+    See :mod:`relprev.inference.planning`.
 
     Examples
     --------
@@ -100,7 +100,7 @@ def plan(
 
     Notes
     -----
-    Derived in :mod:`relprev.inference.plan`.
+    Derived in :mod:`relprev.inference.planning`.
 
     Examples
     --------

@@ -55,7 +55,7 @@ def anchor(
 
     Notes
     -----
-    Formula: :mod:`relprev.inference.anchor`.
+    Formula: :mod:`relprev.inference.anchoring`.
 
     Examples
     --------

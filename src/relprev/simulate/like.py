@@ -1,0 +1,104 @@
+"""Write dummy data that fit a study file, to write and test a study where its data are not.
+
+The files have the names, formats and columns that the study's ``[source]`` asks for. What they
+say is made up (`relprev.simulate.dummy`): results of dummy data mean nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from relprev.cohort import CohortSpec
+from relprev.errors import InvalidInputError
+from relprev.simulate.dummy_meds import write_dummy_meds
+from relprev.simulate.dummy_omop import write_dummy_omop
+from relprev.simulate.dummy_tables import Paths, listed, write_dummy_tables
+from relprev.simulate.neds import write_neds
+
+
+def write_like(
+    spec: CohortSpec,
+    kind: str,
+    arguments: Mapping[str, Any],
+    folder: str | Path,
+    n_visits: int = 5_000,
+    *,
+    seed: int = 0,
+) -> list[Path]:
+    """Write dummy data for a study.
+
+    Parameters
+    ----------
+    spec : CohortSpec
+        Its condition, rules and groups.
+    kind : str
+        Kind of its source: tables, meds, omop or neds.
+    arguments : mapping
+        Arguments of its source, as they stand in the study file.
+    folder : str or Path
+        Where the files are written, under the names that the arguments have.
+    n_visits : int
+        Number of visits.
+    seed : int
+        The same seed writes the same files.
+
+    Returns
+    -------
+    list of Path
+        The files.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from relprev.cohort import cohort_spec
+    >>> names = {"visits": "visits.csv", "visit_id": "id", "code": ["dx1", "dx2"], "sex": "sex",
+    ...          "version": "ICD10", "age": "age", "attributes": ["race"]}
+    >>> spec = cohort_spec("ipv-mimic")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     [file] = write_like(spec, "tables", names, folder, 1_000)
+    ...     file.name, file.read_text().splitlines()[0]
+    ('visits.csv', 'id,age,sex,race,insurance,marital_status,dx1,dx2')
+    """
+    writers = {
+        "tables": write_dummy_tables, "meds": write_dummy_meds, "omop": write_dummy_omop,
+        "neds": _neds,
+    }  # fmt: skip
+    if kind not in writers:
+        instead = {"mimic-iv": "'relprev simulate mimic' writes files of that format"}
+        raise InvalidInputError(
+            f"dummy data can be written for {', '.join(writers)}, not for {kind}; "
+            f"{instead.get(kind, 'its data are public')}"
+        )
+
+    def place(value: str) -> Path:
+        return Path(folder) / own_name(value)
+
+    return writers[kind](spec, arguments, place, n_visits, seed)
+
+
+def own_name(path: str) -> str:
+    """A path below a folder: as it is if it is relative and stays below, else its name.
+
+    Examples
+    --------
+    >>> own_name("raw/visits.csv"), own_name("/data/visits.csv"), own_name("../visits.csv")
+    ('raw/visits.csv', 'visits.csv', 'visits.csv')
+    """
+    given = Path(path)
+    if given.is_absolute() or ".." in given.parts or given.parts[:1] in (("~",), ()):
+        return given.name or "data"
+    return given.as_posix()
+
+
+def _neds(
+    spec: CohortSpec, arguments: Mapping[str, Any], place: Paths, n: int, seed: int
+) -> list[Path]:
+    names = listed(arguments["core"])
+    if len(names) != 1 or "2019" not in names[0]:
+        raise InvalidInputError(
+            "core: dummy NEDS files are those of 2019; name one file, NEDS_2019_Core.csv, in the "
+            "study for the time being"
+        )
+    return [write_neds(place(names[0]), n, condition=spec.condition, seed=seed).path]

@@ -1,0 +1,50 @@
+"""The early-stopping solver: the same optimum as an exact one, and stopped where it should be.
+
+That it stops at the same iterate as the authors' solver is seen in test_reference.py.
+"""
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from relprev.baselines import interior_point, km2
+from relprev.baselines.interior_point import nearest_distribution
+
+
+@pytest.fixture
+def kernel() -> np.ndarray:
+    rng = np.random.default_rng(0)
+    return km2._kernel(rng.standard_normal((12, 2)), rng.standard_normal((8, 2)) + 1)[0]
+
+
+@pytest.fixture
+def u() -> np.ndarray:
+    return np.concatenate([np.full(12, 2.5 / 12), np.full(8, -1.5 / 8)])
+
+
+def test_tight_tolerances_reach_the_optimum(kernel, u, monkeypatch) -> None:
+    for name in ("FEASIBLE", "GAP", "RELATIVE_GAP"):
+        monkeypatch.setattr(interior_point, name, 1e-12)
+    found = nearest_distribution(kernel, u)
+    slow = minimize(
+        lambda v: v @ kernel @ v - 2 * u @ kernel @ v, np.full(20, 0.05),
+        jac=lambda v: 2 * kernel @ (v - u), bounds=[(0, None)] * 20,
+        constraints={"type": "eq", "fun": lambda v: v.sum() - 1}, method="SLSQP",
+        options={"ftol": 1e-14, "maxiter": 1000},
+    )  # fmt: skip
+    assert found.objective == pytest.approx(slow.fun, rel=1e-6)
+    np.testing.assert_allclose(found.v, slow.x, atol=1e-4)
+
+
+def test_it_stops_at_the_tolerance(kernel, u) -> None:
+    found = nearest_distribution(kernel, u)
+    assert found.v.sum() == pytest.approx(1, abs=1e-6)
+    assert (found.s > 0).all()
+    gap = found.s @ found.z
+    assert gap <= max(interior_point.GAP, interior_point.RELATIVE_GAP * abs(found.objective))
+
+
+def test_begun_at_a_solution_it_stays_there(kernel, u) -> None:
+    found = nearest_distribution(kernel, u)
+    again = nearest_distribution(kernel, u, found)
+    np.testing.assert_array_equal(again.v, found.v)

@@ -1,0 +1,208 @@
+"""Dummy data that fit a study file pass `relprev check`, whatever the source."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from relprev.cli import app
+from relprev.errors import InvalidInputError
+from relprev.simulate.like import own_name, write_like
+from relprev.study import Study
+from relprev.study.file import study_template
+from relprev.study.inspect import inspect_study
+
+WIDE = """condition = "asthma"
+[source]
+kind = "tables"
+visits = "/nowhere/visits.parquet"
+visit_id = "key"
+code = ["dx1", "dx2", "dx3"]
+version = "icd"
+patient = "person"
+date = "seen"
+birth_date = "born"
+sex = "gender"
+weight = "w"
+stratum = "s"
+psu = "u"
+position = true
+present_on_admission = ["poa1", "poa2", "poa3"]
+attributes = ["region", "income", "smoker", "score"]
+[[include]]
+column = "smoker"
+one_of = ["no"]
+[[include]]
+column = "score"
+minimum = 50
+maximum = 90
+[[features.extra]]
+column = "income"
+edges = [10000, 50000]
+[[groups]]
+column = "region"
+[groups.recode]
+North = ["1", "2"]
+South = ["3"]
+[[groups]]
+column = "sex"
+"""
+LONG = """condition = {name = "sepsis", codes = ["ICD9:/995.*/", "ICD9:038*"]}
+[source]
+kind = "tables"
+visits = "raw/visits.ENDING"
+codes = "raw/codes.tsv"
+visit_id = "key"
+code = "dx"
+version = "ICD9"
+position = "seq"
+encoding = "utf-16"
+date = "seen"
+date_format = "%d/%m/%y"
+attributes = ["region"]
+[[groups]]
+column = "region"
+"""
+MEDS = """condition = {name = "fall", codes = ["MEDS:FALL*", "ICD10:W19*"]}
+[source]
+kind = "meds"
+path = "dataset"
+anchor = ["ED_REGISTRATION*"]
+end = "ED_OUT"
+attributes = ["INSURANCE"]
+splits = ["train"]
+[[groups]]
+column = "insurance"
+[groups.recode]
+Public = ["Medicaid", "Medicare"]
+Private = ["Private"]
+[[groups]]
+column = "race"
+"""
+
+
+def simulated(folder: Path, text: str, *options: str) -> Study:
+    """The study in the copy that ``simulate --like`` writes beside its data."""
+    file = folder / "study.toml"
+    file.write_text(text)
+    arguments = ["simulate", "--like", str(file), "--out", str(folder / "dummy"), *options]
+    done = CliRunner().invoke(app, arguments)
+    assert done.exit_code == 0, done.exception
+    assert "results mean nothing" in done.output
+    return Study.from_toml(folder / "dummy" / "study.toml")
+
+
+@pytest.mark.parametrize("kind", ["tables", "meds", "omop", "neds"])
+def test_studies_written_by_init(tmp_path, kind):
+    if kind == "meds":
+        pytest.importorskip("meds")
+    seen = inspect_study(simulated(tmp_path, study_template(kind, "asthma")))
+    assert not seen.problems
+    assert any("suit asthma? with care" in str(note) for note in seen.notes)
+    assert all(len(variable.counts) > 1 for variable in seen.variables)
+
+
+@pytest.mark.parametrize("text", [WIDE, LONG.replace("ENDING", "csv.gz"),
+                                  LONG.replace("ENDING", "dta")])  # fmt: skip
+def test_tables_of_every_shape(tmp_path, text):
+    seen = inspect_study(simulated(tmp_path, text, "--visits", "3000"))
+    assert not seen.problems
+
+
+def test_rules_and_recodes_have_something_to_do(tmp_path):
+    seen = inspect_study(simulated(tmp_path, WIDE))
+    steps = seen.variables[0].attrition
+    assert (steps["excluded_visits"].iloc[1:3] > 100).all()
+    assert set(seen.variables[0].counts["group"]) == {"North", "South"}
+    assert set(seen.variables[1].counts["group"]) == {"F", "M"}
+
+
+def test_a_dataset_of_events(tmp_path):
+    pytest.importorskip("meds")
+    seen = inspect_study(simulated(tmp_path, MEDS))
+    assert not seen.problems
+    assert set(seen.variables[0].counts["group"]) == {"Public", "Private"}
+    assert seen.codes["MEDS:FALL*"] > 0
+
+
+def test_a_whole_study_of_dummy_data_runs(tmp_path):
+    text = WIDE.split('[[groups]]\ncolumn = "sex"')[0] + "[checks]\nrun = []\n"
+    text = text.replace('stratum = "s"\npsu = "u"\n', "")
+    result = simulated(tmp_path, text).run(tmp_path / "results")
+    assert len(result.table("region")) == 2
+
+
+def test_the_same_seed_writes_the_same_files(tmp_path):
+    names = {"visits": "v.csv", "visit_id": "id", "code": ["dx"], "version": "ICD10"}
+    file = tmp_path / "study.toml"
+    file.write_text('condition = "ipv"\n[source]\nkind = "tables"\nvisits = "v.csv"\n'
+                    'visit_id = "id"\ncode = ["dx"]\nversion = "ICD10"\n'
+                    '[[groups]]\ncolumn = "ward"\n')  # fmt: skip
+    spec = Study.from_toml(file).cohort
+    texts = [
+        write_like(spec, "tables", names, tmp_path / name, 1000, seed=seed)[0].read_bytes()
+        for name, seed in (("a", 1), ("b", 1), ("c", 2))
+    ]
+    assert texts[0] == texts[1] != texts[2]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("/nowhere/visits.parquet", "visits.xlsx", "dummy tables are written as"),
+        ('version = "icd"', 'version = "SNOMED"', "no code of 'asthma' is of SNOMED"),
+        ('kind = "tables"', 'kind = "nhds"\npath = "x"\n[other]\n', "there is no such key"),
+    ],
+)
+def test_what_cannot_be_written_is_refused(tmp_path, old, new, words):
+    file = tmp_path / "study.toml"
+    file.write_text(WIDE.replace(old, new))
+    done = CliRunner().invoke(app, ["simulate", "--like", str(file), "--out", str(tmp_path / "d")])
+    assert words in str(done.exception)
+
+
+@pytest.mark.parametrize(
+    ("kind", "arguments", "words"),
+    [
+        ("mimic-iv", {}, "relprev simulate mimic"), ("nhds", {}, "its data are public"),
+        ("omop", {"database": "postgresql://me:hunter2@host/db"}, "name a folder"),
+        ("omop", {"database": "$OMOP_URL"}, "name a folder"),
+        ("neds", {"core": ["NEDS_2018_Core.csv"]}, "those of 2019"),
+    ],
+)  # fmt: skip
+def test_sources_that_cannot_be_written_are_refused(tmp_path, kind, arguments, words):
+    file = tmp_path / "study.toml"
+    file.write_text(study_template("neds", "asthma"))
+    spec = Study.from_toml(file).cohort
+    with pytest.raises(InvalidInputError, match=words) as caught:
+        write_like(spec, kind, arguments, tmp_path / "out")
+    assert "hunter2" not in str(caught.value)
+    assert not (tmp_path / "out").exists()
+
+
+def test_nothing_is_overwritten(tmp_path):
+    text = study_template("neds", "asthma")
+    simulated(tmp_path, text, "--visits", "1000")
+    arguments = [
+        "simulate",
+        "--like",
+        str(tmp_path / "study.toml"),
+        "--out",
+        str(tmp_path / "dummy"),
+    ]
+    assert "exists already" in str(CliRunner().invoke(app, arguments).exception)
+
+
+def test_like_takes_everything_from_the_study_file():
+    run = CliRunner()
+    assert "remove the other arguments" in str(
+        run.invoke(app, ["simulate", "neds", "--like", "x"]).exception
+    )
+    assert "or --like" in str(run.invoke(app, ["simulate"]).exception)
+
+
+def test_paths_stay_below_the_folder():
+    assert own_name("~/data/visits.csv") == "visits.csv"
+    assert own_name("a/../../visits.csv") == "visits.csv"

@@ -1,0 +1,115 @@
+"""Control conditions in a study: from the study file to the report's headline."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from relprev import Study
+from relprev.errors import InvalidInputError
+from relprev.simulate import visits_with_controls
+
+STUDY = """
+condition = {{name = "it", codes = ["ICD10:Z99"]}}
+[source]
+kind = "tables"
+visits = "visits.csv"
+codes = "codes.csv"
+visit_id = "visit"
+code = "code"
+version = "version"
+attributes = ["ward"]
+[features]
+min_count = 0
+[[groups]]
+column = "ward"
+[controls.conditions]
+{controls}
+[estimate]
+methods = ["debiased"]
+versus = "reference"
+[checks]
+run = ["controls"]
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Visits whose conditions break the assumption by a factor that differs between them."""
+    place = tmp_path_factory.mktemp("controls")
+    world = visits_with_controls(8_000, n_controls=6, n_codes=50, mean=0.3, prevalence=0.03, seed=4)
+    part = world.cohort.in_memory()
+    X = part.X.to_scipy().tocoo()
+    rows = [pd.DataFrame({"visit": X.row, "code": [f"A{column:02}" for column in X.col]})]
+    rows.append(pd.DataFrame({"visit": part.diagnosed.nonzero()[0], "code": "Z99"}))
+    for number in range(6):
+        recorded = (part.controls >> number & 1).nonzero()[0]
+        rows.append(pd.DataFrame({"visit": recorded, "code": f"B{number:02}"}))
+    pd.concat(rows).assign(version="10").to_csv(place / "codes.csv", index=False)
+    visits = pd.DataFrame({"visit": range(part.n), "ward": part.group_labels})
+    visits.to_csv(place / "visits.csv", index=False)
+    return place
+
+
+def study(folder, controls):
+    (folder / "study.toml").write_text(STUDY.format(controls=controls))
+    return Study.from_toml(folder / "study.toml")
+
+
+def six():
+    return "\n".join(f'"control {k}" = ["ICD10:B{k:02}"]' for k in range(6))
+
+
+def test_the_calibrated_answer_comes_first(folder):
+    report = study(folder, six()).run(verbose=False).report
+    (found,) = report.variables
+    assert list(found.estimates) == ["calibrated", "debiased"]
+    calibrated, plain = (frame.iloc[0] for frame in found.estimates.values())
+    moved = abs(np.log(calibrated["estimate"] / plain["estimate"]))
+    assert moved == pytest.approx(0.3, abs=0.15)  # the controls' common error is taken off
+    assert calibrated["observed_ratio"] == plain["observed_ratio"]
+    (check,) = found.checks
+    assert check.kind == "controls"
+    assert len(check.table) == 7
+    assert not any(name.startswith("ICD10:B") for name in found.symptoms.get("feature", ()))
+
+
+def test_too_few_controls_leave_the_estimate_as_it_is(folder):
+    three = "\n".join(six().splitlines()[:3])
+    report = study(folder, three).run(verbose=False).report
+    assert list(report.variables[0].estimates) == ["debiased"]
+    assert "Too few control conditions" in str(report.variables[0].checks[0].effect)
+
+
+def test_without_controls_the_check_cannot_tell(folder):
+    report = study(folder, "").run(verbose=False).report
+    (check,) = report.variables[0].checks
+    assert check.verdict == "cannot tell"
+
+
+@pytest.mark.parametrize(
+    ("controls", "words"),
+    [
+        ('"itself" = ["ICD10:Z99"]', "has codes of the condition"),
+        ('"nobody" = ["ICD10:Q99"]', "has no codes in the data"),
+        ('"empty" = []', "no codes"),
+    ],
+)
+def test_bad_controls_are_named(folder, controls, words):
+    with pytest.raises(InvalidInputError, match=words):
+        study(folder, controls).run(verbose=False)
+
+
+def test_unknown_sets_are_named_with_their_line(folder):
+    text = STUDY.format(controls="").replace("[controls.conditions]", '[controls]\nsets = ["ed"]')
+    (folder / "bad.toml").write_text(text)
+    with pytest.raises(InvalidInputError, match=r"controls.*'ed'"):
+        Study.from_toml(folder / "bad.toml")
+
+
+def test_results_in_parts_are_the_same(folder):
+    whole = study(folder, six())
+    text = (folder / "study.toml").read_text() + "\n[compute]\nout_of_core = true\n"
+    (folder / "parts.toml").write_text(text + "rows_per_part = 3000\n")
+    parts = Study.from_toml(folder / "parts.toml").run(folder / "out", verbose=False).report
+    one, two = whole.run(verbose=False).report.variables[0], parts.variables[0]
+    pd.testing.assert_frame_equal(one.main, two.main, rtol=1e-5)

@@ -1,0 +1,66 @@
+"""What a study's checks make of its estimates."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from relprev import Study
+from relprev.report.layout import lay_out
+
+STUDY = """
+condition = {name = "it", codes = ["ICD10:Z99"]}
+[source]
+kind = "tables"
+visits = "visits.csv"
+codes = "codes.csv"
+visit_id = "visit"
+code = "code"
+version = "version"
+attributes = ["ward"]
+[[groups]]
+column = "ward"
+[estimate]
+methods = ["debiased"]
+versus = "reference"
+[checks]
+run = ["informativeness"]
+"""
+
+
+@pytest.fixture(scope="module")
+def random_codes(tmp_path_factory):
+    """True ratio 2, equal diagnosis rates, codes that say nothing: the records are right."""
+    place = tmp_path_factory.mktemp("random")
+    rng = np.random.default_rng(5)
+    ward = rng.integers(0, 2, 12_000)
+    s = rng.random(12_000) < np.where(ward == 1, 0.10, 0.05)
+    visit, code = np.nonzero(rng.random((12_000, 30)) < 0.1)
+    rows = [
+        pd.DataFrame({"visit": visit, "code": [f"A{one:02}" for one in code]}),
+        pd.DataFrame({"visit": np.flatnonzero(s), "code": "Z99"}),
+    ]
+    pd.concat(rows).assign(version="10").to_csv(place / "codes.csv", index=False)
+    visits = pd.DataFrame({"visit": range(12_000), "ward": np.array(["b", "a"])[ward]})
+    visits.to_csv(place / "visits.csv", index=False)
+    (place / "study.toml").write_text(STUDY)
+    return Study.from_toml(place / "study.toml").run(place / "out", verbose=False)
+
+
+def test_symptoms_that_say_nothing_withhold_the_answer(random_codes):
+    part = lay_out(random_codes.report).variables[0]
+    assert part.answer.estimate == ""
+    assert "the symptoms do not predict the condition" in part.answer.sentence.lower()
+    assert "cannot tell" in part.answer.sentence
+    assert "Recorded diagnoses alone give" in part.answer.sentence
+    assert "times as common" not in part.answer.sentence
+
+
+def test_the_number_stays_in_the_table_with_the_reason(random_codes):
+    table = lay_out(random_codes.report).variables[0].estimates
+    shown = table.texts()
+    assert shown["Note"].str.contains("do not predict").all()
+    assert table.frame["estimate"].between(0.9, 1.1).all()
+
+
+def test_the_methods_section_does_not_quote_it(random_codes):
+    assert "Estimates:" not in lay_out(random_codes.report).methods
