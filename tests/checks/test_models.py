@@ -5,7 +5,9 @@ import pytest
 
 from relprev import DebiasedPURPLE
 from relprev.checks import Verdict, check_models
+from relprev.checks.models import ENOUGH_CASES
 from relprev.errors import InvalidInputError
+from relprev.simulate import gauss_synth
 from tests.inference.test_adaptive import FAST, bent
 
 
@@ -25,11 +27,24 @@ def test_speaks_up_where_propensities_are_kept_linear():
     assert "tell the groups apart better" in str(found.effect)
 
 
-def test_other_estimators_and_cohorts_are_refused():
-    cohort, _ = bent(1000)
+def test_named_linear_models_are_checked_too():
+    cohort, _ = bent(4000)
     linear = DebiasedPURPLE(propensity="ridge", risk="purple", **FAST).fit(cohort)
-    with pytest.raises(InvalidInputError, match="adaptive"):
-        check_models(linear, cohort)
+    found = check_models(linear, cohort)
+    assert found.verdict is Verdict.CONCERN
+    assert set(found.table["fitted"]) == {"linear"}
+
+
+def test_with_few_cases_it_cannot_tell():
+    cohort = gauss_synth((0.05, 0.02), n=(1500, 2500), seed=1).cohort
+    found = check_models(DebiasedPURPLE(**FAST).fit(cohort), cohort)
+    assert cohort.diagnosed.sum() < ENOUGH_CASES
+    assert found.verdict is Verdict.CANNOT_TELL
+    assert "so few diagnosed" in str(found.effect)
+
+
+def test_another_cohort_is_refused():
+    cohort, _ = bent(1000)
     fitted = DebiasedPURPLE(**FAST).fit(cohort)
     with pytest.raises(InvalidInputError, match="not the one"):
         check_models(fitted, cohort.take(np.arange(900)))

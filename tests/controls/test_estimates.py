@@ -9,6 +9,7 @@ from relprev.cohort import Cohort, write_parts
 from relprev.controls import control_estimates
 from relprev.errors import InvalidInputError
 from relprev.simulate import visits_with_controls
+from tests.inference.test_adaptive import bent
 
 
 @pytest.fixture(scope="module")
@@ -47,6 +48,25 @@ def test_doubly_robust_controls_are_near_fits_of_their_own(world):
         assert (np.abs(same["log_error"] - error) < 0.3 * same["std_error"]).all()
         width = np.log(table["diagnosis_ci_high"] / table["diagnosis_ci_low"]) / (2 * 1.96)
         np.testing.assert_allclose(same["std_error"], width, rtol=0.1)
+
+
+def test_controls_use_the_features_that_the_condition_uses():
+    """A control that depends on squares of features, as the groups do, is not off by much."""
+    cohort, _ = bent(20_000)
+    x, rng = cohort.X.to_scipy(), np.random.default_rng(4)
+    recorded = rng.random(cohort.n) < 0.5 / (1 + np.exp(3 - 0.5 * (x[:, 0] ** 2 + x[:, 1] ** 2)))
+    cohort = as_cohort(
+        x, cohort.diagnosed, groups=cohort.group_labels, controls={"squares": recorded}
+    )
+    errors = {
+        kind: control_estimates(
+            fitted(cohort, propensity=kind[0], risk=kind[1]), cohort, versus="b"
+        ).iloc[0]
+        for kind in (("ridge", "purple"), ("adaptive", "adaptive"))
+    }  # fmt: skip
+    linear, adaptive = errors.values()
+    assert abs(linear["log_error"]) > 5 * linear["std_error"]
+    assert abs(adaptive["log_error"]) < 2 * adaptive["std_error"]
 
 
 def test_parts_give_the_same_numbers(world, tmp_path):

@@ -7,6 +7,7 @@ from relprev import DebiasedPURPLE, as_cohort
 from relprev.cohort import Cohort, write_parts
 from relprev.errors import DataWarning, InvalidInputError
 from relprev.simulate import ed_visits
+from tests.inference.test_adaptive import bent
 from tests.parts import cut
 
 SAME = 1e-8
@@ -58,6 +59,14 @@ def test_patients_in_several_parts_are_one_cluster(patients, tmp_path):
 
 def test_survey_design(survey, tmp_path):
     assert_same(fitted(survey), fitted(in_parts(survey, tmp_path / "visits")))
+
+
+def test_expanded_models(tmp_path):
+    cohort, _ = bent(6_000)
+    one, other = fitted(cohort), fitted(in_parts(cohort, tmp_path / "visits", 1_999))
+    assert "expanded" in one.propensity_model_
+    assert (one.propensity_model_, one.risk_model_) == (other.propensity_model_, other.risk_model_)
+    assert_same(one, other)
 
 
 def test_domain_keeps_the_design(survey, tmp_path):

@@ -4,16 +4,22 @@ The estimate is right if either the model of the groups or that of the diagnoses
 both are. This check asks each of them whether its out-of-fold residuals r, 1(g) - pi_g(x) or
 s - m(x) e^theta, are related to curves and products of features (`relprev.inference.expansion`), or
 to gradient-boosted trees. Patients are split in halves. A function h(x) is learned from the
-residuals of one half, by ridge regression or by trees, and tested on the other half, after its
-projection on the features Z that the model uses has been taken away,
+residuals of one half, by ridge regression or by trees (products of features are picked there too),
+and tested on the other half, after its projection on the features Z that the model uses has been taken away,
 
     z = sum_i v_i r_i h'_i / sqrt(sum_u (sum_{i in u} v_i r_i h'_i)^2),
     h' = h - Z b,    b = argmin sum_i v_i w_i (h_i - Z_i b)^2,    w = pi (1 - pi) or m e^theta,
 
 with sums over patients u. Errors of the coefficients of Z then cancel in first order (a residual's
 mean is w Z times the error), so that z is standard normal if the model is right, and positive if h
-has found something. The halves swap places and the mean is taken. P-values of the two kinds of h,
+has found something. The halves swap places and the mean of both z is taken: under ridge regression
+the two are nearly the same sum over pairs of patients, sum_ij r_i K(x_i, x_j) r_j, so that their
+mean is standard normal too, and less spread out where they are not. P-values of the two kinds of h,
 of all groups and of both models are combined by Bonferroni's rule.
+
+This is a test, not an interval. It is a concern if it rejects, and no concern if it does not and at
+least `ENOUGH_CASES` patients are diagnosed; with fewer, a model of the diagnoses that is wrong in a
+way that matters is often not seen, and the check cannot tell.
 """
 
 from __future__ import annotations
@@ -34,16 +40,19 @@ from relprev.arrays import FloatArray
 from relprev.checks.check import Axes, Check, CheckResult, Verdict
 from relprev.cohort import Cohort
 from relprev.cohort.origin import about, origin_of
+from relprev.cohort.summary import diagnosed_patients
 from relprev.disclosure.columns import Column
 from relprev.errors import InvalidInputError
 from relprev.inference import DebiasedPURPLE
 from relprev.inference.adaptive import Look, residual_z
+from relprev.inference.expansion import Expansion
 from relprev.inference.trees import PROBE, columns_of, compact
 from relprev.messages import Message, Number
 from relprev.model.likelihood import Problem
 
 GROUPS, DIAGNOSES = "model of the groups", "model of the diagnoses"
 SEED = 11
+ENOUGH_CASES = 200  # diagnosed patients with whom a wrong model would mostly be seen
 RIDGE_SHARE = 0.01  # of the weight, as the ridge of standardised features
 
 
@@ -53,9 +62,8 @@ def check_models(fitted: DebiasedPURPLE, cohort: Cohort, *, level: float = 0.95)
     Parameters
     ----------
     fitted : DebiasedPURPLE
-        Fitted with ``propensity`` or ``risk`` "adaptive".
+        Fitted to the cohort.
     cohort : Cohort
-        The one it was fitted to.
     level : float
         The test rejects below ``1 - level``.
 
@@ -76,10 +84,6 @@ def check_models(fitted: DebiasedPURPLE, cohort: Cohort, *, level: float = 0.95)
     >>> print(check_models(fitted, cohort).verdict)
     no concern
     """
-    if fitted.expansion_ is None:
-        raise InvalidInputError(
-            "check_models needs an estimator fitted with propensity='adaptive' or risk='adaptive'"
-        )
     if fitted.n_rows_in_ != cohort.n:
         raise InvalidInputError(
             "the cohort is not the one that the estimator was fitted to: that had "
@@ -92,7 +96,9 @@ def check_models(fitted: DebiasedPURPLE, cohort: Cohort, *, level: float = 0.95)
     table = pd.DataFrame(rows)
     worst = table.iloc[int(np.argmin(table["p_value"].to_numpy()))]
     p_value = float(min(1.0, len(table) * worst["p_value"]))
-    verdict = Verdict.of_test(p_value, level)
+    verdict = Verdict.NO_CONCERN if tests.n_cases >= ENOUGH_CASES else Verdict.CANNOT_TELL
+    if p_value < 1 - level:
+        verdict = Verdict.CONCERN
     return CHECK.result(
         verdict, _effect(verdict, worst), table, statistic=float(worst["z"]), p_value=p_value
     )
@@ -101,12 +107,17 @@ def check_models(fitted: DebiasedPURPLE, cohort: Cohort, *, level: float = 0.95)
 class _Tests:
     """Rows to test on, and what the models leave over there."""
 
-    def __init__(self, look: Look, fitted: DebiasedPURPLE) -> None:
-        assert fitted.expansion_ is not None
-        self.look, self.recipe = look, fitted.expansion_
+    def __init__(self, look: Look, recipe: Expansion, n_cases: int) -> None:
+        self.look, self.recipe, self.n_cases = look, recipe, n_cases
         unit = look.unit
         self.half = np.random.default_rng(SEED).random(int(unit.max()) + 1)[unit] < 0.5
         self.expanded = self.recipe.matrix(look.X).to_scipy()
+        self.by_half = {train: self._expanded_by(train) for train in (True, False)}
+
+    def _expanded_by(self, train: bool) -> Any:
+        """Features expanded by what one half of the rows asks for, shape (n, q)."""
+        own = self.look.take(np.flatnonzero(self.half == train))
+        return own.with_telling_pairs(self.recipe).matrix(self.look.X).to_scipy()
 
     @staticmethod
     def of(fitted: DebiasedPURPLE, cohort: Cohort) -> _Tests:
@@ -116,8 +127,10 @@ class _Tests:
         if len(names) < kept.n_groups:
             kept = kept.with_groups(np.array([kept.group_names.index(name) for name in names]))
         problem = Problem.from_cohort(about(kept, origin_of(kept)))
-        theta, patient = fitted.moments_.theta, fitted.design_.patient
-        return _Tests(Look.at(problem, fitted.score_data_, theta, patient), fitted)
+        patient = fitted.design_.patient
+        look = Look.at(problem, fitted.score_data_, fitted.moments_.theta, patient)
+        recipe = fitted.expansion_ or look.recipe(problem)
+        return _Tests(look, recipe, int(diagnosed_patients(kept).sum()))
 
     def row(self, model: str, words: str) -> dict[str, Any]:
         """The most telling of all tests of one model, its p-value corrected for their number."""
@@ -142,17 +155,18 @@ class _Tests:
     def _z(
         self, kind: str, trees: FloatArray, features: Any, residual: FloatArray, weight: FloatArray
     ) -> float:
-        """The mean over both halves, scaled to be standard normal."""
+        """The mean over both halves."""
         z = 0.0
-        for train in (self.half, ~self.half):
+        for half in (True, False):
+            train = self.half == half
             test = np.flatnonzero(~train)
             if kind == "trees":
                 h = _by_trees(trees, residual, train)
             else:
-                h = _by_ridge(self.expanded, residual, weight, train)
+                h = _by_ridge(self.by_half[half], residual, weight, train)
             h = _without_projection(h, features[test], weight[test])
             z += self._standard(residual[test] * h, test)
-        return z / float(np.sqrt(2))
+        return z / 2
 
     def _standard(self, terms: FloatArray, rows: NDArray[np.int64]) -> float:
         total = np.bincount(self.look.unit[rows], terms)
@@ -208,7 +222,12 @@ def _without_projection(h: FloatArray, Z: Any, weight: FloatArray) -> FloatArray
 
 
 def _effect(verdict: Verdict, worst: pd.Series) -> Message:
-    if verdict is not Verdict.CONCERN:
+    if verdict is Verdict.CANNOT_TELL:
+        return Message(
+            "No richer model was found that would do better than the two models used, but with so "
+            "few diagnosed patients it might not have been."
+        )
+    if verdict is Verdict.NO_CONCERN:
         return Message("No richer model was found that would do better than the two models used.")
     better = (
         "tell the groups apart better" if worst["model"] == GROUPS else "predict diagnoses better"

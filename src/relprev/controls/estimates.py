@@ -148,6 +148,8 @@ class _Target:
         if len(names) < kept.n_groups:
             kept = kept.with_groups(np.array([kept.group_names.index(name) for name in names]))
         problem = Problem.from_cohort(about(kept, origin_of(kept)))
+        if fitted.expansion_ is not None and fitted.uses_expansion_:
+            problem = fitted.expansion_.of(problem)
         rows = _Rows(problem, fitted.score_data_, fitted.design_, fitted.folds_, names)
         assert kept.controls is not None
         share = float(problem.diagnosed_weight.sum())

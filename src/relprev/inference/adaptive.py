@@ -109,7 +109,20 @@ class Look:
 
     def recipe(self, problem: Problem) -> Expansion:
         """The expansion, with products that these residuals ask for."""
-        basic = basic_expansion(problem)
+        return self.with_telling_pairs(basic_expansion(problem))
+
+    def take(self, rows: NDArray[np.int64]) -> Look:
+        """A look at some of these rows."""
+        return Look(
+            self.X.take(rows), self.groups[rows], self.diagnoses[rows], self.group_weights[rows],
+            self.diagnosis_weights[rows], self.unit[rows],
+        )  # fmt: skip
+
+    def with_telling_pairs(self, basic: Expansion) -> Expansion:
+        """The same recipe with the products that these residuals ask for, or all if they are few.
+
+        Only the features of these rows' own residuals are used: a test on other rows stays honest.
+        """
         often = self.X.nonzero_squares()[1]
         numeric = np.array([score.column for score in basic.scores], dtype=np.int64)
         bases = np.union1d(numeric, np.flatnonzero(basic.codes & (often > 0)))

@@ -116,6 +116,8 @@ class DebiasedPURPLE(BaseEstimator):
         The models used, such as ``"linear"`` or ``"0.80 expanded + 0.20 trees"``.
     expansion_ : Expansion or None
         Recipe of the features that were tried beyond x; None if neither model is adaptive.
+    uses_expansion_ : bool
+        Whether one of the two models uses them.
     n_repeats_ : int
         Number of times that folds were dealt.
     strength_, lambda_ : float
@@ -338,6 +340,11 @@ class DebiasedPURPLE(BaseEstimator):
         """
         check_is_fitted(self)
         return self.score_data_.in_memory("this attribute")
+
+    @property
+    def uses_expansion_(self) -> bool:
+        """Whether one of the two models uses the features of ``expansion_``."""
+        return "expanded" in self.propensity_model_ + self.risk_model_
 
     @property
     def ridge_(self) -> float:

@@ -6,7 +6,8 @@ rows, its predictions h are compared with r in the other half, and the other way
 
     z = sum_i r_i h_i / sqrt(sum_i r_i^2 h_i^2),
 
-which is standard normal if nothing is left to find. Trees see at most `MOST_COLUMNS` features: all
+which is standard normal if nothing is left to find. The mean of the two is at most as spread out
+as one of them: both are nearly the same sum over pairs of rows, so they do not count twice. Trees see at most `MOST_COLUMNS` features: all
 numeric ones, if they are not more, and those that are related to the residuals most closely.
 """
 
@@ -30,7 +31,8 @@ from relprev.model.likelihood import Problem
 MOST_COLUMNS = 60
 PROBE_ROWS = 20_000
 MOST_ROWS = 500_000  # to fit trees to
-CLEARLY = 2.5  # z above which trees are fitted
+FEW_ROWS = 100_000  # with fewer, threads mostly wait for each other
+CLEARLY = 1.8  # z above which trees are fitted: one time in 25 or fewer by chance
 PROBE = {"max_iter": 25, "max_leaf_nodes": 8, "learning_rate": 0.1, "early_stopping": False}
 TREES = {"max_iter": 200, "max_leaf_nodes": 12, "learning_rate": 0.06, "l2_regularization": 5.0}
 
@@ -79,7 +81,7 @@ def probe(X: Matrix, columns: NDArray[np.int64], residuals: FloatArray, seed: in
     rows = evenly(X.n_rows, PROBE_ROWS)
     values, left = columns_of(X.take(rows), columns), residuals[rows]
     half = np.random.default_rng(seed).random(len(rows)) < 0.5
-    with threadpool_limits(1, user_api="openmp"):  # so small that threads would only wait
+    with threadpool_limits(1, user_api="openmp"):
         return max(_two_halves(values, residual, half, seed) for residual in left.T)
 
 
@@ -91,7 +93,7 @@ def _two_halves(
         forest = HistGradientBoostingRegressor(**PROBE, random_state=seed)
         h = forest.fit(values[train], r[train]).predict(values[~train])
         z += float(r[~train] @ h) / float(np.sqrt(max(r[~train] ** 2 @ h**2, 1e-300)))
-    return z / float(np.sqrt(2))
+    return z / 2
 
 
 def fit_trees(
@@ -108,10 +110,11 @@ def fit_trees(
         classifier = HistGradientBoostingClassifier(
             **TREES, early_stopping=True, validation_fraction=0.15, random_state=seed
         )
-        classifier.fit(
-            columns_of(part.X, columns),
-            getattr(part, target),
-            sample_weight=part.omega * len(part.g),
-        )
+        few = 1 if len(part.g) < FEW_ROWS else None
+        with threadpool_limits(few, user_api="openmp"):
+            classifier.fit(
+                columns_of(part.X, columns), getattr(part, target),
+                sample_weight=part.omega * len(part.g),
+            )  # fmt: skip
         models.append(TreesModel(columns, classifier, n_classes))
     return models
