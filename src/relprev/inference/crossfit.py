@@ -59,14 +59,15 @@ class Settings:
     lambdas: Sequence[float]
     tuning_folds: int | None
     seed: int
+    first: Fitted | None = None
 
     def like(self, fitted: Fitted) -> Settings:
         """Those of further deals of folds: what the first one chose is not chosen again."""
-        same = self
-        if isinstance(self.propensity, str) and fitted.propensity_model == "linear":
-            same = replace(same, propensity="ridge", strengths=[fitted.strength])
-        if isinstance(self.risk, str) and fitted.risk_model == "linear":
-            same = replace(same, risk="purple", lambdas=[fitted.lambda_])
+        same = replace(self, first=fitted)
+        if isinstance(self.propensity, str):
+            same = replace(same, strengths=[fitted.linear[0]])
+        if isinstance(self.risk, str):
+            same = replace(same, lambdas=[fitted.linear[1]])
         return same
 
 
@@ -87,6 +88,8 @@ class Fitted:
         What was chosen, such as "linear" or "0.9 expanded + 0.1 trees".
     expansion : Expansion or None
         The features that were tried beyond x; None if neither nuisance is adaptive.
+    linear : (strength, lambda)
+        Of the linear models, also where richer ones are used.
     """
 
     data: ScoreData
@@ -99,6 +102,11 @@ class Fitted:
     propensity_model: str
     risk_model: str
     expansion: Expansion | None = None
+    linear: tuple[float, float] = (float("nan"), float("nan"))
+
+    def uses(self, name: str) -> tuple[bool, bool]:
+        """Whether the propensities, and the risk, use such a model, "expanded" or "trees"."""
+        return name in self.propensity_model, name in self.risk_model
 
 
 @dataclass(frozen=True)
@@ -133,7 +141,8 @@ class Deal:
         plain = self._score(groups, diagnoses)
         data, shape = self._with_linear_risk(plain, diagnoses)
         theta = solve_score(data)
-        found = _Found(groups, diagnoses, data, shape, self.problem, self.problem)
+        linear = groups.strength, diagnoses.strength
+        found = _Found(groups, diagnoses, data, shape, self.problem, self.problem, linear)
         if self.settings.propensity == ADAPTIVE or self.settings.risk == ADAPTIVE:
             found = _Richer(self, plain, found, theta).chosen()
             theta = solve_score(found.data, start=theta) if found.changed else theta
@@ -153,21 +162,23 @@ class Deal:
         tuned = self.ridge(self.problem)  # the ridge with which such propensities may err
         return _Nuisance(bounded(values), tuned.strength, None, type(wanted).__name__)
 
-    def ridge(self, problem: Problem) -> _Nuisance:
-        """Ridge propensities on these features."""
+    def ridge(self, problem: Problem, strength: float | None = None) -> _Nuisance:
+        """Ridge propensities on these features, of a strength that is known or to be chosen."""
         settings = self.settings
+        strengths = settings.strengths if strength is None else [strength]
         found = cross_fit(
-            RidgePropensity(problem, self.n_patients), self.folds, settings.strengths,
+            RidgePropensity(problem, self.n_patients), self.folds, strengths,
             tuning_folds=settings.tuning_folds,
             advance=lambda step: self.advance(f"propensities, {step}"),
         )  # fmt: skip
         return _Nuisance.of(found)
 
-    def purple(self, problem: Problem) -> _Nuisance:
-        """PURPLE's risk on these features."""
+    def purple(self, problem: Problem, penalty: float | None = None) -> _Nuisance:
+        """PURPLE's risk on these features, with a penalty that is known or to be chosen."""
         settings = self.settings
+        lambdas = settings.lambdas if penalty is None else [penalty]
         found = cross_fit(
-            PurpleRisk(problem), self.folds, settings.lambdas, tuning_folds=settings.tuning_folds,
+            PurpleRisk(problem), self.folds, lambdas, tuning_folds=settings.tuning_folds,
             advance=lambda step: self.advance(f"risk, {step}"),
         )  # fmt: skip
         return _Nuisance.of(found)
@@ -218,7 +229,7 @@ class Deal:
         return Fitted(
             data, theta, float("nan") if named else groups.strength, diagnoses.strength,
             found.shape.slope, groups.tuning, diagnoses.tuning, groups.words, diagnoses.words,
-            found.expansion,
+            found.expansion, found.linear,
         )  # fmt: skip
 
 
@@ -254,6 +265,7 @@ class _Found:
     shape: _Shape
     of_groups: Problem
     of_diagnoses: Problem
+    linear: tuple[float, float]
     changed: bool = False
     expansion: Expansion | None = None
 
@@ -272,12 +284,9 @@ class _Richer:
 
     def chosen(self) -> _Found:
         """The nuisances to use."""
-        deal = self.deal
-        look = Look.at(deal.problem, self.found.data, self.theta)
-        recipe = look.recipe(deal.problem)
+        deal, settings = self.deal, self.deal.settings
+        recipe, asked = self._asked()
         self.found = replace(self.found, expansion=recipe)
-        settings = deal.settings
-        asked = look.asks(recipe)
         ask_groups = asked[0] and settings.propensity == ADAPTIVE
         ask_diagnoses = asked[1] and settings.risk == ADAPTIVE
         if ask_groups or ask_diagnoses:
@@ -286,13 +295,24 @@ class _Richer:
                 self._groups(expanded)
             if ask_diagnoses:
                 self._diagnoses(expanded)
-        self._trees(recipe)
+        first = settings.first
+        if ask_groups if first is None else first.uses("trees")[0]:
+            self._trees(recipe)
         return self.found
+
+    def _asked(self) -> tuple[Expansion, tuple[bool, bool]]:
+        """New features, and whether each nuisance is to be fitted again with them."""
+        deal, first = self.deal, self.deal.settings.first
+        if first is not None and first.expansion is not None:
+            return first.expansion, first.uses("expanded")
+        look = Look.at(deal.problem, self.found.data, self.theta)
+        recipe = look.recipe(deal.problem)
+        return recipe, look.asks(recipe)
 
     def _groups(self, expanded: Problem) -> None:
         """Take the expanded propensities if they are clearly better."""
-        deal = self.deal
-        richer = deal.ridge(expanded)
+        deal, first = self.deal, self.deal.settings.first
+        richer = deal.ridge(expanded, None if first is None else first.strength)
         values = score_data(expanded, deal.folds, richer.models, None, deal.reference)
         gain, error = mean_gain(self.found.data, values, deal.design)
         if gain > CLEARLY * error:
@@ -307,8 +327,8 @@ class _Richer:
 
     def _diagnoses(self, expanded: Problem) -> None:
         """Take the expanded risk, beside the linear one, if the likelihood rises."""
-        deal = self.deal
-        richer = deal.purple(expanded)
+        deal, first = self.deal, self.deal.settings.first
+        richer = deal.purple(expanded, None if first is None else first.lambda_)
         values = score_data(
             expanded, deal.folds, None, richer.models, deal.reference
         )  # its propensities are not used
@@ -334,8 +354,6 @@ class _Richer:
     def _trees(self, recipe: Expansion) -> None:
         """Trees beside the other propensities, where a small forest finds something left."""
         deal, found = self.deal, self.found
-        if deal.settings.propensity != ADAPTIVE:
-            return
         look = Look.at(deal.problem, found.data, self.theta)
         z = np.array([residual_z(look.X, residual) for residual in look.groups.T])
         columns = compact(z, np.array([score.column for score in recipe.scores], dtype=np.int64))

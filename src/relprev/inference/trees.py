@@ -1,14 +1,16 @@
 """Gradient-boosted trees, for what neither a linear model nor its expansion can say.
 
-Trees are slow and, with few cases, coarse, so they are fitted only where a small forest finds
-something in the residuals r of the models at hand: fitted to r in one half of (at most 20,000)
+Trees are slow and, with few cases, coarse, so they are fitted only where the linear model misses
+something (`relprev.inference.adaptive`) and, after that, a small forest still finds something in
+the residuals r of the models at hand: fitted to r in one half of (at most 20,000)
 rows, its predictions h are compared with r in the other half, and the other way round,
 
     z = sum_i r_i h_i / sqrt(sum_i r_i^2 h_i^2),
 
 which is standard normal if nothing is left to find. The mean of the two is at most as spread out
-as one of them: both are nearly the same sum over pairs of rows, so they do not count twice. Trees see at most `MOST_COLUMNS` features: all
-numeric ones, if they are not more, and those that are related to the residuals most closely.
+as one of them: both are nearly the same sum over pairs of rows, so they do not count twice. Trees
+see at most `MOST_COLUMNS` features: all numeric ones, if they are not more, and those that are
+related to the residuals most closely.
 """
 
 from __future__ import annotations
@@ -33,7 +35,7 @@ PROBE_ROWS = 20_000
 MOST_ROWS = 500_000  # to fit trees to
 FEW_ROWS = 100_000  # with fewer, threads mostly wait for each other
 CLEARLY = 1.8  # z above which trees are fitted: one time in 25 or fewer by chance
-PROBE = {"max_iter": 25, "max_leaf_nodes": 8, "learning_rate": 0.1, "early_stopping": False}
+PROBE = {"max_iter": 10, "max_leaf_nodes": 8, "learning_rate": 0.2, "early_stopping": False}
 TREES = {"max_iter": 200, "max_leaf_nodes": 12, "learning_rate": 0.06, "l2_regularization": 5.0}
 
 
