@@ -65,7 +65,8 @@ GROUPS, DIAGNOSES = "model of the groups", "model of the diagnoses"
 SEED = 11
 ENOUGH_CASES = 200  # diagnosed patients with whom a wrong model would mostly be seen
 SMALL_SHARE = 0.25  # of a standard error; a bias below this cannot be seen in an interval
-MOST_ROWS = 10_000  # to fit trees to
+MOST_ROWS = 50_000  # with and without a diagnosis
+TREE_ROWS = 10_000  # to fit trees to
 RIDGE_SHARE = 0.01  # of the weight, as the ridge of standardised features
 
 
@@ -162,7 +163,8 @@ class _Tests:
             kept = kept.with_groups(np.array([kept.group_names.index(name) for name in names]))
         problem = Problem.from_cohort(about(kept, origin_of(kept)))
         patient = fitted.design_.patient
-        look = Look.at(problem, fitted.score_data_, fitted.moments_.theta, patient)
+        theta = fitted.moments_.theta
+        look = Look.at(problem, fitted.score_data_, theta, patient, most=MOST_ROWS)
         recipe = fitted.expansion_ or look.recipe(problem)
         return _Tests(look, recipe, int(diagnosed_patients(kept).sum()), level)
 
@@ -242,7 +244,7 @@ def _by_trees(values: FloatArray, residual: FloatArray, train: NDArray[np.bool_]
     with threadpool_limits(1, user_api="openmp"):
         forest = HistGradientBoostingRegressor(**PROBE, random_state=SEED)
         rows = np.flatnonzero(train)
-        rows = rows[evenly(len(rows), MOST_ROWS)]
+        rows = rows[evenly(len(rows), TREE_ROWS)]
         found: FloatArray = forest.fit(values[rows], r[rows]).predict(values[~train])
     return found
 

@@ -89,12 +89,12 @@ class Look:
     @staticmethod
     def at(
         problem: Problem, data: ScoreData, theta: FloatArray,
-        patient: NDArray[np.integer[Any]] | None = None,
+        patient: NDArray[np.integer[Any]] | None = None, most: int = MOST_ROWS,
     ) -> Look:  # fmt: skip
-        """A look at no more than `MOST_ROWS` rows with, and as many without, a diagnosis."""
+        """A look at no more than ``most`` rows with, and as many without, a diagnosis."""
         hit = data.gathered(_is_diagnosed)
         found = [np.flatnonzero(hit), np.flatnonzero(~hit)]
-        taken = [rows[evenly(len(rows), MOST_ROWS)] for rows in found]
+        taken = [rows[evenly(len(rows), most)] for rows in found]
         rows = np.sort(np.concatenate(taken))
         share = [len(few) / max(len(all_), 1) for few, all_ in zip(taken, found, strict=True)]
         own = data.holding(data.pick(_taken, rows)).together()

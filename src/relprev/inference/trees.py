@@ -2,7 +2,7 @@
 
 Trees are slow and, with few cases, coarse, so they are fitted only where the linear model misses
 something (`relprev.inference.adaptive`) and, after that, a small forest still finds something in
-the residuals r of the models at hand: fitted to r in one half of (at most 20,000)
+the residuals r of the models at hand: fitted to r in one half of (at most 10,000)
 rows, its predictions h are compared with r in the other half, and the other way round,
 
     z = sum_i r_i h_i / sqrt(sum_i r_i^2 h_i^2),
@@ -31,7 +31,7 @@ from relprev.matrix import Dense, Matrix
 from relprev.model.likelihood import Problem
 
 MOST_COLUMNS = 60
-PROBE_ROWS = 20_000
+PROBE_ROWS = 10_000
 MOST_ROWS = 500_000  # to fit trees to
 FEW_ROWS = 100_000  # with fewer, threads mostly wait for each other
 CLEARLY = 1.8  # z above which trees are fitted: one time in 25 or fewer by chance
