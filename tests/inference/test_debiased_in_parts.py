@@ -11,16 +11,17 @@ from tests.inference.test_adaptive import bent
 from tests.parts import cut
 
 SAME = 1e-8
+NEARLY_THE_SAME = 1e-4  # products of features make rounding show
+LINEAR = {"propensity": "ridge", "risk": "purple"}
 COLUMNS = [
     "estimate", "ci_low", "ci_high", "observed_ratio", "diagnosis_ratio", "n", "n_diagnosed",
     "std_error", "effective_cases", "degrees_of_freedom",
 ]  # fmt: skip
 
 
-def fitted(cohort, **options):
-    return DebiasedPURPLE(strengths=[30.0, 10.0], lambdas=[1e-3, 1e-4], n_repeats=1).fit(
-        cohort, **options
-    )
+def fitted(cohort, models=LINEAR, **options):
+    estimator = DebiasedPURPLE(strengths=[30.0, 10.0], lambdas=[1e-3, 1e-4], n_repeats=1, **models)
+    return estimator.fit(cohort, **options)
 
 
 def in_parts(cohort, folder, rows=3_001):
@@ -28,11 +29,11 @@ def in_parts(cohort, folder, rows=3_001):
     return Cohort.open(folder)
 
 
-def assert_same(one, other):
+def assert_same(one, other, same=SAME):
     first, second = (fit.relative_prevalence().to_frame() for fit in (one, other))
     assert first["group"].tolist() == second["group"].tolist()
     np.testing.assert_allclose(
-        second[COLUMNS].to_numpy(float), first[COLUMNS].to_numpy(float), rtol=SAME
+        second[COLUMNS].to_numpy(float), first[COLUMNS].to_numpy(float), rtol=same
     )
     assert (one.strength_, one.lambda_) == (other.strength_, other.lambda_)
     assert one.risk_slope_ == pytest.approx(other.risk_slope_, rel=1e-6)
@@ -63,10 +64,17 @@ def test_survey_design(survey, tmp_path):
 
 def test_expanded_models(tmp_path):
     cohort, _ = bent(6_000)
-    one, other = fitted(cohort), fitted(in_parts(cohort, tmp_path / "visits", 1_999))
+    parts = in_parts(cohort, tmp_path / "visits", 1_999)
+    one, other = fitted(cohort, {}), fitted(parts, {})
     assert "expanded" in one.propensity_model_
     assert (one.propensity_model_, one.risk_model_) == (other.propensity_model_, other.risk_model_)
-    assert_same(one, other)
+    assert_same(one, other, NEARLY_THE_SAME)
+
+
+def test_codes_whose_products_matter(patients, tmp_path):
+    one, other = fitted(patients, {}), fitted(in_parts(patients, tmp_path / "visits"), {})
+    np.testing.assert_array_equal(one.expansion_.pairs, other.expansion_.pairs)
+    assert_same(one, other, NEARLY_THE_SAME)
 
 
 def test_domain_keeps_the_design(survey, tmp_path):
@@ -111,7 +119,9 @@ def test_on_a_cluster(patients, tmp_path):
         ) as cluster,
         distributed.Client(cluster) as client,
     ):
-        assert_same(fitted(patients), fitted(Cohort.open(tmp_path / "visits", client)))
+        there = Cohort.open(tmp_path / "visits", client)
+        assert_same(fitted(patients), fitted(there))
+        assert_same(fitted(patients, {}), fitted(there, {}), NEARLY_THE_SAME)
 
 
 def test_rows_need_not_be_cut_evenly(tmp_path):

@@ -39,6 +39,14 @@ def population(K=3, cells=4, seed=0):
     return x, g.astype(np.uint8), s.astype(float), omega, pi, m, theta
 
 
+def test_a_start_is_not_an_answer_without_risk_either():
+    """The case-only score with other propensities was given back its start unsolved."""
+    data = random_data(with_risk=False)
+    np.testing.assert_allclose(
+        solve_score(data, start=np.array([0.3, 0.0, -0.2])), solve_score(data), atol=1e-8
+    )
+
+
 def test_hand_computed_value():
     g, s = np.array([0, 1], np.uint8), np.array([1.0, 0.0])
     data = ScoreData.of(

@@ -107,9 +107,9 @@ class Look:
             v * own.propensity * (1 - own.propensity), v * p, unit.astype(np.int64),
         )  # fmt: skip
 
-    def recipe(self, problem: Problem) -> Expansion:
-        """The expansion, with products that these residuals ask for."""
-        return self.with_telling_pairs(basic_expansion(problem))
+    def recipe(self, problem: Problem, *, risk: bool = True) -> Expansion:
+        """The expansion, with products that these residuals ask for; see `with_telling_pairs`."""
+        return self.with_telling_pairs(basic_expansion(problem), risk=risk)
 
     def take(self, rows: NDArray[np.int64]) -> Look:
         """A look at some of these rows."""
@@ -118,10 +118,11 @@ class Look:
             self.diagnosis_weights[rows], self.unit[rows],
         )  # fmt: skip
 
-    def with_telling_pairs(self, basic: Expansion) -> Expansion:
+    def with_telling_pairs(self, basic: Expansion, *, risk: bool = True) -> Expansion:
         """The same recipe with the products that these residuals ask for, or all if they are few.
 
-        Only the features of these rows' own residuals are used: a test on other rows stays honest.
+        Residuals of other rows are not used: a test on those stays honest. Those of the diagnoses
+        count only if ``risk``: propensities must not depend on diagnoses that nothing is fitted to.
         """
         often = self.X.nonzero_squares()[1]
         numeric = np.array([score.column for score in basic.scores], dtype=np.int64)
@@ -129,8 +130,8 @@ class Look:
         bases = np.sort(bases[np.argsort(-often[bases], kind="stable")][:MOST_BASES])
         pairs = all_pairs(bases)
         if len(pairs) > MOST_PAIRS:
-            both = np.hstack([self.groups, self.diagnoses])
-            pairs = telling_pairs(basic.bases(self.X), bases, both)
+            left = np.hstack([self.groups, self.diagnoses]) if risk else self.groups
+            pairs = telling_pairs(basic.bases(self.X), bases, left)
         return basic.with_pairs(pairs)
 
     def asks(self, recipe: Expansion) -> tuple[bool, bool]:

@@ -306,7 +306,7 @@ class _Richer:
         if first is not None and first.expansion is not None:
             return first.expansion, first.uses("expanded")
         look = Look.at(deal.problem, self.found.data, self.theta)
-        recipe = look.recipe(deal.problem)
+        recipe = look.recipe(deal.problem, risk=deal.settings.risk == ADAPTIVE)
         return recipe, look.asks(recipe)
 
     def _groups(self, expanded: Problem) -> None:

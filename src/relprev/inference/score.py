@@ -231,7 +231,9 @@ def solve_score(
     """
     if start is None:
         start = _newton(data.without_risk(), np.zeros(data.n_groups), tolerance)
-    return _newton(data, start, tolerance) if any(data.map(_has_risk)) else start
+        if not any(data.map(_has_risk)):
+            return start
+    return _newton(data, start, tolerance)
 
 
 def _has_risk(data: ScorePart) -> bool:
