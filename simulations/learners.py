@@ -15,7 +15,7 @@ from simulations.nonlinear import NONLINEAR
 from simulations.replicates import Job, seed_of
 
 ESTIMATORS = {
-    "linear": DebiasedPURPLE(propensity="ridge", risk="purple"),
+    "linear": DebiasedPURPLE(propensity="ridge", risk="purple", n_repeats=1),
     "adaptive": DebiasedPURPLE(),
 }
 BY = ["scenario", "method", "group"]
@@ -31,8 +31,8 @@ def replicate(job: Job) -> list[dict[str, Any]]:
         head = {"scenario": job[0], "replicate": job[1], "method": method}
         head |= {"n_diagnosed": int(cohort.diagnosed.sum())}
         head |= {"propensity": fitted.propensity_model_, "risk": fitted.risk_model_}
-        if fitted.expansion_ is not None:
-            head["p_models"] = check_models(fitted, cohort).p_value
+        check = check_models(fitted, cohort)
+        head |= {"p_models": check.p_value, "verdict": str(check.verdict)}
         found = fitted.relative_prevalence(cohort.group_names[1]).to_frame()[COLUMNS]
         rows += [head | row for row in found.to_dict("records")]
     return rows
@@ -59,7 +59,8 @@ def summary(table: pd.DataFrame, truths: pd.DataFrame) -> pd.DataFrame:
     table = table.assign(
         covered=(table.ci_low <= table.truth) & (table.truth <= table.ci_high),
         error=np.log(table.estimate / table.truth),
-        concern=np.where(table.p_models.isna(), np.nan, table.p_models < 0.05),
+        concern=table.verdict == "concern",
+        found=table.p_models < 0.05,
         richer=(table.propensity != "linear") | (table.risk != "linear"),
     )
     by = table.groupby(BY, sort=False)
@@ -67,7 +68,7 @@ def summary(table: pd.DataFrame, truths: pd.DataFrame) -> pd.DataFrame:
         replicates=("replicate", "size"), n_diagnosed=("n_diagnosed", "mean"),
         truth=("truth", "first"), coverage=("covered", "mean"), bias=("error", "mean"),
         sd=("error", "std"), mean_std_error=("std_error", "mean"), richer=("richer", "mean"),
-        concern=("concern", "mean"),
+        found=("found", "mean"), concern=("concern", "mean"),
     )  # fmt: skip
     out["bias_in_se"] = out.bias / out.mean_std_error
     out["se_over_sd"] = out.mean_std_error / out.sd

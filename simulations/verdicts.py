@@ -89,6 +89,8 @@ def summary(table: pd.DataFrame) -> pd.DataFrame:
     for scenario, part in table.groupby("scenario", sort=False):
         violation, factor, cases = str(scenario).split("/")
         for kind in KINDS:
+            if kind not in part:  # made before there was such a check
+                continue
             found = part[kind].dropna()
             shares = {state: float(np.mean(found == state)) for state in STATES}
             rows.append({"violation": violation, "factor": float(factor), "cases": int(cases),
