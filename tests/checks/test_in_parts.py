@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 from sklearn.metrics import average_precision_score, roc_auc_score
 
 from relprev import PURPLE, DebiasedPURPLE
@@ -15,6 +16,7 @@ from relprev.checks import (
     check_constant_ratio,
     check_informativeness,
     check_leakage,
+    check_models,
     check_overlap,
     check_sensitivity,
     check_unconstrained,
@@ -33,6 +35,7 @@ from tests.parts import cut
 
 SAME = 1e-8
 ONE = PURPLE(lambdas=[1e-3, 1e-4])
+LINEAR = {"propensity": "ridge", "risk": "purple"}  # richer models show rounding
 
 
 def prepared(folder, **options):
@@ -41,7 +44,8 @@ def prepared(folder, **options):
     cohort = cohort.take(np.random.default_rng(0).permutation(cohort.n))
     write_parts(cut(cohort, 2_001), folder / "visits")
     parts = Cohort.open(folder / "visits")
-    fits = [DebiasedPURPLE(strengths=[10.0], lambdas=1e-4).fit(c) for c in (cohort, parts)]
+    estimator = DebiasedPURPLE(strengths=[10.0], lambdas=1e-4, **LINEAR)
+    fits = [clone(estimator).fit(c) for c in (cohort, parts)]
     return cohort, parts, *fits
 
 
@@ -140,11 +144,18 @@ def test_replicate_weights_that_leave_out_a_whole_part(both):
     pd.testing.assert_frame_equal(other.replicates, one.replicates, rtol=SAME)
 
 
+def test_models(both):
+    cohort, parts, one, other = both
+    found, again = check_models(one, cohort), check_models(other, parts)
+    assert found.verdict == again.verdict
+    pd.testing.assert_frame_equal(found.table, again.table, rtol=1e-3)
+
+
 def test_on_a_cluster(tmp_path):
     distributed = pytest.importorskip("distributed")
     cohort = ed_visits(3_000, n_codes=50, prevalence=0.3, seed=3, survey=True).cohort
     write_parts(cut(cohort, 1_001), tmp_path / "visits")
-    options = {"strengths": [10.0], "lambdas": 1e-3, "folds": 2}
+    options = {"strengths": [10.0], "lambdas": 1e-3, "folds": 2} | LINEAR
     with (
         distributed.LocalCluster(
             n_workers=2, threads_per_worker=1, dashboard_address=None
