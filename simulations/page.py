@@ -42,7 +42,7 @@ CHECKS = {
 def write_page(results: Path, out: Path) -> None:
     """Write the page from the results files."""
     parts = [
-        _INTRODUCTION, _coverage(results), _nonlinear(results), _informed(results),
+        _INTRODUCTION, _coverage(results), *_nonlinear(results), _informed(results),
         _verdicts(results), _power(results), _bias(results),
     ]  # fmt: skip
     out.parent.mkdir(parents=True, exist_ok=True)
@@ -116,7 +116,10 @@ def _covered(rows: pd.DataFrame) -> str:
     return _table(head, body)
 
 
-def _nonlinear(results: Path) -> str:
+def _nonlinear(results: Path) -> list[str]:
+    """The section, if such worlds have been simulated."""
+    if not (results / "nonlinear.csv").is_file():
+        return []
     table = pd.read_csv(results / "nonlinear.csv")
     rows = learners.summary(table, learners.true_ratios(results / "nonlinear_truth.csv"))
     names = list(NONLINEAR)
@@ -136,20 +139,22 @@ def _nonlinear(results: Path) -> str:
     head = ["world", "models", "cohorts", "diagnosed", "true ratio", "covered", "bias of log ratio",
             "SD of estimates", "mean standard error", "richer models used",
             "`check_models` rejects", "is a concern"]  # fmt: skip
-    return "\n\n".join(
-        [
-            "## What if the models are not linear?",
-            "Worlds in which all assumptions hold, but the groups, the risk or both depend on the "
-            "symptoms in ways that a linear model does not know. *Linear*: "
-            '`DebiasedPURPLE(propensity="ridge", risk="purple")`; *adaptive*: the defaults. The '
-            "defaults were chosen with the first worlds in mind; those marked with a * only "
-            "confirm them. The number of cohorts is small, so that a coverage is uncertain by "
-            f"± {np.sqrt(0.05 * 0.95 / rows.replicates.min()):.0%}. In the worlds whose models "
-            "are linear, the check should reject in at most 5%.",
-            _table(head, body),
-            _made(results / "nonlinear.json"),
-        ]
-    )
+    return [
+        "\n\n".join(
+            [
+                "## What if the models are not linear?",
+                "Worlds in which all assumptions hold, but groups, risk or both depend on the "
+                "symptoms in ways that a linear model does not know. *Linear*: "
+                '`DebiasedPURPLE(propensity="ridge", risk="purple")`; *adaptive*: defaults. The '
+                "defaults were chosen with the first worlds in mind; those marked with a * only "
+                "confirm them. The number of cohorts is small, so that a coverage is uncertain by "
+                f"± {np.sqrt(0.05 * 0.95 / rows.replicates.min()):.0%}. In the worlds whose models "
+                "are linear, the check should reject in at most 5%.",
+                _table(head, body),
+                _made(results / "nonlinear.json"),
+            ]
+        )
+    ]
 
 
 def _group(name: str) -> str:

@@ -78,11 +78,33 @@ def test_combined_risk_takes_a_better_one_and_leaves_noise():
     assert found.slopes[1] > 10 * found.slopes[0] >= 0
 
 
+def test_a_rare_feature_that_no_diagnosed_patient_has_does_not_stand_out():
+    """Its residuals are all -m: their own spread would make 40 rows without a case z = -6."""
+    rate, rows = 0.05, 40
+    x = np.repeat([1.0, 0.0], [rows, 4000 - rows])[:, None]
+    s = np.arange(4000) % 20 == 19
+    s[:rows] = False
+    z = residual_z(Dense(x), s - rate, np.full(4000, rate * (1 - rate)))
+    assert abs(z[0]) < 2
+
+
+def test_noise_says_nothing_and_no_products_are_taken():
+    rng = np.random.default_rng(8)
+    codes = (rng.random((4000, 30)) < 0.1).astype(float)
+    found = DebiasedPURPLE(**FAST).fit(
+        codes, rng.random(4000) < 0.05, groups=rng.integers(0, 2, 4000)
+    )
+    assert len(found.expansion_.pairs) <= 1
+    assert found.risk_model_ == "linear"
+
+
 def test_residual_z_is_the_formula():
     rng = np.random.default_rng(8)
     x, r = rng.normal(size=(300, 2)), rng.normal(size=300)
     f = x - (r**2 @ x) / (r**2).sum()
-    np.testing.assert_allclose(residual_z(Dense(x), r), (r @ f) / np.sqrt(r**2 @ f**2))
+    np.testing.assert_allclose(
+        residual_z(Dense(x), r, np.zeros(len(r))), (r @ f) / np.sqrt(r**2 @ f**2)
+    )
 
 
 def test_trees_by_name_take_sparse_codes_and_the_seed():

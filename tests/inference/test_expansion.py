@@ -91,7 +91,7 @@ def test_a_pair_that_matters_is_found_and_others_are_not(sparse):
     line = np.column_stack([np.ones(6000), t])  # what a linear model leaves over
     residual -= line @ np.linalg.lstsq(line, residual)[0]
     given = sp.csc_array(t) if sparse else t
-    found = telling_pairs(given, np.arange(25), residual[:, None])
+    found = telling_pairs(given, np.arange(25), residual[:, None], 0 * residual[:, None])
     assert found.tolist() == [[3, 7]]
 
 
@@ -101,6 +101,6 @@ def test_z_of_a_pair_is_the_formula():
     f = t[:, 0] * t[:, 1]
     f = f - (r**2 @ f) / (r**2).sum()
     z = abs(r @ f) / np.sqrt(r**2 @ f**2)
-    found = len(telling_pairs(t, np.arange(2), r[:, None]))
+    found = len(telling_pairs(t, np.arange(2), r[:, None], 0 * r[:, None]))
     assert found == int(z > norm.isf(0.025))
     assert all_pairs(np.array([4, 6, 9])).tolist() == [[4, 6], [4, 9], [6, 9]]

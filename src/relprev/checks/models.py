@@ -175,7 +175,9 @@ class _Tests:
         weights = self.look.group_weights if of_groups else self.look.diagnosis_weights
         features = self.expanded if "expanded" in words else self.expanded[:, : self.recipe.n_in]
         numeric = np.array([score.column for score in self.recipe.scores], dtype=np.int64)
-        z = np.array([residual_z(self.look.X, residual) for residual in residuals.T])
+        noise = (self.look.v * weights).T
+        each = zip(residuals.T, noise, strict=True)
+        z = np.array([residual_z(self.look.X, *one) for one in each])
         trees = columns_of(self.look.X, compact(z, numeric))
         first = 1 if of_groups and residuals.shape[1] == 2 else 0  # two groups mirror each other
         found = {

@@ -3,12 +3,14 @@
 Both nuisances are fitted linear in x first (`relprev.inference.nuisance`). The features of
 `relprev.inference.expansion` are then compared with what the linear models leave over, by
 
-    z_j = sum_i v_i r_i f_ij / sqrt(sum_i v_i^2 r_i^2 f_ij^2),    f_j less its mean,
+    z_j = sum_i v_i r_i f_ij / sqrt(sum_i v_i^2 max(r_i^2, w_i) f_ij^2),    f_j less its mean,
 
 with out-of-fold residuals r = 1(g) - pi_g(x) for the propensities and r = s - m(x) e^theta for the
-risk. Only where the largest |z_j| exceeds what the largest of so many would exceed one time in five
-by chance, the model is fitted again, on x and the new features. This question is
-asked of each nuisance on its own, and costs one pass over the data.
+risk, and w their variance pi (1 - pi) or m e^theta (the larger of the two sums is meant, not of
+their terms). Without w, a rare feature that no diagnosed patient has would stand out: its residuals
+are all small, and of the same sign. Only where the largest |z_j| exceeds what the largest of so
+many would exceed one time in five by chance, the model is fitted again, on x and the new features.
+This question is asked of each nuisance on its own, and costs one pass over the data.
 
 Propensities of the richer model are used if they tell the groups apart better, out of fold and
 beyond chance: the mean of d_i = log pi'_{g_i}(x_i) - log pi_{g_i}(x_i) must exceed two of its
@@ -75,6 +77,8 @@ class Look:
         v [s - m(x) e^theta].
     group_weights, diagnosis_weights : arrays of the same shapes
         v pi_g (1 - pi_g) and v m(x) e^theta, the variances of the residuals.
+    v : array of shape (n, 1)
+        Weights.
     unit : integer array of shape (n,)
         Patient of each row.
     """
@@ -84,6 +88,7 @@ class Look:
     diagnoses: FloatArray
     group_weights: FloatArray
     diagnosis_weights: FloatArray
+    v: FloatArray
     unit: NDArray[np.int64]
 
     @staticmethod
@@ -104,7 +109,7 @@ class Look:
         unit = np.arange(len(rows)) if patient is None else numbered(patient[rows])[1]
         return Look(
             problem.take(rows).together().X, v * groups, v * (own.s[:, None] - p),
-            v * own.propensity * (1 - own.propensity), v * p, unit.astype(np.int64),
+            v * own.propensity * (1 - own.propensity), v * p, v, unit.astype(np.int64),
         )  # fmt: skip
 
     def recipe(self, problem: Problem, *, risk: bool = True) -> Expansion:
@@ -115,7 +120,7 @@ class Look:
         """A look at some of these rows."""
         return Look(
             self.X.take(rows), self.groups[rows], self.diagnoses[rows], self.group_weights[rows],
-            self.diagnosis_weights[rows], self.unit[rows],
+            self.diagnosis_weights[rows], self.v[rows], self.unit[rows],
         )  # fmt: skip
 
     def with_telling_pairs(self, basic: Expansion, *, risk: bool = True) -> Expansion:
@@ -130,8 +135,11 @@ class Look:
         bases = np.sort(bases[np.argsort(-often[bases], kind="stable")][:MOST_BASES])
         pairs = all_pairs(bases)
         if len(pairs) > MOST_PAIRS:
-            left = np.hstack([self.groups, self.diagnoses]) if risk else self.groups
-            pairs = telling_pairs(basic.bases(self.X), bases, left)
+            left, noise = self.groups, self.group_weights
+            if risk:
+                left = np.hstack([left, self.diagnoses])
+                noise = np.hstack([noise, self.diagnosis_weights])
+            pairs = telling_pairs(basic.bases(self.X), bases, left, self.v * noise)
         return basic.with_pairs(pairs)
 
     def asks(self, recipe: Expansion) -> tuple[bool, bool]:
@@ -143,7 +151,17 @@ class Look:
             return False, False
         X = recipe.matrix(self.X)
         new = slice(recipe.n_in, None)
-        return _exceeds(X, self.groups, new), _exceeds(X, self.diagnoses, new)
+        return (
+            _exceeds(X, self.groups, self.v * self.group_weights, new),
+            _exceeds(X, self.diagnoses, self.v * self.diagnosis_weights, new),
+        )
+
+    def group_z(self) -> FloatArray:
+        """z of every feature in the residuals of each group, shape (K, p)."""
+        noise = (self.v * self.group_weights).T
+        return np.array(
+            [residual_z(self.X, *one) for one in zip(self.groups.T, noise, strict=True)]
+        )
 
 
 def _is_diagnosed(data: ScorePart) -> NDArray[np.bool_]:
@@ -154,29 +172,44 @@ def _taken(data: ScorePart, where: tuple[NDArray[np.int64], int]) -> ScorePart:
     return data.take(where[0])
 
 
-def _exceeds(X: Matrix, residuals: FloatArray, new: slice) -> bool:
-    z = np.abs(np.array([residual_z(X, residual)[new] for residual in residuals.T]))
+def _exceeds(X: Matrix, residuals: FloatArray, noise: FloatArray, new: slice) -> bool:
+    each = zip(residuals.T, noise.T, strict=True)
+    z = np.abs(np.array([residual_z(X, *one)[new] for one in each]))
     return bool(z.size) and float(z.max()) > norm.isf(ASKING / 2 / z.size)
 
 
-def residual_z(X: Matrix, residual: FloatArray) -> FloatArray:
-    """z of every column, shape (p,); see the module. ``residual`` is v r, shape (n,).
+def residual_z(X: Matrix, residual: FloatArray, noise: FloatArray) -> FloatArray:
+    """z of every column, shape (p,); see the module.
+
+    Parameters
+    ----------
+    X : Matrix of shape (n, p)
+    residual : array of shape (n,)
+        v r.
+    noise : array of shape (n,)
+        v^2 w, the variance of the residuals if the model is right.
 
     Examples
     --------
     >>> X = Dense(np.array([[1.0], [1.0], [0.0], [0.0]]))
-    >>> residual_z(X, np.array([1.0, 1.0, -1.0, -1.0]))
+    >>> residual_z(X, np.array([1.0, 1.0, -1.0, -1.0]), np.ones(4))
     array([2.])
     """
     square = residual**2
     spread = max(float(square.sum()), 1e-300)
-    middle = X.rmatvec(square)
-    mean = middle / spread
+    mean = X.rmatvec(square) / spread
     top = X.rmatvec(residual) - mean * residual.sum()
-    bottom = X.rmatvec_sq(square) - mean * middle
+    bottom = np.maximum(_spread(X, square), _spread(X, noise))
     out: FloatArray = np.where(
         bottom > 1e-9 * spread, top / np.sqrt(np.maximum(bottom, 1e-300)), 0.0
     )
+    return out
+
+
+def _spread(X: Matrix, weight: FloatArray) -> FloatArray:
+    """sum_i weight_i f_ij^2, f_j less its weighted mean."""
+    middle = X.rmatvec(weight)
+    out: FloatArray = X.rmatvec_sq(weight) - middle**2 / max(float(weight.sum()), 1e-300)
     return out
 
 

@@ -23,7 +23,6 @@ from relprev.inference.adaptive import (
     combined_risks,
     mean_gain,
     mixed,
-    residual_z,
     with_propensity_of,
 )
 from relprev.inference.expansion import Expansion
@@ -355,8 +354,9 @@ class _Richer:
         """Trees beside the other propensities, where a small forest finds something left."""
         deal, found = self.deal, self.found
         look = Look.at(deal.problem, found.data, self.theta)
-        z = np.array([residual_z(look.X, residual) for residual in look.groups.T])
-        columns = compact(z, np.array([score.column for score in recipe.scores], dtype=np.int64))
+        columns = compact(
+            look.group_z(), np.array([score.column for score in recipe.scores], dtype=np.int64)
+        )
         seed = deal.settings.seed
         if probe(look.X, columns, look.groups[:, 1:], seed) < TREES_CLEARLY:  # they sum to zero
             return

@@ -12,11 +12,12 @@ it is the feature itself. Binary features (codes) are their own t. Added to x ar
 Where more than `MOST_PAIRS` pairs are possible, those are taken whose product is related to what
 the linear models leave over, by
 
-    z = sum_i v_i r_i f_i / sqrt(sum_i v_i^2 r_i^2 f_i^2),    f = t_i t_j less its mean,
+    z = sum_i v_i r_i f_i / sqrt(sum_i v_i^2 max(r_i^2, w_i) f_i^2),    f = t_i t_j less its mean,
 
 with residuals r = 1(g) - pi_g(x) for each group and r = s - m(x) e^theta for the risk, out of
-fold, and weights v. A pair is taken if |z| exceeds what the largest of all pairs would exceed once
-in twenty times by chance: few are taken that say nothing, and which ones hardly depends on chance.
+fold, and weights v and w as in `relprev.inference.adaptive`. A pair is taken if |z| exceeds what
+the largest of all pairs would exceed once in twenty times by chance: few are taken that say
+nothing, and which ones hardly depends on chance.
 
 In a sparse matrix t is shifted to be 0 where x is, so that sparse features stay sparse; of codes
 alone all that is added is 0 or 1. The recipe is learned from at most 20,000 visits, evenly spread,
@@ -272,7 +273,9 @@ def all_pairs(bases: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.column_stack([bases[i], bases[j]])
 
 
-def telling_pairs(t: Any, bases: NDArray[np.int64], residuals: FloatArray) -> NDArray[np.int64]:
+def telling_pairs(
+    t: Any, bases: NDArray[np.int64], residuals: FloatArray, noise: FloatArray
+) -> NDArray[np.int64]:
     """The pairs whose product is related to a residual, the most telling ones first.
 
     Parameters
@@ -280,20 +283,22 @@ def telling_pairs(t: Any, bases: NDArray[np.int64], residuals: FloatArray) -> ND
     t : array or sparse matrix of shape (n, p)
     bases : integer array of shape (b,)
         Features to look at.
-    residuals : array of shape (n, q)
-        v r of the module's formula.
+    residuals, noise : arrays of shape (n, q)
+        v r and v^2 w of the module's formula.
     """
     own = t[:, bases]
     own = own if isinstance(own, np.ndarray) else own.tocsr()
     squared = own**2 if isinstance(own, np.ndarray) else own.multiply(own)
     held = _crossed(own != 0, np.ones(len(residuals)))
     largest = np.zeros((len(bases), len(bases)))
-    for residual in residuals.T:
+    for residual, variance in zip(residuals.T, noise.T, strict=True):
         square = residual**2
         total, spread, middle = residual.sum(), square.sum(), _crossed(own, square)
         mean = middle / max(spread, 1e-300)
         top = _crossed(own, residual) - mean * total
         bottom = _crossed(squared, square) - 2 * mean * middle + mean**2 * spread
+        expected = _crossed(own, variance) ** 2 / max(float(variance.sum()), 1e-300)
+        bottom = np.maximum(bottom, _crossed(squared, variance) - expected)
         z = np.abs(top) / np.sqrt(np.maximum(bottom, 1e-300))
         largest = np.maximum(largest, np.where(bottom > 1e-9 * spread, z, 0.0))
     i, j = np.triu_indices(len(bases), k=1)
