@@ -52,9 +52,7 @@ def counts(
 
 @app.command()
 def controls(
-    data: Annotated[
-        Path, typer.Option(help="NHDS10.PU.txt.bz2 or the like, as NCHS publishes it.")
-    ],
+    data: Annotated[Path, typer.Option(help="File of NHDS 2010, as NCHS publishes it.")],
     results: Results = store.FOLDER,
 ) -> None:
     """Estimate conditions that need no correction, in hospital discharges (half a minute)."""

@@ -1,5 +1,6 @@
 """Are conditions that are hardly ever missed left alone by the correction?"""
 
+import numpy as np
 import pandas as pd
 import pytest
 
