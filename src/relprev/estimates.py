@@ -286,7 +286,24 @@ def _recorded(row: Mapping[Any, Any]) -> str:
     words = f"Recorded diagnoses alone give {ratio:.2f}"
     if pd.isna(rates):
         return f"{words}."
+    if _may_be_right(row):
+        return (
+            f"{words}, which the interval does not exclude: the data do not show that the groups "
+            "are diagnosed at different rates."
+        )
     return f"{words}; a case in {row['group']} is {rates:.2f} times as likely to be diagnosed."
+
+
+def _may_be_right(row: Mapping[Any, Any]) -> bool:
+    """Whether the recorded ratio may be right: the diagnosis rates, or the ratios, may agree."""
+    for value, names in (
+        (1.0, ("diagnosis_ci_low", "diagnosis_ci_high")),
+        (row["observed_ratio"], ("ci_low", "ci_high")),
+    ):
+        low, high = (row.get(name, np.nan) for name in names)
+        if not (pd.isna(low) or pd.isna(high)):
+            return bool(low <= value <= high)
+    return False
 
 
 def contrasts(names: Sequence[str], versus: str) -> list[tuple[int, int | None]]:

@@ -70,7 +70,7 @@ def check_controls(calibration: Calibration, *, margin: float = MARGIN) -> list[
         table = pd.concat(
             [controls[same].sort_values("error"), _condition(calibration.estimates, position, row)],
             ignore_index=True,
-        )
+        ).astype({"n_recorded": "Int64"})
         versus = versus_words(row["versus"])
         name = f"{CHECK.title}: {row['group']} versus {versus}"
         verdict = _verdict(row, calibration.level, margin)
