@@ -202,7 +202,7 @@ def sentence(row: Mapping[Any, Any], level: float = 0.95, condition: str = "the 
     >>> print(sentence(row, condition="asthma").replace(" (", "\\n(").replace("). ", ").\\n"))
     Asthma is estimated to be 2.00 times as common in a as among everybody else
     (95% interval 1.50 to 2.70).
-    Recorded diagnoses alone give 1.00; a case in a is 0.50 times as likely to be diagnosed.
+    Recorded diagnoses alone give 1.00, so that a case in a would be 0.50 times as likely to be diagnosed.
     >>> sentence({"group": "b", "versus": "c", "estimate": float("nan"),
     ...           "withheld": withheld({"few diagnosed": ["c"]})})
     'No estimate for b versus c: too few patients are diagnosed in c.'
@@ -291,7 +291,8 @@ def _recorded(row: Mapping[Any, Any]) -> str:
             f"{words}, which the interval does not exclude: the data do not show that the groups "
             "are diagnosed at different rates."
         )
-    return f"{words}; a case in {row['group']} is {rates:.2f} times as likely to be diagnosed."
+    likely = f"{rates:.2f} times as likely to be diagnosed"
+    return f"{words}, so that a case in {row['group']} would be {likely}."
 
 
 def _may_be_right(row: Mapping[Any, Any]) -> bool:
