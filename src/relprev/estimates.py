@@ -197,12 +197,13 @@ def sentence(row: Mapping[Any, Any], level: float = 0.95, condition: str = "the 
 
     Examples
     --------
+    >>> import textwrap
     >>> row = {"group": "a", "versus": COMPLEMENT, "estimate": 2.0, "ci_low": 1.5, "ci_high": 2.7,
     ...        "observed_ratio": 1.0, "diagnosis_ratio": 0.5}
-    >>> print(sentence(row, condition="asthma").replace(" (", "\\n(").replace("). ", ").\\n"))
-    Asthma is estimated to be 2.00 times as common in a as among everybody else
-    (95% interval 1.50 to 2.70).
-    Recorded diagnoses alone give 1.00, so that a case in a would be 0.50 times as likely to be diagnosed.
+    >>> print(textwrap.fill(sentence(row, condition="asthma"), 90))
+    Asthma is estimated to be 2.00 times as common in a as among everybody else (95% interval
+    1.50 to 2.70). Recorded diagnoses alone give 1.00, so that a case in a would be 0.50 times
+    as likely to be diagnosed.
     >>> sentence({"group": "b", "versus": "c", "estimate": float("nan"),
     ...           "withheld": withheld({"few diagnosed": ["c"]})})
     'No estimate for b versus c: too few patients are diagnosed in c.'
