@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from evidence import case_study as case_study_
+from evidence import controls as controls_
 from evidence import counts as counts_
 from evidence import page as page_
 from evidence import rerun as rerun_
@@ -49,6 +50,15 @@ def counts(
     typer.echo(counts_.run(data, results).to_string(index=False))
 
 
+@app.command()
+def controls(
+    data: Annotated[Path, typer.Option(help="File of NHDS 2010, as NCHS publishes it.")],
+    results: Results = store.FOLDER,
+) -> None:
+    """Estimate conditions that need no correction, in hospital discharges (half a minute)."""
+    typer.echo(controls_.run(data, results).to_string(index=False))
+
+
 @app.command("case-study")
 def case_study(
     folders: Annotated[
@@ -64,12 +74,15 @@ def case_study(
 @app.command()
 def page(
     results: Results = store.FOLDER,
+    simulations: Annotated[
+        Path, typer.Option(help="Results of simulations.", show_default="simulations/results")
+    ] = controls_.SIMULATED,
     out: Annotated[
-        Path, typer.Option(help="Folder for the page.", show_default="docs/evidence")
+        Path, typer.Option(help="Folder for the pages.", show_default="docs/evidence")
     ] = page_.DOCS,
 ) -> None:
-    """Write docs/evidence/paper.md and its figures."""
-    for path in page_.write(results, out):
+    """Write docs/evidence/paper.md, controls.md and their figures."""
+    for path in [*page_.write(results, out), *controls_.write(results, simulations, out)]:
         typer.echo(path)
 
 

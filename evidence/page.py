@@ -35,8 +35,8 @@ FULL_GRID = 10 * 20 * 5  # scenarios, data sets and splits of gauss
 
 def write(results: Path = FOLDER, docs: Path = DOCS) -> list[Path]:
     """Write the page and its figures; return their paths."""
-    paths = [_save(name, draw(), docs) for name, draw in illustrations.FIGURES.items()] + [
-        _save(name, figures.draw(stored.experiment, stored.table), docs)
+    paths = [save(name, draw(), docs) for name, draw in illustrations.FIGURES.items()] + [
+        save(name, figures.draw(stored.experiment, stored.table), docs)
         for name, stored in _runs(results).items()
     ]
     with written_whole(docs / "paper.md") as path:
@@ -231,9 +231,10 @@ def _times(stored: Stored) -> str:
     ) + table(["method", "seconds per fit", "minutes for the full grid"], rows)
 
 
-def _save(name: str, figure: Figure, docs: Path) -> Path:
+def save(name: str, figure: Figure, docs: Path) -> Path:
+    """Save a figure of a page; the same results make the same file."""
     path = docs / "figures" / f"{name}.svg"
-    same = {"svg.hashsalt": name, "svg.fonttype": "none"}  # same results, same file
+    same = {"svg.hashsalt": name, "svg.fonttype": "none"}
     with matplotlib.rc_context(same), written_whole(path) as temporary:
         figure.savefig(temporary, metadata={"Date": None})
     return path

@@ -27,6 +27,7 @@ INDEX = """# Evidence, rerun at a reduced size
 
 ```{toctree}
 paper
+controls
 accuracy-and-speed
 scaling
 coverage
@@ -52,9 +53,14 @@ def commands(out: Path) -> list[str]:
         f"python -m simulations coverage --replicates 10 --out {out}/simulations/coverage.csv",
         f"python -m simulations power --replicates 4 --paper-checks 1 "
         f"--out {out}/simulations/power.csv",
+        f"python -m simulations informed --replicates 2 --out {out}/simulations/informed.csv",
+        f"python -m simulations verdicts --cases 200 --replicates 2 "
+        f"--out {out}/simulations/verdicts.csv",
+        f"python -m simulations controls --replicates 2 --out {out}/simulations/controls.csv",
         f"python -m simulations bias --replicates 2 --out {out}/simulations/bias.csv",
         f"python -m benchmarks {' '.join(BENCHMARKS)} --quick --out {out}/benchmarks",
-        f"python -m evidence page --results {out}/paper --out {out}/pages",
+        f"python -m evidence page --results {out}/paper --simulations {out}/simulations "
+        f"--out {out}/pages",
         f"python -m simulations page --results {out}/simulations --out {out}/pages/coverage.md",
         f"python -m benchmarks --page --out {out}/benchmarks",
         f"cp {out}/benchmarks/accuracy-and-speed.md {out}/benchmarks/scaling.md {out}/pages",

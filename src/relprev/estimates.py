@@ -197,12 +197,13 @@ def sentence(row: Mapping[Any, Any], level: float = 0.95, condition: str = "the 
 
     Examples
     --------
+    >>> import textwrap
     >>> row = {"group": "a", "versus": COMPLEMENT, "estimate": 2.0, "ci_low": 1.5, "ci_high": 2.7,
     ...        "observed_ratio": 1.0, "diagnosis_ratio": 0.5}
-    >>> print(sentence(row, condition="asthma").replace(" (", "\\n(").replace("). ", ").\\n"))
-    Asthma is estimated to be 2.00 times as common in a as among everybody else
-    (95% interval 1.50 to 2.70).
-    Recorded diagnoses alone give 1.00; a case in a is 0.50 times as likely to be diagnosed.
+    >>> print(textwrap.fill(sentence(row, condition="asthma"), 90))
+    Asthma is estimated to be 2.00 times as common in a as among everybody else (95% interval
+    1.50 to 2.70). Recorded diagnoses alone give 1.00, so that a case in a would be 0.50 times
+    as likely to be diagnosed.
     >>> sentence({"group": "b", "versus": "c", "estimate": float("nan"),
     ...           "withheld": withheld({"few diagnosed": ["c"]})})
     'No estimate for b versus c: too few patients are diagnosed in c.'
@@ -286,7 +287,25 @@ def _recorded(row: Mapping[Any, Any]) -> str:
     words = f"Recorded diagnoses alone give {ratio:.2f}"
     if pd.isna(rates):
         return f"{words}."
-    return f"{words}; a case in {row['group']} is {rates:.2f} times as likely to be diagnosed."
+    if _may_be_right(row):
+        return (
+            f"{words}, which the interval does not exclude: the data do not show that the groups "
+            "are diagnosed at different rates."
+        )
+    likely = f"{rates:.2f} times as likely to be diagnosed"
+    return f"{words}, so that a case in {row['group']} would be {likely}."
+
+
+def _may_be_right(row: Mapping[Any, Any]) -> bool:
+    """Whether the recorded ratio may be right: the diagnosis rates, or the ratios, may agree."""
+    for value, names in (
+        (1.0, ("diagnosis_ci_low", "diagnosis_ci_high")),
+        (row["observed_ratio"], ("ci_low", "ci_high")),
+    ):
+        low, high = (row.get(name, np.nan) for name in names)
+        if not (pd.isna(low) or pd.isna(high)):
+            return bool(low <= value <= high)
+    return False
 
 
 def contrasts(names: Sequence[str], versus: str) -> list[tuple[int, int | None]]:

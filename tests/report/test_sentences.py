@@ -29,6 +29,17 @@ def test_interval_that_includes_one_is_called_so(bare):
     assert "The interval includes 1" in words
 
 
+def test_a_recorded_ratio_that_is_not_excluded_is_not_called_wrong(bare):
+    """It said "a case in a is 1.72 times as likely to be diagnosed", without a doubt."""
+    frame = bare.estimates["DebiasedPURPLE"].assign(
+        estimate=1.13, ci_low=0.58, ci_high=2.2, observed_ratio=1.94, diagnosis_ratio=1.72,
+        diagnosis_ci_low=float("nan"), diagnosis_ci_high=float("nan"),
+    )  # fmt: skip
+    words = Page(render_page(study(replace(bare, estimates={"DebiasedPURPLE": frame})))).words
+    assert "Recorded diagnoses alone give 1.94, which the interval does not exclude" in words
+    assert "as likely to be diagnosed." not in words
+
+
 def test_study_without_checks_is_not_judged(bare):
     words = Page(render_page(study(bare))).words
     assert "No check of the assumptions was run" in words

@@ -70,7 +70,7 @@ def check_controls(calibration: Calibration, *, margin: float = MARGIN) -> list[
         table = pd.concat(
             [controls[same].sort_values("error"), _condition(calibration.estimates, position, row)],
             ignore_index=True,
-        )
+        ).astype({"n_recorded": "Int64"})
         versus = versus_words(row["versus"])
         name = f"{CHECK.title}: {row['group']} versus {versus}"
         verdict = _verdict(row, calibration.level, margin)
@@ -79,12 +79,12 @@ def check_controls(calibration: Calibration, *, margin: float = MARGIN) -> list[
 
 
 def _condition(estimates: pd.DataFrame, position: int, row: dict[Any, Any]) -> pd.DataFrame:
-    """The row of the condition, below those of the controls."""
+    """The row of the condition, below those of the controls; its counts are with the estimates."""
     own = estimates.iloc[position]
     mean, band = row["mean_error"], row["band"]
     values = {
         "control": CONDITION, "group": row["group"], "versus": row["versus"],
-        "n_recorded": own["n_diagnosed"], "observed_ratio": row["observed_ratio"],
+        "n_recorded": pd.NA, "observed_ratio": row["observed_ratio"],
         "effective_cases": own["effective_cases"], "error": 1 / own["diagnosis_ratio"],
         "ci_low": 1 / own["diagnosis_ci_high"], "ci_high": 1 / own["diagnosis_ci_low"],
         "predicted_low": mean / band, "predicted_high": mean * band,
