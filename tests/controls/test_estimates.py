@@ -3,13 +3,13 @@
 import numpy as np
 import pandas as pd
 import pytest
-from tests.inference.test_adaptive import bent
 
 from relprev import DebiasedPURPLE, as_cohort, calibrate
 from relprev.cohort import Cohort, write_parts
 from relprev.controls import control_estimates
 from relprev.errors import InvalidInputError
 from relprev.simulate import visits_with_controls
+from tests.inference.test_adaptive import bent
 
 
 @pytest.fixture(scope="module")

@@ -24,18 +24,20 @@ def rows(K=3, n=600, seed=0):
     return data, problem, x, sick
 
 
+@pytest.mark.parametrize("ridge", [(0.0, 0.0, 0.0), (0.01, 0.0, 0.3)])
 @pytest.mark.parametrize("K", [2, 3])
-def test_equals_the_sandwich_written_out(K, monkeypatch):
+def test_equals_the_sandwich_written_out(K, ridge, monkeypatch):
     monkeypatch.setattr(risk_error, "ACCURACY", 1e-9)
     data, problem, x, sick = rows(K)
     theta = np.linspace(0.0, 0.7, K)
-    found = with_risk_error(data, problem, theta, RiskShape(np.ones(3, bool), 0.3), 10**12)
+    found = with_risk_error(data, problem, theta, RiskShape(np.array(ridge), 0.3), 10**12)
     part = data.in_memory()
     X = np.column_stack([x, np.ones(len(x))])
     p = part.risk * np.exp(theta)[part.g]
     dummies = (part.g[:, None] == np.arange(1, K)).astype(float)
     u = np.hstack([(1 - sick)[:, None] * X, dummies])
     information = (u * (p / (1 - p))[:, None]).T @ u / len(x)
+    information += np.diag([*ridge, *np.zeros(K)])
     apart = (part.g[:, None] == np.arange(K)) - tilted_propensity(part.propensity, theta)
     slope = -(np.exp(theta)[part.g] * part.risk * (1 - sick))[:, None] * apart
     C = np.hstack([slope.T @ X / len(x), np.zeros((K, K - 1))])
@@ -46,7 +48,7 @@ def test_equals_the_sandwich_written_out(K, monkeypatch):
 
 def test_C_is_the_derivative_of_the_score():
     data, problem, x, sick = rows()
-    theta, shape = np.array([0.0, 0.3, 0.5]), RiskShape(np.ones(3, bool), 0.3)
+    theta, shape = np.array([0.0, 0.3, 0.5]), RiskShape(np.zeros(3), 0.3)
     right = problem.total(risk_error._sides, theta, shape.rate, each=data.handles)[0]
     part, step = data.in_memory(), 1e-6
     z = np.log(sick / (1 - sick))
@@ -71,7 +73,7 @@ def test_nothing_is_added_where_propensities_are_right():
     data = ScoreData.of(g, s, np.full(n, 1 / n), np.column_stack([1 - pi, pi]), 0.5 * sick)
     problem = Problem.of(Dense(x), s.astype(np.uint8), g, np.full(n, 1 / n), 2)
     theta = solve_score(data)
-    found = with_risk_error(data, problem, theta, RiskShape(np.ones(2, bool), 0.5), n).in_memory()
+    found = with_risk_error(data, problem, theta, RiskShape(np.zeros(2), 0.5), n).in_memory()
     own = row_scores(data.in_memory(), theta)
     assert found.risk_error[:, 1].std() < 0.05 * own[:, 1].std()
 
@@ -79,7 +81,7 @@ def test_nothing_is_added_where_propensities_are_right():
 def test_features_without_a_coefficient_cannot_err():
     data, problem, *_ = rows()
     theta = np.zeros(3)
-    some = RiskShape(np.array([True, False, False]), 0.3)
+    some = RiskShape(np.array([0.0, np.inf, np.inf]), 0.3)
     solved = risk_error._solved(data, problem, theta, some, 10**12)
     assert not solved[:, 1:3].any()
     assert solved[:, 0].any()

@@ -205,13 +205,9 @@ class Deal:
         data, refit = recalibrated(plain)
         if not isinstance(diagnoses.models, list):
             return data, _Shape(refit.slope, None)
-        return data, _Shape(refit.slope, self.shape(diagnoses.models, refit.found, refit.rate))
-
-    def shape(self, models: list[Parameters], refitted: bool, rate: float) -> RiskShape:
-        """What of a risk by PURPLE can err."""
-        active = np.any([model.w != 0 for model in models], axis=0)
-        own = float(np.mean([model.c[self.reference] for model in models]))
-        return RiskShape(active, rate if refitted else own)
+        own = float(np.mean([model.c[self.reference] for model in diagnoses.models]))
+        rate = refit.rate if refit.found else own
+        return data, _Shape(refit.slope, RiskShape(diagnoses.pull(), rate))
 
     # -- errors ----------------------------------------------------------------------------
 
@@ -244,6 +240,12 @@ class _Nuisance:
     @staticmethod
     def of(found: CrossFitted) -> _Nuisance:
         return _Nuisance(found.models, found.strength, found.tuning, "linear")
+
+    def pull(self) -> FloatArray:
+        """lambda / |beta_j| of a risk by PURPLE, shape (p,); infinite where beta_j is zero."""
+        size = np.mean([np.abs(model.w) for model in self.models], axis=0)
+        some = size > 0
+        return np.where(some, self.strength / np.where(some, size, 1.0), np.inf)
 
 
 @dataclass(frozen=True)
@@ -334,16 +336,16 @@ class _Richer:
         self._use_risk(values, richer, expanded, "expanded")
 
     def _use_risk(self, values: ScoreData, richer: _Nuisance, features: Problem, name: str) -> None:
-        deal, found = self.deal, self.found
+        found = self.found
         better = combined_risks([self.plain, values])
         if better is None:
             return
         data = found.data.holding(found.data.derive(_own_risk, each=better.data.handles))
         shape = found.shape.can_err
         if isinstance(richer.models, list) and isinstance(richer.models[0], Parameters):
-            shape = deal.shape(richer.models, True, better.rate)
-            linear = np.any([model.w != 0 for model in found.diagnoses.models], axis=0)
-            shape.active[: len(linear)] |= linear
+            pull, linear = richer.pull(), found.diagnoses.pull()
+            pull[: len(linear)] = np.minimum(pull[: len(linear)], linear)
+            shape = RiskShape(pull, better.rate)
         words = _words(better.slopes, [found.diagnoses.words, name])
         self.found = replace(
             found, data=data, shape=_Shape(float(better.slopes.sum()), shape), changed=True,
