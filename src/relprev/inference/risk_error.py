@@ -40,8 +40,8 @@ from relprev.model.likelihood import Problem, ProblemPart
 from relprev.parallel.threads import BLOCK_ROWS, blocks, map_chunks
 
 LARGEST_RATE = 1 - 1e-6
-ACCURACY = 0.01  # norm of the residual, as a share of that at the start
-MAX_STEPS = 50
+ACCURACY = 1e-3  # norm of the residual, as a share of that at the start
+MAX_STEPS = 100
 
 
 @dataclass(frozen=True)
