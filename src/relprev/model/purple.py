@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from relprev.arrays import FloatArray
@@ -29,7 +29,7 @@ from relprev.matrix import Matrix, as_matrix
 from relprev.messages import SMALL
 from relprev.model.em import condition_probability, fit_em
 from relprev.model.likelihood import Problem
-from relprev.model.logistic import fit_logistic
+from relprev.model.logistic import LogisticFit, fit_logistic
 from relprev.model.path import RIDGE_FLOOR, Lambdas, grid
 from relprev.model.screening import screen, screen_diagnoses
 from relprev.model.solver import SolverOptions
@@ -197,6 +197,27 @@ class PURPLE(BaseEstimator):
             validation = aligned(validation, names, width, "validation")
         screen(cohort)
         screen_diagnoses(cohort, SMALL if validation is None else 0)  # else some are elsewhere
+        return self._fit(cohort, validation)
+
+    def chosen_by(self, selection: str, cohort: Cohort, validation: Cohort) -> PURPLE:
+        """The estimator that another ``selection`` gives, from the path fitted by this one.
+
+        Parameters
+        ----------
+        selection : "likelihood" or "auc"
+            How to choose the penalty.
+        cohort, validation : Cohort
+            Those of ``fit``.
+        """
+        check_is_fitted(self)
+        screen(cohort)
+        screen_diagnoses(cohort, 0)
+        other: PURPLE = clone(self).set_params(selection=selection)
+        return other._fit(cohort, validation, self._logistic)
+
+    def _fit(
+        self, cohort: Cohort, validation: Cohort | None, earlier: LogisticFit | None = None
+    ) -> PURPLE:
         origin = origin_of(cohort)
         moved = about(cohort, origin)
         problem = Problem.from_cohort(moved)
@@ -204,7 +225,7 @@ class PURPLE(BaseEstimator):
         steps = self._n_steps(len(lambdas), validation is not None)
         with progress("PURPLE", steps, self.verbose) as advance:
             judged = None if validation is None else about(validation, origin)
-            self._fit_logistic(moved, problem, lambdas, judged, advance)
+            self._fit_logistic(moved, problem, lambdas, judged, advance, earlier)
             self.intercept_ -= float(origin @ self.coef_)
             if self.learner is not None:
                 self._fit_learner(cohort, advance)
@@ -299,14 +320,14 @@ class PURPLE(BaseEstimator):
 
     def _fit_logistic(
         self, cohort: Cohort, problem: Problem, lambdas: tuple[float, ...],
-        validation: Cohort | None, advance: Advance,
+        validation: Cohort | None, advance: Advance, earlier: LogisticFit | None,
     ) -> None:  # fmt: skip
-        found = fit_logistic(
+        self._logistic = found = fit_logistic(
             cohort, problem, lambdas, validation, selection=self.selection,
             validation_share=self.validation_share, folds=self.folds, n_starts=self.n_starts,
             seed=self.random_state, l2=self.l2, ridge_floor=self.ridge_floor,
             options=SolverOptions(self.tolerance, max_iterations=self.max_iterations),
-            advance=advance,
+            advance=advance, earlier=earlier,
         )  # fmt: skip
         self.lambda_, self.selection_ = found.penalty, found.selection
         self.certificate_ = found.solution.certificate
