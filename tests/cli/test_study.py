@@ -9,12 +9,12 @@ import pytest
 from relprev.disclosure.rendering import DIFFERENCING
 from relprev.study import Study
 from relprev.study.source import SOURCES
-from tests.cli.commands import invoke, refused, relprev
+from tests.cli.commands import in_a_process, invoke, refused
 from tests.study.conftest import TABLES, write_tables
 
 
 def test_demo_shows_the_wrong_way_ratio_and_writes_the_report(tmp_path):
-    done = relprev("demo", "--visits", 60_000, "--out", tmp_path / "demo")
+    done = in_a_process("demo", "--visits", 60_000, "--out", tmp_path / "demo")
     assert done.returncode == 0, done.stderr
     for heading in ("Recorded", "Diagnosis-rate", "Corrected", "Truth"):
         assert heading in done.stdout

@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 from relprev.codes import CodeSet
+from relprev.cohort import CohortSpec, Extra, Features, GroupVariable
 from relprev.cohort.build import build_cohorts
-from relprev.cohort.spec import CohortSpec, Extra, Features, GroupVariable
 from relprev.errors import InvalidInputError
 from relprev.sources import read_tables
 from relprev.sources.kinds import CAUSES, DIAGNOSES, Kind

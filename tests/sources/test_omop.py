@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 
 from relprev.codes import CodeSet
+from relprev.cohort import CohortSpec, GroupVariable
 from relprev.cohort.build import build_cohorts
-from relprev.cohort.spec import CohortSpec, GroupVariable
 from relprev.errors import InvalidInputError
 from relprev.sources import read_omop
 from relprev.sources.omop_tables import TABLES

@@ -28,8 +28,9 @@ from numpy.typing import NDArray
 
 from relprev.codes import roll_up
 from relprev.cohort.controls import control_codes
+from relprev.cohort.feature_rules import Extra, Features
 from relprev.cohort.inclusion import BATCH_ROWS, Selected
-from relprev.cohort.spec import CohortSpec, Extra, Features
+from relprev.cohort.spec import CohortSpec
 from relprev.errors import InvalidInputError
 from relprev.matrix import BinaryCSR
 from relprev.rows.disk import Scratch, give_back

@@ -42,16 +42,9 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import ConfigDict, Field, TypeAdapter
 
 from relprev.codes import code_set
-from relprev.cohort import CohortSpec, cohort_spec
+from relprev.cohort import CohortSpec, Features, GroupVariable, Include, Screening, cohort_spec
 from relprev.cohort.controls import Controls
-from relprev.cohort.spec import (
-    Condition,
-    Features,
-    GroupVariable,
-    Include,
-    Screening,
-    cohort_spec_names,
-)
+from relprev.cohort.spec import Condition, cohort_spec_names
 from relprev.disclosure.rule import Rule
 from relprev.errors import InvalidInputError
 from relprev.settings import (

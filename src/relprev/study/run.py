@@ -18,6 +18,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from relprev.checks.held_out import SplitFits
 from relprev.checks.registry import CHECKS
 from relprev.disclosure import NOT_SHOWN, Rule, shown
 from relprev.errors import ClusterError, InvalidInputError, TooFewCasesError
@@ -105,9 +106,9 @@ def _findings(
     if not estimates:
         why = f"{'; '.join(failed)}; or take this variable out"
         raise study.error(("groups", position, "column"), why)
-    checks = []
+    checks, fits = [], SplitFits()
     for kind in _checks(study)[0]:
-        checking = partial(run_check, variable, kind, study.checks)
+        checking = partial(run_check, variable, kind, study.checks, fits)
         words = Message("the check {check} could not be run", check=kind.replace("_", " "))
         made = stages(
             kind, check_key(study, key), checking, of=name, unless=InvalidInputError, failure=words,

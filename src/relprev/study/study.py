@@ -61,7 +61,7 @@ class Study:
     Examples
     --------
     >>> from relprev.codes import CodeSet
-    >>> from relprev.cohort.spec import GroupVariable
+    >>> from relprev.cohort import GroupVariable
     >>> study = Study(
     ...     SourceOptions("simulated", {"visits": 5_000, "codes": 60, "prevalence": 0.2}),
     ...     CohortSpec(CodeSet.of("it", ["SIMULATED:CONDITION"]), (GroupVariable("group"),)),
