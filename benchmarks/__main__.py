@@ -29,6 +29,7 @@ NAMES = (
     "full_size",
     "study",
     "scale",
+    "omop",
 )
 
 

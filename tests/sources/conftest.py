@@ -108,9 +108,7 @@ def fill_postgres(url, schema, folder):
         for file in folder.glob("*.csv"):
             typed = ", ".join(f"{column} {_type(column)}" for column in header(file))
             cursor.execute(f"CREATE TABLE {schema}.{file.stem} ({typed})")
-            with cursor.copy(
-                f"COPY {schema}.{file.stem} FROM STDIN (FORMAT csv, HEADER)"
-            ) as rows:
+            with cursor.copy(f"COPY {schema}.{file.stem} FROM STDIN (FORMAT csv, HEADER)") as rows:
                 rows.write(file.read_bytes())
 
 

@@ -229,6 +229,7 @@ def _load(tables: OmopTables, queries: Queries) -> Loaded:
         tables.fetch(query, table)
     load_concepts(tables, queries, ("raw_person", "raw_condition_occurrence"))
     counts = tables.connection.execute(
-        "SELECT units::BIGINT, people::BIGINT, records::BIGINT, matched::BIGINT FROM totals, matches"
+        "SELECT units::BIGINT, people::BIGINT, records::BIGINT, matched::BIGINT "
+        "FROM totals, matches"
     ).fetchall()[0]
     return Loaded(*counts)

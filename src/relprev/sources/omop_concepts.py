@@ -73,8 +73,8 @@ def concept_sets(
     for name, numbers in (concepts or {}).items():
         if not numbers or not all(type(number) is int and number > 0 for number in numbers):
             raise InvalidInputError(
-                f"concepts.{name}: expected numbers of concepts, such as [4283893], got another kind "
-                "of list"
+                f"concepts.{name}: expected numbers of concepts, such as [4283893], got another "
+                "kind of list"
             )
         sets.append(ConceptSet(name, with_descendants=frozenset(numbers)))
     for one in sets:

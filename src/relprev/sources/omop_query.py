@@ -123,9 +123,9 @@ class Queries:
     def matched(self, table: str) -> str:
         """Number of records in the window, and of those that match any visit or person."""
         found = self._matching(table)
-        within = self._within(self._day(table))
+        name, within = self.sql.table(table), self._within(self._day(table))
         return (
-            f"SELECT (SELECT count(*) FROM {self.sql.table(table)} AS o WHERE {within}) AS records, "
+            f"SELECT (SELECT count(*) FROM {name} AS o WHERE {within}) AS records, "
             f"(SELECT count(*) FROM {found.joined} WHERE {found.any} AND {within}) AS matched"
         )
 

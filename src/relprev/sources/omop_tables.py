@@ -160,10 +160,9 @@ class OmopPostgres(OmopTables):
     def fetch(self, query: str, into: str) -> None:
         file = self.folder / f"{into}.csv"
         copied = f"COPY ({query}) TO STDOUT (FORMAT csv, HEADER)".encode()
-        with self.server.cursor() as cursor:
-            with cursor.copy(copied) as rows, file.open("wb") as target:
-                for block in rows:
-                    target.write(block)
+        with self.server.cursor().copy(copied) as rows, file.open("wb") as target:
+            for block in rows:
+                target.write(block)
         with file.open(encoding="utf-8") as lines:
             names = lines.readline().strip().split(",")
         numbers = [name for name in names if name.endswith("_id") and name not in TEXTS]

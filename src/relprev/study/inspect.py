@@ -69,10 +69,13 @@ def inspect_study(study: Study) -> Inspection:
     """Read the data and build the cohorts; fit nothing."""
     columns = {group.name: group.column for group in study.cohort.groups}
     variables, words, problems = [], {}, []
-    with study.open_source() as source, TemporaryFolder() as folder:
+    with recorded_warnings() as opening:
+        source = study.open_source()
+    with source, TemporaryFolder() as folder:
         with recorded_warnings() as said:
             built = study_cohorts(study, source, Path(folder, "cohorts"))
         notes = [*unknown_values(study, source), *said]
+        notes += opening
         codes = matched_codes(study.cohort.condition, source)
         absent = [pattern for pattern, n in codes.items() if not n]
         if absent:
