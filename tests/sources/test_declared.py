@@ -25,7 +25,7 @@ def test_paths_in_and_out_are_told_apart():
     neds = SOURCES["neds"]
     assert neds.path_keys(Role.INPUT) == {"core", "hospital", "layout", "hospital_layout"}
     assert neds.path_keys(Role.OUTPUT) == {"cache"}
-    assert SOURCES["omop"].path_keys(*Role) == {"database"}
+    assert SOURCES["omop"].path_keys(*Role) == {"database", "concept_sets"}
     assert SOURCES["tables"].path_keys(*Role) == {"visits", "codes"}
     assert SOURCES["simulated"].path_keys(*Role) == set()
 

@@ -11,8 +11,12 @@ from relprev.cohort.build import build_cohorts
 from relprev.cohort.spec import CohortSpec, GroupVariable
 from relprev.errors import InvalidInputError
 from relprev.sources import read_omop
+from relprev.sources.omop_query import RECORDS, Design
 from relprev.sources.omop_tables import TABLES
+from tests.sources.conftest import fill_postgres
 
+WANTED = Design("person", "visit", (), None, None).columns(RECORDS)
+WANTED |= Design("visit", "date", (), None, None).columns(RECORDS)
 QUERIES = ("SELECT * FROM visits ORDER BY visit", "SELECT * FROM codes ORDER BY ALL")
 
 
@@ -20,7 +24,7 @@ QUERIES = ("SELECT * FROM visits ORDER BY visit", "SELECT * FROM codes ORDER BY 
 def synthea(real_data, tmp_path_factory):
     folder = tmp_path_factory.mktemp("omop")
     with zipfile.ZipFile(real_data("omop-synthea27nj/Synthea27Nj_5.4.zip")) as archive:
-        for table in TABLES:
+        for table in (*TABLES, "observation_period", "concept_ancestor"):
             archive.extract(f"{table.upper()}.csv", folder)
     return folder
 
@@ -57,6 +61,43 @@ def test_synthea_counts(synthea):
     assert source.query("SELECT count(*) FROM codes") == [(int(linked.sum()),)]
     assert read_omop(synthea).n_visits == 56
     assert read_omop(synthea, visit_concepts=[9201]).n_visits == 13
+
+
+def test_synthea_by_date_and_by_person(synthea):
+    """Every record names its visit, so dates add none; people have all theirs while observed."""
+    frames = {
+        name: pd.read_csv(synthea / f"{name.upper()}.csv", low_memory=False)
+        for name in ("condition_occurrence", "observation_period")
+    }
+    count = "SELECT count(*) FROM codes"
+    visits = read_omop(synthea, visit_concepts=(), codes="standard")
+    dated = read_omop(synthea, visit_concepts=(), codes="standard", match="date")
+    assert dated.query(count) == visits.query(count)
+    source = read_omop(synthea, codes="standard", unit="person")
+    both = frames["condition_occurrence"].merge(frames["observation_period"], on="person_id")
+    day = both["condition_start_date"]
+    observed = (day >= both["observation_period_start_date"]) & (
+        day <= both["observation_period_end_date"]
+    )
+    assert source.query(count) == [(int(observed.sum()),)]
+    assert source.n_visits == 28
+    assert {race for (race,) in source.query("SELECT DISTINCT race FROM visits")} <= {
+        "White", "Black or African American", "Asian", None,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("unit", ["visit", "person"])
+def test_synthea_on_a_server_agrees_with_its_files(synthea, postgres, tmp_path, unit):
+    for table, columns in WANTED.items():
+        frame = pd.read_csv(synthea / f"{table.upper()}.csv", dtype=str, usecols=list(columns))
+        frame.to_csv(tmp_path / f"{table}.csv", index=False)
+    fill_postgres(postgres, "synthea", tmp_path)
+    options = {"unit": unit} | ({"visit_concepts": (), "match": "date"} if unit == "visit" else {})
+    server = read_omop(postgres, schema="synthea", codes="standard", **options)
+    files = read_omop(synthea, codes="standard", **options)
+    for query in QUERIES:
+        assert server.query(query) == files.query(query)
+    assert server.attrition == files.attrition
 
 
 def test_codes_are_described_by_their_concepts(small, synthea):

@@ -123,3 +123,10 @@ def test_dates_need_the_end_of_visits(small):
     file.write_text(file.read_text().replace("visit_end_date", "left"))
     with pytest.raises(InvalidInputError, match="lacks the column visit_end_date"):
         read_omop(small, match="date")
+
+
+def test_studies_without_units_are_refused(small):
+    with pytest.raises(InvalidInputError, match=r"no visit is of the kinds .*visit_concepts 262,"):
+        read_omop(small, visit_concepts=[262])
+    with pytest.raises(InvalidInputError, match="nobody is observed"):
+        read_omop(small, unit="person", start="2030-01-01")

@@ -21,12 +21,12 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from relprev.errors import InvalidInputError
-from relprev.sources.database import connect, reading, require_unique
+from relprev.sources.database import Connection, connect, reading, require_unique
 from relprev.sources.declared import InputPath, InputPaths, SourceTable
 from relprev.sources.fingerprint import described_file, described_table
 from relprev.sources.omop_concepts import PREFIX, load_concepts, load_members
 from relprev.sources.omop_concepts import concept_sets as read_sets
-from relprev.sources.omop_query import CONDITION, Design, Queries
+from relprev.sources.omop_query import RECORDS, Design, Queries
 from relprev.sources.omop_tables import OmopTables, open_tables
 from relprev.sources.omop_visits import Loaded, attrition, make_codes, make_visits, warn_unmatched
 from relprev.sources.source import Source
@@ -114,16 +114,17 @@ def read_omop(
     connection = connect(MEMORY)
     with open_tables(connection, database, schema) as tables:
         queries = Queries(design, tables.dialect)
-        for table, columns in design.columns().items():
+        for table, columns in design.columns(RECORDS).items():
             if not tables.require(table, columns):
                 raise tables.absent(table)
-        loaded = _load(tables, queries)
+        loaded = _load(tables, queries, RECORDS)
         if sets:
             load_members(tables, queries, sets)
-    require_unique(connection, "raw_units", "visit_occurrence_id", f"{unit}s")
+    _require_some(connection, design)
+    require_unique(connection, "raw_units", "visit_occurrence_id", "visit_occurrence")
     require_unique(connection, "raw_person", "person_id")
     data = [described_table(connection, f"raw_{name}", name)
-            for name in ("person", "units", "condition_occurrence", "concept")]  # fmt: skip
+            for name in ("person", "units", *RECORDS, "concept")]  # fmt: skip
     make_visits(connection, design)
     descriptions = make_codes(connection, codes, with_sets=bool(sets))
     descriptions |= {f"{PREFIX}:{one.code}": f"Concept set {one.name}" for one in sets}
@@ -217,19 +218,30 @@ def _day(name: str, given: str | date | None) -> date | None:
         ) from None
 
 
-def _load(tables: OmopTables, queries: Queries) -> Loaded:
+def _load(tables: OmopTables, queries: Queries, records: Mapping[str, Sequence[str]]) -> Loaded:
     """Fetch the study's rows as ``raw_`` tables, and the counts of the whole database."""
-    for table, query in {
-        "totals": queries.everything(),
-        "matches": queries.matched("condition_occurrence"),
-        "raw_units": queries.units(),
-        "raw_person": queries.people(),
-        "raw_condition_occurrence": queries.records("condition_occurrence", CONDITION),
-    }.items():
-        tables.fetch(query, table)
-    load_concepts(tables, queries, ("raw_person", "raw_condition_occurrence"))
+    tables.fetch(queries.everything(), "totals")
+    tables.fetch(queries.matched("condition_occurrence"), "matches")
+    tables.fetch(queries.units(), "raw_units")
+    tables.fetch(queries.people(), "raw_person")
+    for table, columns in records.items():
+        tables.fetch(queries.records(table, columns), f"raw_{table}")
+    load_concepts(tables, queries, ["raw_person", *(f"raw_{table}" for table in records)])
     counts = tables.connection.execute(
         "SELECT units::BIGINT, people::BIGINT, records::BIGINT, matched::BIGINT "
         "FROM totals, matches"
     ).fetchall()[0]
     return Loaded(*counts)
+
+
+def _require_some(connection: Connection, design: Design) -> None:
+    """Fail if the database has no unit of the study."""
+    if connection.execute("SELECT count(*) FROM raw_units").fetchall()[0][0]:
+        return
+    if design.unit == "person":
+        raise InvalidInputError("nobody is observed (observation_period) between start and end")
+    kinds = ", ".join(map(str, design.visit_concepts)) or "any"
+    raise InvalidInputError(
+        f"no visit is of the kinds and days asked for: visit_concepts {kinds}, start and end; "
+        "visit_concepts=[] takes visits of every kind"
+    )

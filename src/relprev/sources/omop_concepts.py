@@ -164,15 +164,18 @@ def load_members(tables: OmopTables, queries: Queries, sets: Sequence[ConceptSet
 
 def load_concepts(tables: OmopTables, queries: Queries, of: Sequence[str]) -> None:
     """Create ``raw_concept`` with the concepts that occur in these tables of our database."""
-    numbers = set(NAMES)
-    for table in of:
-        for column in column_names(tables.connection, table):
-            if column.endswith("concept_id"):
-                found = tables.connection.execute(
-                    f"SELECT DISTINCT try_cast({column} AS BIGINT) FROM {table}"
-                ).fetchall()
-                numbers |= {number for (number,) in found if number}
+    numbers = set(NAMES).union(*(_numbers(tables, table) for table in of))
     tables.fetch(queries.concepts(sorted(numbers)), "raw_concept")
+
+
+def _numbers(tables: OmopTables, table: str) -> set[int]:
+    """The concepts that occur in any column of a table of our database."""
+    columns = [
+        column for column in column_names(tables.connection, table) if column.endswith("concept_id")
+    ]
+    listed = ", ".join(f"try_cast({column} AS BIGINT)" for column in columns)
+    found = tables.connection.execute(f"SELECT DISTINCT unnest([{listed}]) FROM {table}").fetchall()
+    return {number for (number,) in found if number}
 
 
 def name_sql(column: str) -> str:

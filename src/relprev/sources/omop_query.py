@@ -13,7 +13,7 @@ unit is a visit of the kinds asked for, or a person observed in the window from 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 
@@ -21,7 +21,10 @@ PERSON = ("person_id", "gender_concept_id", "year_of_birth", "month_of_birth", "
           "race_concept_id", "ethnicity_concept_id")  # fmt: skip
 VISIT = ("visit_occurrence_id", "person_id", "visit_concept_id", "visit_start_date")
 PERIOD = ("person_id", "observation_period_start_date", "observation_period_end_date")
-CONDITION = ("condition_concept_id", "condition_source_value", "condition_source_concept_id")
+RECORDS = {
+    "condition_occurrence": ("condition_concept_id", "condition_source_value",
+                             "condition_source_concept_id"),
+}  # fmt: skip
 CONCEPT = ("concept_id", "concept_name", "vocabulary_id", "concept_code")
 ANCESTOR = ("ancestor_concept_id", "descendant_concept_id")
 DAYS = {  # tables of records, and the column that says on which day
@@ -55,16 +58,20 @@ class Design:
         """Whether the days of records matter."""
         return self.unit == "person" or self.match == "date" or bool(self.start or self.end)
 
-    def columns(self, records: Sequence[str] = CONDITION) -> dict[str, tuple[str, ...]]:
-        """Tables and columns to be read; ``records`` are those of conditions."""
-        of_records = ("visit_occurrence_id", *records) if self.unit == "visit" else tuple(records)
+    def columns(self, records: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]]:
+        """Tables and columns to be read; ``records`` are tables of records, and what they say."""
+        tables = {"person": PERSON, "observation_period": PERIOD}
+        keys: tuple[str, ...] = ()
+        if self.unit == "visit":
+            ends = ("visit_end_date",) if self.match == "date" else ()
+            tables = {"person": PERSON, "visit_occurrence": (*VISIT, *ends)}
+            keys = ("visit_occurrence_id",)
         if self.by_day:
-            of_records = ("person_id", DAYS["condition_occurrence"], *of_records)
-        tables = {"person": PERSON, "condition_occurrence": of_records, "concept": CONCEPT}
-        if self.unit == "person":
-            return tables | {"observation_period": PERIOD}
-        ends = ("visit_end_date",) if self.match == "date" else ()
-        return tables | {"visit_occurrence": (*VISIT, *ends)}
+            keys = ("person_id", *keys)
+        for table, columns in records.items():
+            day = (DAYS[table],) if self.by_day else ()
+            tables[table] = (*keys, *day, *columns)
+        return tables | {"concept": CONCEPT}
 
 
 @dataclass(frozen=True)

@@ -25,11 +25,11 @@ from relprev.sources.database import (
     reading,
 )
 from relprev.sources.formats import csv_relation, load_table
-from relprev.sources.omop_query import Design, Dialect
+from relprev.sources.omop_query import RECORDS, Design, Dialect
 from relprev.store.files import TemporaryFolder
 
 BATCH_ROWS = 1_000_000
-TABLES = Design("visit", "visit", (), None, None).columns()  # those that every study reads
+TABLES = Design("visit", "visit", (), None, None).columns(RECORDS)  # those that every study reads
 TEXTS = ("vocabulary_id",)  # identifiers that are not numbers
 
 
@@ -64,6 +64,7 @@ class OmopFolder(OmopTables):
     def __init__(self, connection: Connection, folder: Path) -> None:
         super().__init__(connection)
         self.folder = folder
+        self.ready: set[str] = set()
         self.found = {item.name.lower(): item for item in sorted(folder.iterdir())}
 
     def require(self, table: str, columns: Sequence[str]) -> bool:
@@ -72,7 +73,10 @@ class OmopFolder(OmopTables):
         path = next((one for one in paths if one.is_dir() or one.name.lower() != table), None)
         if path is None:
             return False
+        if table in self.ready:
+            return True
         name = self.relation(table)
+        self.ready.add(table)
         if path.is_dir() or path.suffix.lower() == ".parquet":
             with reading(path.name):
                 source = _parquet(path)
