@@ -73,3 +73,9 @@ def test_missing_columns_on_a_server_are_named(postgres, small):
         server.execute("ALTER TABLE cdm.person DROP race_concept_id")
     with pytest.raises(InvalidInputError, match="person lacks race_concept_id; is it OMOP"):
         read_omop(postgres, schema="cdm")
+
+
+def test_whole_tables_are_not_kept(small, moved):
+    kept = moved(small).query("SELECT table_name FROM information_schema.tables")
+    assert not [name for (name,) in kept if name.startswith("file_")]
+    assert ("raw_condition_occurrence",) not in kept

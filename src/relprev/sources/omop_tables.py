@@ -64,7 +64,7 @@ class OmopFolder(OmopTables):
     def __init__(self, connection: Connection, folder: Path) -> None:
         super().__init__(connection)
         self.folder = folder
-        self.ready: set[str] = set()
+        self.ready: dict[str, str] = {}  # tables that can be asked, as views or tables
         self.found = {item.name.lower(): item for item in sorted(folder.iterdir())}
 
     def require(self, table: str, columns: Sequence[str]) -> bool:
@@ -76,8 +76,9 @@ class OmopFolder(OmopTables):
         if table in self.ready:
             return True
         name = self.relation(table)
-        self.ready.add(table)
-        if path.is_dir() or path.suffix.lower() == ".parquet":
+        is_parquet = path.is_dir() or path.suffix.lower() == ".parquet"
+        self.ready[table] = "VIEW" if is_parquet else "TABLE"
+        if is_parquet:
             with reading(path.name):
                 source = _parquet(path)
                 known = {one.lower(): one for one in column_names(self.connection, source)}
@@ -93,6 +94,11 @@ class OmopFolder(OmopTables):
 
     def fetch(self, query: str, into: str) -> None:
         execute(self.connection, f"CREATE TABLE {into} AS {query}")
+
+    def release(self) -> None:
+        """Drop what was read of files, and so give memory back."""
+        for table, kind in self.ready.items():
+            self.connection.execute(f"DROP {kind} {self.relation(table)}")
 
     def absent(self, table: str) -> InvalidInputError:
         return InvalidInputError(
@@ -194,7 +200,9 @@ def open_tables(
         with _postgres(connection, address, schema or "public") as tables:
             yield tables
     elif Path(database).is_dir():
-        yield OmopFolder(connection, Path(database))
+        folder = OmopFolder(connection, Path(database))
+        yield folder
+        folder.release()
     else:
         path = Path(database)
         if not path.is_file():
