@@ -214,7 +214,7 @@ def _day(name: str, given: str | date | None) -> date | None:
         return date.fromisoformat(given)
     except (TypeError, ValueError):
         raise InvalidInputError(
-            f"{name} must be a date such as '2019-01-31', got {given!r}"
+            f"{name} must be a date such as '2019-01-31', got another text"
         ) from None
 
 
