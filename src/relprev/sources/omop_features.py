@@ -56,6 +56,15 @@ def tables_needed(kinds: Sequence[Kind]) -> dict[str, tuple[str, ...]]:
     }
 
 
+def records_needed(kinds: Sequence[Kind]) -> dict[str, tuple[str, ...]]:
+    """Tables of records that these kinds are made of, and what they say of a unit."""
+    return {
+        table: tuple(column for column in columns if column != "visit_occurrence_id")
+        for table, columns in tables_needed(kinds).items()
+        if table not in MAY_LACK
+    }
+
+
 def add_codes(connection: Connection, kinds: Sequence[Kind]) -> dict[str, str]:
     """Insert the codes of these kinds into ``codes``; return their descriptions."""
     makers: Mapping[str, Callable[[Connection], str]] = {
