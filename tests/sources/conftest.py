@@ -12,7 +12,9 @@ import pytest
 
 from relprev.sources import read_omop
 
-TEXTS = ("vocabulary_id", "condition_source_value", "concept_name", "concept_code")
+TEXTS = (
+    "vocabulary_id", "condition_source_value", "concept_name", "concept_code", "value_as_string",
+)  # fmt: skip
 SMALL = {
     "person": """\
 person_id,gender_concept_id,year_of_birth,month_of_birth,day_of_birth,race_concept_id,ethnicity_concept_id
@@ -54,6 +56,7 @@ ancestor_concept_id,descendant_concept_id
 501,501
 """,
 }
+TABLES = ("person", "visit_occurrence", "condition_occurrence", "concept")  # of every study
 PLACES = ("csv", "parquet", "duckdb", "postgresql")
 
 

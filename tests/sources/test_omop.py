@@ -11,12 +11,11 @@ from relprev.cohort.build import build_cohorts
 from relprev.cohort.spec import CohortSpec, GroupVariable
 from relprev.errors import InvalidInputError
 from relprev.sources import read_omop
-from relprev.sources.omop_query import RECORDS, Design
-from relprev.sources.omop_tables import TABLES
-from tests.sources.conftest import fill_postgres
+from relprev.sources.omop_query import Design
+from tests.sources.conftest import TABLES, fill_postgres
 
-WANTED = Design("person", "visit", (), None, None).columns(RECORDS)
-WANTED |= Design("visit", "date", (), None, None).columns(RECORDS)
+WANTED = Design("person", "visit", (), None, None).columns(["condition_occurrence"])
+WANTED |= Design("visit", "date", (), None, None).columns(["condition_occurrence"])
 QUERIES = ("SELECT * FROM visits ORDER BY visit", "SELECT * FROM codes ORDER BY ALL")
 
 

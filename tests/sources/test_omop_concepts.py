@@ -126,7 +126,9 @@ def test_impossible_sets_are_refused(small, tmp_path):
             read_omop(small, **options)
 
     refused("concept_sets: there is no file at", concept_sets=tmp_path / "none.json")
-    refused(r"concepts\.abuse: expected numbers of concepts", concepts={"abuse": []})
+    refused(r"concepts\.abuse must not be empty", concepts={"abuse": []})
+    refused(r"concepts\.abuse: expected numbers of concepts", concepts={"abuse": 500})
+    refused("concepts must be sets by name", concepts=[500])
     refused(r"concepts\.abuse: expected numbers of concepts", concepts={"abuse": ["500"]})
     refused("use letters, digits and dashes", concepts={"a:b": [500]})
     refused("must differ in their names", concepts={"a b": [500], "A-B": [501]})

@@ -103,7 +103,11 @@ def test_of_several_visits_on_a_day_the_last_to_begin_is_taken(small):
         ({"match": "day"}, "match must be 'visit' or 'date', got 'day'"),
         ({"unit": "person", "match": "date"}, "match is for unit='visit'"),
         ({"unit": "person", "visit_concepts": []}, "visit_concepts is for unit='visit'"),
-        ({"start": "1/2/2019"}, "start must be a date such as '2019-01-31', got another text"),
+        ({"start": "1/2/2019"}, "start must be a date such as '2019-01-31', got something else"),
+        ({"end": 2019}, "end must be a date such as '2019-01-31', got something else"),
+        ({"visit_concepts": ["9203"]}, "visit_concepts: expected numbers of concepts"),
+        ({"visit_concepts": 9203}, "visit_concepts: expected numbers of concepts"),
+        ({"visit_concepts": "9203"}, "visit_concepts: expected numbers of concepts"),
         ({"start": "2020-02-01", "end": "2020-01-01"}, "start must not be after end"),
     ],
 )

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -27,11 +27,24 @@ from relprev.sources.database import Connection, connect, reading, require_uniqu
 from relprev.sources.declared import InputPath, InputPaths, SourceTable
 from relprev.sources.fingerprint import described_file, described_table
 from relprev.sources.kinds import read_kinds
-from relprev.sources.omop_concepts import PREFIX, load_ancestors, load_concepts, load_members
+from relprev.sources.omop_concepts import (
+    PREFIX,
+    concept_numbers,
+    load_ancestors,
+    load_concepts,
+    load_members,
+)
 from relprev.sources.omop_concepts import concept_sets as read_sets
-from relprev.sources.omop_query import RECORDS, Design, Queries
+from relprev.sources.omop_query import Design, Queries
 from relprev.sources.omop_tables import OmopTables, open_tables
-from relprev.sources.omop_visits import Loaded, attrition, make_codes, make_visits, warn_unmatched
+from relprev.sources.omop_visits import (
+    Loaded,
+    Match,
+    attrition,
+    make_codes,
+    make_visits,
+    warn_unmatched,
+)
 from relprev.sources.source import Source
 
 EMERGENCY = (9203, 262)  # emergency room visit; emergency room and inpatient visit
@@ -119,23 +132,23 @@ def read_omop(
     design = _design(unit, visit_concepts, match, start, end)
     sets = read_sets(concept_sets, concepts)
     wanted = read_kinds(kinds, features.KINDS)
-    records = RECORDS | features.records_needed(wanted)
+    records = ["condition_occurrence", *features.tables_needed(wanted)]
     connection = connect(MEMORY)
     with open_tables(connection, database, schema) as tables:
         queries = Queries(design, tables.dialect)
         for table, columns in design.columns(records).items():
             if not tables.require(table, columns):
                 raise tables.absent(table)
+        load_members(tables, queries, sets)
         loaded = _load(tables, queries, records)
-        if sets:
-            load_members(tables, queries, sets)
     _require_some(connection, design)
     require_unique(connection, "raw_units", "visit_occurrence_id", "visit_occurrence")
     require_unique(connection, "raw_person", "person_id")
     data = [described_table(connection, f"raw_{name}", name)
             for name in ("person", "units", *records, "concept")]  # fmt: skip
+    data += [described_table(connection, "members", "concept sets")] if sets else []
     make_visits(connection, design)
-    descriptions = make_codes(connection, codes, with_sets=bool(sets))
+    descriptions = make_codes(connection, codes)
     descriptions |= features.add_codes(connection, wanted)
     descriptions |= {f"{PREFIX}:{one.code}": f"Concept set {one.name}" for one in sets}
     warn_unmatched(design, loaded)
@@ -216,37 +229,45 @@ def _design(
     if first and last and first > last:
         raise InvalidInputError(f"start must not be after end, got {first} and {last}")
     kinds = EMERGENCY if visit_concepts is None else visit_concepts
-    return Design(unit, match or "visit", tuple(map(int, kinds)), first, last)
+    visits = concept_numbers("visit_concepts", kinds)
+    return Design(unit, match or "visit", visits, first, last)
 
 
 def _day(name: str, given: str | date | None) -> date | None:
+    if isinstance(given, datetime):
+        return given.date()
     if given is None or isinstance(given, date):
         return given
     try:
         return date.fromisoformat(given)
     except (TypeError, ValueError):
         raise InvalidInputError(
-            f"{name} must be a date such as '2019-01-31', got another text"
+            f"{name} must be a date such as '2019-01-31', got something else"
         ) from None
 
 
-def _load(tables: OmopTables, queries: Queries, records: Mapping[str, Sequence[str]]) -> Loaded:
+def _load(tables: OmopTables, queries: Queries, records: Sequence[str]) -> Loaded:
     """Fetch the study's rows as ``raw_`` tables, and the counts of the whole database."""
-    tables.fetch(queries.everything(), "totals")
-    tables.fetch(queries.matched("condition_occurrence"), "matches")
+    everything = _counts(tables, queries.everything())
+    matches = [Match(table, *_counts(tables, queries.matched(table))) for table in records]
     tables.fetch(queries.units(), "raw_units")
     tables.fetch(queries.people(), "raw_person")
-    for table, columns in records.items():
-        tables.fetch(queries.records(table, columns), f"raw_{table}")
+    for table in records:
+        tables.fetch(queries.records(table), f"raw_{table}")
     named = ["raw_person", *(f"raw_{table}" for table in records)]
-    if "drug_exposure" in records and load_ancestors(tables, queries, "raw_drug_exposure"):
+    if "drug_exposure" in records:
+        load_ancestors(tables, queries, "raw_drug_exposure")
         named.append("raw_concept_ancestor")
     load_concepts(tables, queries, named)
-    counts = tables.connection.execute(
-        "SELECT units::BIGINT, people::BIGINT, records::BIGINT, matched::BIGINT "
-        "FROM totals, matches"
-    ).fetchall()[0]
-    return Loaded(*counts)
+    return Loaded(*everything, tuple(matches))
+
+
+def _counts(tables: OmopTables, query: str) -> tuple[int, int]:
+    """The two numbers that a query answers with."""
+    tables.fetch(query, "counts")
+    first, second = tables.connection.execute("FROM counts").fetchall()[0]
+    tables.connection.execute("DROP TABLE counts")
+    return int(first), int(second)
 
 
 def _require_some(connection: Connection, design: Design) -> None:

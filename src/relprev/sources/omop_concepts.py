@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -70,13 +71,15 @@ def concept_sets(
     """The sets of ATLAS files, named after these, and those given by their numbers."""
     paths = [files] if isinstance(files, str | Path) else list(files or ())
     sets = [read_concept_set(path) for path in paths]
+    if concepts is not None and not isinstance(concepts, Mapping):
+        raise InvalidInputError(
+            "concepts must be sets by name, such as {'asthma': [317009]}, got something else"
+        )
     for name, numbers in (concepts or {}).items():
-        if not numbers or not all(type(number) is int and number > 0 for number in numbers):
-            raise InvalidInputError(
-                f"concepts.{name}: expected numbers of concepts, such as [4283893], got another "
-                "kind of list"
-            )
-        sets.append(ConceptSet(name, with_descendants=frozenset(numbers)))
+        members = frozenset(concept_numbers(f"concepts.{name}", numbers))
+        if not members:
+            raise InvalidInputError(f"concepts.{name} must not be empty; give at least one concept")
+        sets.append(ConceptSet(name, with_descendants=members))
     for one in sets:
         if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._ -]*", one.name):
             raise InvalidInputError(
@@ -87,6 +90,16 @@ def concept_sets(
     if twice:
         raise InvalidInputError(f"concept sets must differ in their names, got {', '.join(twice)}")
     return sets
+
+
+def concept_numbers(name: str, given: Iterable[int]) -> tuple[int, ...]:
+    """Numbers of concepts; ``name`` is the parameter's, for the error."""
+    found = tuple(given) if isinstance(given, Iterable) else (None,)
+    if not all(isinstance(one, Integral) and not isinstance(one, bool) for one in found):
+        raise InvalidInputError(
+            f"{name}: expected numbers of concepts, such as [9201, 9203], got another kind of value"
+        )
+    return tuple(map(int, found))
 
 
 def read_concept_set(path: str | Path) -> ConceptSet:
@@ -136,6 +149,7 @@ def _number(item: Any, position: int, file: str) -> int:
 def load_members(tables: OmopTables, queries: Queries, sets: Sequence[ConceptSet]) -> None:
     """Create the table ``members`` (set, concept) of the sets' concepts."""
     connection = tables.connection
+    connection.execute("CREATE TABLE members (set VARCHAR, concept BIGINT)")
     wanted = sorted(frozenset().union(*(one.ancestors for one in sets)))
     descendants: dict[int, list[int]] = {}
     if wanted:
@@ -147,7 +161,6 @@ def load_members(tables: OmopTables, queries: Queries, sets: Sequence[ConceptSet
         ).fetchall():
             descendants.setdefault(above, []).append(below)
         connection.execute("DROP TABLE raw_descendants")
-    connection.execute("CREATE TABLE members (set VARCHAR, concept BIGINT)")
     for one in sets:
         if one.with_descendants and not any(number in descendants for number in one.ancestors):
             raise InvalidInputError(
@@ -162,13 +175,16 @@ def load_members(tables: OmopTables, queries: Queries, sets: Sequence[ConceptSet
         )
 
 
-def load_ancestors(tables: OmopTables, queries: Queries, of: str) -> bool:
-    """Create ``raw_concept_ancestor`` for a table's concepts and their ancestors, if there is one.
+def load_ancestors(tables: OmopTables, queries: Queries, of: str) -> None:
+    """Create ``raw_concept_ancestor`` for a table's concepts and their ancestors.
 
-    Ancestors are asked for theirs too, to tell which of them have none of some kind.
+    Ancestors are asked for theirs too, to tell which of them have none of some kind. A database
+    that has no such table gives an empty one.
     """
     if not tables.require("concept_ancestor", ANCESTOR):
-        return False
+        columns = ", ".join(f"{column} BIGINT" for column in ANCESTOR)
+        tables.connection.execute(f"CREATE TABLE raw_concept_ancestor ({columns})")
+        return
     numbers = _numbers(tables, of)
     tables.fetch(queries.ancestors("descendant_concept_id", sorted(numbers)), "raw_first")
     numbers |= _numbers(tables, "raw_first")
@@ -176,7 +192,6 @@ def load_ancestors(tables: OmopTables, queries: Queries, of: str) -> bool:
     tables.fetch(
         queries.ancestors("descendant_concept_id", sorted(numbers)), "raw_concept_ancestor"
     )
-    return True
 
 
 def load_concepts(tables: OmopTables, queries: Queries, of: Sequence[str]) -> None:

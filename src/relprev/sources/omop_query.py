@@ -2,7 +2,7 @@
 
 All of what a study needs of a database is asked here, in SQL that DuckDB and PostgreSQL share. A
 unit is a visit of the kinds asked for, or a person observed in the window from ``start`` to
-``end``. A record (of a condition, say) belongs to
+``end``. A record (of a condition, a drug, a measurement) belongs to
 
     unit = "visit", match = "visit"   the visit that it names
     unit = "visit", match = "date"    the visit that it names; if it names none that exists, the
@@ -13,7 +13,7 @@ unit is a visit of the kinds asked for, or a person observed in the window from 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import date
 
@@ -21,13 +21,18 @@ PERSON = ("person_id", "gender_concept_id", "year_of_birth", "month_of_birth", "
           "race_concept_id", "ethnicity_concept_id")  # fmt: skip
 VISIT = ("visit_occurrence_id", "person_id", "visit_concept_id", "visit_start_date")
 PERIOD = ("person_id", "observation_period_start_date", "observation_period_end_date")
-RECORDS = {
+RECORDS = {  # tables of records, and what they say
     "condition_occurrence": ("condition_concept_id", "condition_source_value",
                              "condition_source_concept_id"),
+    "observation": ("observation_concept_id", "value_as_concept_id"),
+    "measurement": ("measurement_concept_id", "value_as_concept_id", "value_as_number",
+                    "range_low", "range_high"),
+    "procedure_occurrence": ("procedure_concept_id",),
+    "drug_exposure": ("drug_concept_id",),
 }  # fmt: skip
 CONCEPT = ("concept_id", "concept_name", "vocabulary_id", "concept_code")
 ANCESTOR = ("ancestor_concept_id", "descendant_concept_id")
-DAYS = {  # tables of records, and the column that says on which day
+DAYS = {  # the column that says on which day
     "condition_occurrence": "condition_start_date", "observation": "observation_date",
     "measurement": "measurement_date", "procedure_occurrence": "procedure_date",
     "drug_exposure": "drug_exposure_start_date",
@@ -40,6 +45,7 @@ class Dialect:
 
     table: Callable[[str], str]
     number: Callable[[str], str]
+    amount: Callable[[str], str]
     day: Callable[[str], str]
 
 
@@ -58,8 +64,8 @@ class Design:
         """Whether the days of records matter."""
         return self.unit == "person" or self.match == "date" or bool(self.start or self.end)
 
-    def columns(self, records: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]]:
-        """Tables and columns to be read; ``records`` are tables of records, and what they say."""
+    def columns(self, records: Iterable[str]) -> dict[str, tuple[str, ...]]:
+        """Tables and columns to be read, with these tables of records."""
         tables = {"person": PERSON, "observation_period": PERIOD}
         keys: tuple[str, ...] = ()
         if self.unit == "visit":
@@ -68,9 +74,9 @@ class Design:
             keys = ("visit_occurrence_id",)
         if self.by_day:
             keys = ("person_id", *keys)
-        for table, columns in records.items():
+        for table in records:
             day = (DAYS[table],) if self.by_day else ()
-            tables[table] = (*keys, *day, *columns)
+            tables[table] = (*keys, *day, *RECORDS[table])
         return tables | {"concept": CONCEPT}
 
 
@@ -118,13 +124,25 @@ class Queries:
         columns, person = ", ".join(PERSON), self.sql.number("person_id")
         return f"SELECT {columns} FROM {self.sql.table('person')} WHERE {person} IN ({who})"
 
-    def records(self, table: str, columns: Sequence[str]) -> str:
-        """Records of the units; ``visit_occurrence_id`` is the unit of each."""
-        wanted = ", ".join(f"o.{column}" for column in columns)
+    def records(self, table: str) -> str:
+        """Records of the units; ``visit_occurrence_id`` is the unit of each.
+
+        Measurements come without their numbers: ``outside`` is LOW or HIGH, and those within
+        their range stay where they are, unless their result is a concept.
+        """
+        wanted, says = ", ".join(f"o.{column}" for column in RECORDS[table]), "true"
+        if table == "measurement":
+            concept = "o.value_as_concept_id"
+            value, low, high = map(
+                self.sql.amount, ("o.value_as_number", "o.range_low", "o.range_high")
+            )
+            outside = f"CASE WHEN {value} < {low} THEN 'LOW' WHEN {value} > {high} THEN 'HIGH' END"
+            wanted = f"o.measurement_concept_id, {concept}, {outside} AS outside"
+            says = f"({outside} IS NOT NULL OR {self.sql.number(concept)} <> 0)"
         found = self._matching(table)
         return (
             f"SELECT {found.unit} AS visit_occurrence_id, {wanted} FROM {found.joined} "
-            f"WHERE {found.kept}"
+            f"WHERE {found.kept} AND {says}"
         )
 
     def matched(self, table: str) -> str:

@@ -25,11 +25,10 @@ from relprev.sources.database import (
     reading,
 )
 from relprev.sources.formats import csv_relation, load_table
-from relprev.sources.omop_query import RECORDS, Design, Dialect
+from relprev.sources.omop_query import Dialect
 from relprev.store.files import TemporaryFolder
 
 BATCH_ROWS = 1_000_000
-TABLES = Design("visit", "visit", (), None, None).columns(RECORDS)  # those that every study reads
 TEXTS = ("vocabulary_id",)  # identifiers that are not numbers
 
 
@@ -38,8 +37,10 @@ class OmopTables(ABC):
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection  # our database, which receives what is fetched
-        self.dialect = Dialect(self.relation, "try_cast({} AS BIGINT)".format,
-                               "try_cast({} AS DATE)".format)  # fmt: skip
+        self.dialect = Dialect(
+            self.relation, "try_cast({} AS BIGINT)".format, "try_cast({} AS DOUBLE)".format,
+            "try_cast({} AS DATE)".format,
+        )  # fmt: skip
 
     @abstractmethod
     def require(self, table: str, columns: Sequence[str]) -> bool:
@@ -152,7 +153,7 @@ class OmopPostgres(OmopTables):
         super().__init__(connection)
         self.server, self.schema, self.folder = server, schema, folder
         # Columns keep their types, so that the server can use its indexes.
-        self.dialect = Dialect(self.relation, "{}".format, "CAST({} AS DATE)".format)
+        self.dialect = Dialect(self.relation, "{}".format, "{}".format, "CAST({} AS DATE)".format)
 
     def require(self, table: str, columns: Sequence[str]) -> bool:
         found = self.server.execute(

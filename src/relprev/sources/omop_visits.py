@@ -1,7 +1,7 @@
 """The tables ``visits`` and ``codes`` of an OMOP study, from the rows that were fetched.
 
-``raw_units`` are visits, or people as if each were one visit; ``raw_condition_occurrence`` has the
-unit of every record in ``visit_occurrence_id``. The codes of a record are worked out once for each
+``raw_units`` are visits, or people as if each were one visit; tables of records have the unit of
+every record in ``visit_occurrence_id``. The codes of a record are worked out once for each
 combination of its concepts and source value, of which there are far fewer than records.
 """
 
@@ -23,13 +23,17 @@ FEW = 10  # records on which no share that is told may rest
 
 
 @dataclass(frozen=True)
-class Loaded:
-    """Counts of the whole database: units, people, condition records, those that match a unit."""
+class Match:
+    """How many records of a table are in the window, and how many of these match a unit."""
 
-    units: int
-    people: int
+    table: str
     records: int
     matched: int
+
+    @property
+    def words(self) -> str:
+        """What the records are called."""
+        return f"{self.table.split('_')[0]} records"
 
     @property
     def unmatched(self) -> float:
@@ -46,6 +50,15 @@ class Loaded:
             return "all"
         ends = {"0%": "less than 1%", "100%": "more than 99%"}
         return ends.get(format(self.unmatched, ".0%"), Number(self.unmatched, ".0%"))
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """Counts of the whole database: units, people, and the records of every table read."""
+
+    units: int
+    people: int
+    matches: tuple[Match, ...]
 
 
 def make_visits(connection: Connection, design: Design) -> None:
@@ -74,11 +87,11 @@ def make_visits(connection: Connection, design: Design) -> None:
     """)
 
 
-def make_codes(connection: Connection, codes: str, *, with_sets: bool) -> dict[str, str]:
-    """Create ``codes`` from the records; return what the codes mean.
+def make_codes(connection: Connection, codes: str) -> dict[str, str]:
+    """Create ``codes`` from the condition records; return what the codes mean.
 
-    ``with_sets`` replaces codes recorded for a concept of ``members`` by the sets' own. All
-    records of such a code are replaced, also those with further concepts that the code maps to.
+    Codes recorded for a concept of ``members`` are replaced by the sets' own. All records of
+    such a code are replaced, also those with further concepts that the code maps to.
     """
     source = codes == "source"
     concept = "condition_source_concept_id" if source else "condition_concept_id"
@@ -98,8 +111,6 @@ def make_codes(connection: Connection, codes: str, *, with_sets: bool) -> dict[s
         connection.execute(
             "INSERT INTO versions VALUES (?, ?)", [vocabulary, version_name(vocabulary)]
         )
-    if not with_sets:
-        connection.execute("CREATE TABLE members (set VARCHAR, concept BIGINT)")
     connection.execute(f"""
         CREATE TABLE named AS
         WITH direct AS (
@@ -133,7 +144,7 @@ def make_codes(connection: Connection, codes: str, *, with_sets: bool) -> dict[s
         SELECT version || ':' || code AS name, min(words) FROM named
         WHERE words <> '' GROUP BY name ORDER BY name
     """).fetchall()
-    for table in ("kinds", "versions", "members", "named", "raw_condition_occurrence"):
+    for table in ("kinds", "versions", "named", "raw_condition_occurrence"):
         connection.execute(f"DROP TABLE {table}")
     return dict(found)
 
@@ -152,32 +163,34 @@ def attrition(connection: Connection, design: Design, loaded: Loaded) -> Attriti
         if design.visit_concepts or window:
             kind = "visit of the kinds asked for" if design.visit_concepts else "visit"
             steps.append(Step(f"{kind}{window}", units, people))
-    if loaded.matched < loaded.records:
-        words = f"condition records not used, as they match {_nothing(design)}: {loaded.told}"
-        steps.append(Step(words, units, people))
+    for match in loaded.matches:
+        if match.matched < match.records:
+            words = f"{match.words} not used, as they match {_nothing(design)}: {match.told}"
+            steps.append(Step(words, units, people))
     return Attrition(tuple(steps))
 
 
 def warn_unmatched(design: Design, loaded: Loaded) -> None:
-    """Warn if many condition records match nothing."""
-    if loaded.unmatched <= MANY:
-        return
+    """Warn if many records of a table match nothing."""
     remedy = 'use match = "date", or unit = "person"'
     if design.unit == "person":
         remedy = "look at observation_period and at the dates of the records"
     elif design.match == "date":
         remedy = 'use unit = "person"'
-    warnings.warn(
-        DataWarning(
-            Message(
-                "{share} of the condition records (more than {many}) match {nothing} and are not "
-                "used, so diagnoses and features are missing; {remedy}",
-                share=loaded.told, many=Number(MANY, ".0%"), nothing=_nothing(design),
-                remedy=remedy,
-            )
-        ),
-        stacklevel=4,
-    )  # fmt: skip
+    for match in loaded.matches:
+        if match.unmatched <= MANY:
+            continue
+        warnings.warn(
+            DataWarning(
+                Message(
+                    "{share} of the {records} (more than {many}) match {nothing} and are not used, "
+                    "so diagnoses or features are missing; {remedy}",
+                    share=match.told, records=match.words, many=Number(MANY, ".0%"),
+                    nothing=_nothing(design), remedy=remedy,
+                )
+            ),
+            stacklevel=4,
+        )  # fmt: skip
 
 
 def _window(design: Design) -> str:
