@@ -92,7 +92,7 @@ def concept_sets(
     return sets
 
 
-def concept_numbers(name: str, given: Iterable[int]) -> tuple[int, ...]:
+def concept_numbers(name: str, given: Any) -> tuple[int, ...]:
     """Numbers of concepts; ``name`` is the parameter's, for the error."""
     found = tuple(given) if isinstance(given, Iterable) else (None,)
     if not all(isinstance(one, Integral) and not isinstance(one, bool) for one in found):
