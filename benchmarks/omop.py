@@ -1,9 +1,10 @@
-"""From OMOP tables on PostgreSQL to a cohort: time, and memory of our process and the server's.
+"""From OMOP tables on PostgreSQL to a cohort: time, and memory of our process.
 
 A PostgreSQL server is started in a temporary folder and filled with simulated tables in SQL: one
 visit in five is an emergency visit, every visit has two condition records, and one record in fifty
 names no visit. Three studies are timed, each in a process of its own: emergency visits, all visits,
-and people observed over two years. 50 million records need 15 GB of disk.
+and people observed over two years. 50 million records need 20 GB of disk and the Debian package
+postgresql, or another with initdb and pg_ctl on the path.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ import pytest
 
 from relprev.codes import CodeSet
 from relprev.cohort.build import build_cohorts
-from relprev.cohort.spec import CohortSpec, GroupVariable
+from relprev.cohort.spec import CohortSpec, Features, GroupVariable
 from relprev.errors import InvalidInputError
 from relprev.sources import read_omop
 from relprev.sources.omop_concepts import ConceptSet, read_concept_set
@@ -92,6 +92,20 @@ def test_a_set_is_a_condition_and_none_of_its_codes_is_a_feature(small):
     cohort = build_cohorts(spec, source)["sex"].cohort
     assert cohort.diagnosed.tolist() == [1, 0]
     assert cohort.feature_names == ("SOURCE:LOCAL7",)
+
+
+def test_a_set_is_recorded_by_observations_too(small):
+    """Databases keep many Z codes of ICD-10-CM in the table observation."""
+    (small / "observation.csv").write_text(
+        "visit_occurrence_id,observation_concept_id,value_as_concept_id\n13,502,0\n13,7,0\n"
+    )
+    source = read_omop(small, concepts={"abuse": [500]}, kinds=["observations"])
+    spec = CohortSpec(CodeSet.of("abuse", ["SET:abuse"]), (GroupVariable("sex"),),
+                      features=Features(kinds=("diagnoses", "observations")),
+                      without_codes="keep")  # fmt: skip
+    cohort = build_cohorts(spec, source)["sex"].cohort
+    assert cohort.diagnosed.tolist() == [1, 1]
+    assert set(cohort.feature_names) == {"OBS:7", "SOURCE:LOCAL7"}
 
 
 def test_sets_with_a_name_and_an_expression_are_read(tmp_path):
