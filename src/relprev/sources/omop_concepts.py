@@ -106,7 +106,7 @@ def read_concept_set(path: str | Path) -> ConceptSet:
     """The concept set in a JSON file, as ATLAS exports it: an expression, or a set with one."""
     path = Path(path)
     if not path.is_file():
-        raise InvalidInputError(f"concept_sets: there is no file at {path}")
+        raise InvalidInputError(f"concept_sets: there is no file at {path}; export it from ATLAS")
     try:
         if path.stat().st_size > LARGEST:
             raise ValueError

@@ -36,6 +36,11 @@ class Match:
         return f"{self.table.split('_')[0]} records"
 
     @property
+    def says(self) -> str:
+        """What is missing without them."""
+        return "diagnoses and features" if self.table == "condition_occurrence" else "features"
+
+    @property
     def unmatched(self) -> float:
         """Share of the records that match no visit, or no time of observation."""
         return 1 - self.matched / self.records if self.records else 0.0
@@ -184,9 +189,9 @@ def warn_unmatched(design: Design, loaded: Loaded) -> None:
             DataWarning(
                 Message(
                     "{share} of the {records} (more than {many}) match {nothing} and are not used, "
-                    "so diagnoses or features are missing; {remedy}",
+                    "so {lost} are missing; {remedy}",
                     share=match.told, records=match.words, many=Number(MANY, ".0%"),
-                    nothing=_nothing(design), remedy=remedy,
+                    nothing=_nothing(design), lost=match.says, remedy=remedy,
                 )
             ),
             stacklevel=4,
