@@ -7,7 +7,7 @@ import pytest
 from relprev.errors import DataWarning
 from relprev.messages import Number
 from relprev.sources import read_omop
-from relprev.sources.omop_visits import Loaded
+from relprev.sources.omop_visits import Match
 
 
 def with_records(folder, matched, unmatched):
@@ -62,7 +62,7 @@ def test_no_line_if_every_record_has_a_visit(small):
     ],
 )  # fmt: skip
 def test_shares_of_few_records_are_not_told(records, matched, told):
-    found = Loaded(1, 1, records, matched).told
+    found = Match("condition_occurrence", records, matched).told
     assert str(found) == (str(told) if isinstance(told, str) else "1%")
 
 
