@@ -11,6 +11,7 @@ from relprev.cli import app
 from relprev.errors import InvalidInputError
 from relprev.simulate.like import write_like
 from relprev.simulate.places import own_name
+from relprev.sources.neds_store import read_layout
 from relprev.study import Study
 from relprev.study.file import study_template
 from relprev.study.inspect import inspect_study
@@ -176,6 +177,14 @@ def test_concept_sets_are_copied_beside_the_dummy_data(tmp_path):
     assert (tmp_path / "dummy" / "sets" / "asthma.json").read_text() == ATLAS
 
 
+def test_layouts_are_copied_beside_the_dummy_data(tmp_path):
+    names = read_layout("Core", 2019)
+    (tmp_path / "core.csv").write_text("\n".join(["name", *names]) + "\n")
+    text = study_template("neds", "asthma").replace('core = "', 'layout = "core.csv"\ncore = "', 1)
+    simulated(tmp_path, text, "--visits", "1000")
+    assert (tmp_path / "dummy" / "core.csv").read_text() == (tmp_path / "core.csv").read_text()
+
+
 def test_a_concept_set_that_is_not_given_is_named(tmp_path):
     file = tmp_path / "study.toml"
     file.write_text(OMOP.replace("{asthma = [317009]}", "{copd = [255573]}").replace("MORE", ""))
@@ -227,6 +236,8 @@ def test_what_cannot_be_written_is_refused(tmp_path, old, new, words):
         ("omop", {"database": "postgresql://me:hunter2@host/db"}, "name a folder"),
         ("omop", {"database": "$OMOP_URL"}, "name a folder"),
         ("neds", {"core": ["NEDS_2018_Core.csv"]}, "those of 2019"),
+        ("neds", {"core": "NEDS_2019_Core.csv", "ed": "NEDS_2019_ED.csv"}, "ed: dummy NEDS files"),
+        ("neds", {"core": "NEDS_2019_Core.csv", "layout": "none.csv"}, "layout: expected a file"),
     ],
 )  # fmt: skip
 def test_sources_that_cannot_be_written_are_refused(tmp_path, kind, arguments, words):

@@ -24,7 +24,6 @@ from relprev.sources.addresses import is_address
 from relprev.sources.omop_concepts import PREFIX, ConceptSet, concept_sets
 from relprev.sources.omop_features import TABLES as OF_KIND
 from relprev.sources.omop_query import ANCESTOR, CONCEPT, DAYS, RECORDS
-from relprev.store.files import written_whole
 
 CONCEPTS = {"ICD9": "ICD9CM", "ICD10": "ICD10CM", PREFIX: "SNOMED"}
 SEX = {"F": 8532, "M": 8507}
@@ -78,11 +77,7 @@ def write_dummy_omop(
     files = [root / f"{name}.csv" for name in tables]
     for file, table in zip(files, tables.values(), strict=True):
         write_table(table, file, {})
-    for name in names:
-        files.append(places.written(name))
-        with written_whole(files[-1]) as temporary:
-            temporary.write_bytes(places.given(name).read_bytes())
-    return files
+    return files + [places.copied(name) for name in names]
 
 
 def _in_window(visits: pd.DataFrame, arguments: Mapping[str, Any]) -> pd.DataFrame:

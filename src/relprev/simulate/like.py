@@ -44,7 +44,7 @@ def write_like(
     n_visits : int
         Number of visits.
     base : str or Path
-        Folder of the study file, where relative paths start; concept sets are read and copied.
+        Folder of the study file, where relative paths start. Concept sets and layouts are copied.
     seed : int
         The same seed writes the same files.
 
@@ -88,4 +88,15 @@ def _neds(
             "core: dummy NEDS files are those of 2019; name one file, NEDS_2019_Core.csv, in the "
             "study for the time being"
         )
-    return [write_neds(places.written(names[0]), n, condition=spec.condition, seed=seed).path]
+    further = [key for key in ("hospital", "ed", "ip") if arguments.get(key)]
+    layouts = listed(arguments.get("layout"))
+    if further:
+        raise InvalidInputError(
+            f"{further[0]}: dummy NEDS files are Core files; leave {' and '.join(further)} out of "
+            "the study for the time being"
+        )
+    for layout in layouts:
+        if not places.given(layout).is_file():
+            raise InvalidInputError(f"layout: expected a file at {places.given(layout)}")
+    core = write_neds(places.written(names[0]), n, condition=spec.condition, seed=seed).path
+    return [core, *map(places.copied, layouts)]

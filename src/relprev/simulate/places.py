@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from relprev.sources.declared import resolved
+from relprev.store.files import written_whole
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,12 @@ class Places:
     def written(self, path: str) -> Path:
         """The dummy file in its place."""
         return self.dummy / own_name(path)
+
+    def copied(self, path: str) -> Path:
+        """A file about the data (it holds none), copied beside the dummy data."""
+        with written_whole(self.written(path)) as temporary:
+            temporary.write_bytes(self.given(path).read_bytes())
+        return self.written(path)
 
 
 def own_name(path: str) -> str:
