@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from relprev.sources.omop_tables import TABLES
+from tests.sources.conftest import TABLES
 
 ROOT = Path(__file__).resolve().parents[2]
 

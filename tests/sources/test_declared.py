@@ -29,7 +29,7 @@ def test_paths_in_and_out_are_told_apart():
         "core", "hospital", "ed", "ip", "layout", "hospital_layout", "ed_layout", "ip_layout",
     }  # fmt: skip
     assert neds.path_keys(Role.OUTPUT) == {"cache"}
-    assert SOURCES["omop"].path_keys(*Role) == {"database"}
+    assert SOURCES["omop"].path_keys(*Role) == {"database", "concept_sets"}
     assert SOURCES["tables"].path_keys(*Role) == {"visits", "codes", "formats"}
     assert SOURCES["simulated"].path_keys(*Role) == set()
 

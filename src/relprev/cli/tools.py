@@ -235,7 +235,8 @@ def simulate(
 def _simulate_like(file: Path, out: Path, visits: int, seed: int) -> None:
     """Write dummy data for a study, and a copy of its file that names them."""
     from relprev.simulate.dummy_tables import listed
-    from relprev.simulate.like import own_name, write_like
+    from relprev.simulate.like import write_like
+    from relprev.simulate.places import own_name
     from relprev.sources.declared import Role
     from relprev.store.files import written_whole
     from relprev.study import Study
@@ -246,7 +247,9 @@ def _simulate_like(file: Path, out: Path, visits: int, seed: int) -> None:
     if copy.exists():
         raise InvalidInputError(f"{copy} exists already; choose another --out")
     given = study.source.arguments
-    written = write_like(study.cohort, study.source.kind, given, out, visits, seed=seed)
+    written = write_like(
+        study.cohort, study.source.kind, given, out, visits, base=study.source.folder, seed=seed
+    )
     text = study.text
     for key in SOURCES[study.source.kind].path_keys(Role.INPUT) & set(given):
         for path in listed(given[key]):

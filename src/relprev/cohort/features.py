@@ -141,13 +141,22 @@ def coded_visits(
             selected.size(k),
             len(names),
         )
-        count += part.X.nonzero_squares()[1]
+        count += _counted(part, keep_all=spec.without_codes == "keep")
         parts.append(part if scratch is None else part.with_arrays(scratch.spill(part.arrays())))
     kept = np.flatnonzero(count > spec.features.min_count)
     number = np.full(len(names), -1, dtype=np.int64)
     number[kept] = np.arange(len(kept))
     kinds = _kinds(wanted_kinds(spec.features, source), of_kind, feature, number, first_extra)
     return CodedVisits(parts, number, tuple(names[k] for k in kept), control_names, kinds)
+
+
+def _counted(part: CodedPart, *, keep_all: bool) -> NDArray[np.integer[Any]]:
+    """In how many visits every feature is, leaving out those that have no code and are dropped."""
+    count = part.X.nonzero_squares()[1]
+    if keep_all or part.has_code.all():
+        return count
+    dropped = np.repeat(~part.has_code, np.diff(part.X.indptr))
+    return count - np.bincount(part.X.indices[dropped], minlength=part.X.n_cols)
 
 
 def wanted_kinds(features: Features, source: Source) -> tuple[Kind, ...]:
