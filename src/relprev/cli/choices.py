@@ -3,7 +3,7 @@
 A test holds every value to the one where it is used.
 """
 
-SOURCES = ("mimic-iv", "neds", "nhamcs", "nhds", "omop", "meds", "tables", "simulated")
+SOURCES = ("mimic-iv", "neds", "nhamcs", "nhanes", "nhds", "omop", "meds", "tables", "simulated")
 EXPERIMENTS = (
     "gauss", "group-gap", "alpha", "false-positives", "selective-diagnosis", "semisynthetic",
 )  # fmt: skip

@@ -16,6 +16,9 @@ It is written as frozen dataclasses, or as an equivalent TOML file:
     column = "screened"
     not_tested = "drop"                 # or "keep", the default
 
+    [derive]                            # columns of your own, see relprev.sources.derived
+    tall = "height >= 180"              # used like others; true or false is the code IS:tall too
+
     [features]
     roll_up = "category"                # or "ccsr"; default: codes as they are
     min_count = 10                      # drop codes seen this often or less
@@ -204,6 +207,9 @@ class Extra:
         Edges e1 < e2 < ... give columns for [e1, e2), [e2, e3), ..., [ek, infinity), with
         values below e1 as the reference. Without edges, there is a column for every value
         except the most common.
+    missing : bool
+        Whether visits without a value have a column of their own. By default they belong to the
+        reference.
 
     Examples
     --------
@@ -217,6 +223,7 @@ class Extra:
 
     column: str
     edges: tuple[float, ...] = ()
+    missing: bool = False
 
     def __post_init__(self) -> None:
         if not _are_numbers(self.edges):
@@ -373,6 +380,8 @@ class CohortSpec:
         those of the condition, are no features.
     tested : Screening, optional
         Who was looked at for the condition, if that is known.
+    derive : mapping of name to expression
+        Columns made of those of the source, see :mod:`relprev.sources.derived`.
     name : str
         Short name, such as that of the file.
 
@@ -394,6 +403,7 @@ class CohortSpec:
     without_codes: Literal["drop", "keep"] = "drop"
     controls: Controls = field(default_factory=Controls)
     tested: Screening | None = None
+    derive: Mapping[str, str] = field(default_factory=dict)
     name: str = ""
 
     def __post_init__(self) -> None:
