@@ -2,41 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from relprev.codes import CodeSet
-from relprev.cohort import Cohort, build_cohorts
+from relprev.cohort import build_cohorts
 from relprev.cohort.controls import Controls
 from relprev.cohort.spec import CohortSpec, Extra, Features, GroupVariable, Include
+from relprev.experiments.truth.known import KnownTruth
 from relprev.experiments.truth.plan import CellColumns, Plan, PlannedCell, columns_of, nhanes_plan
 from relprev.sources.derived import with_derived
 from relprev.sources.nhanes import read_nhanes
 from relprev.sources.source import Source
 
 SIDE, RECORDED, TRUTH, TAKES_PART = "_side", "_recorded", "_truth", "_takes_part"
-
-
-@dataclass(frozen=True, eq=False)
-class KnownTruth:
-    """A cohort of two groups, who of it has the condition, and the groups compared.
-
-    Parameters
-    ----------
-    cohort : Cohort
-        Recorded cases, features and design; the condition is not in it.
-    condition : 0/1 array of shape (n,)
-    group, versus : str
-        Names of groups.
-    """
-
-    cohort: Cohort
-    condition: NDArray[np.uint8]
-    group: str
-    versus: str
 
 
 @lru_cache(maxsize=1)
@@ -60,7 +40,8 @@ def known_truth(plan: Plan, cell: PlannedCell, source: Source) -> KnownTruth:
     rows = dict(derived.query(f"SELECT visit_id, {TRUTH} FROM visits WHERE {TRUTH} IS NOT NULL"))
     assert built.cohort.ids is not None
     condition = np.array([rows[number] for number in built.cohort.ids.tolist()], dtype=np.uint8)
-    return KnownTruth(built.cohort, condition, *parts.contrast.names)
+    everybody = np.ones(built.cohort.n, dtype=bool)
+    return KnownTruth(built.cohort, condition, everybody, *parts.contrast.names)
 
 
 def cohort_spec_of(plan: Plan, cell: PlannedCell, parts: CellColumns) -> CohortSpec:
