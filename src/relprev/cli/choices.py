@@ -7,5 +7,6 @@ SOURCES = ("mimic-iv", "neds", "nhamcs", "nhanes", "nhds", "omop", "meds", "tabl
 EXPERIMENTS = (
     "gauss", "group-gap", "alpha", "false-positives", "selective-diagnosis", "semisynthetic",
 )  # fmt: skip
+TRUTH = ("nhanes", "species")  # experiments on real data, which they need
 LAYOUTS = ("1.0", "2.2")  # of MIMIC-IV
 DEMO_VISITS, MOST_VISITS = 100_000, 100_000_000

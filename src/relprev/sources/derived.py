@@ -8,8 +8,8 @@ or false is a code besides, ``IS:`` and its name, so that it can be the conditio
     [derive]
     told = "DIQ160 == 1"
 
-Expressions are those of `relprev.sources.expressions`; they may use derived columns that come before
-them. What is missing records nothing.
+Expressions are those of `relprev.sources.expressions`; they may use derived columns that come
+before them. What is missing records nothing.
 """
 
 from __future__ import annotations

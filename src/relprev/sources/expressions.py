@@ -5,9 +5,9 @@
     raised = "systolic >= 140 or diastolic >= 90"
     group = "where(ward in ['a', 'b'], 'surgery', 'other')"
 
-An expression is a number, a text or a truth value, or missing. What needs a missing value is missing
-itself, except where the answer does not depend on it (``true or missing`` is true). Only what is
-listed here is understood: nothing in an expression can read a file or call anything else.
+An expression is a number, a text or a truth value, or missing. What needs a missing value is
+missing itself, except where the answer does not depend on it (``true or missing`` is true). Only
+what is listed here is understood: nothing in an expression can read a file or call anything else.
 
     + - * /          arithmetic; a division by zero is missing
     == != < <= > >=  comparison, also chained: 5.7 <= LBXGH < 6.5

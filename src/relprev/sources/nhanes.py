@@ -1,9 +1,9 @@
 """National Health and Nutrition Examination Survey: questions, examination and laboratory.
 
 NCHS publishes each two-year cycle as SAS transport files, one per component: ``DEMO_I.XPT`` has the
-demographics of 2015-2016, ``GHB_I.XPT`` its glycohaemoglobin. All components of all cycles in a folder
-are put together by the respondent's number SEQN, which no two cycles share. A variable keeps its
-name, also where components were renamed between cycles.
+demographics of 2015-2016, ``GHB_I.XPT`` its glycohaemoglobin. All components of all cycles in a
+folder are put together by the respondent's number SEQN, which no two cycles share. A variable keeps
+its name, also where components were renamed between cycles.
 
 Examination weights of cycles pooled are those of each cycle times its share of the years (two years
 per cycle: divided by the number of cycles; 3.2 for 2017 to March 2020). Strata and primary sampling

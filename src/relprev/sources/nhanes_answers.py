@@ -1,12 +1,12 @@
 """Answers to questions of NHANES: refused and don't know become missing.
 
-Where a question has a list of answers, 7 means refused and 9 don't know; where the largest answer has
-two digits they are 77 and 99, and so on (777, 999; 7777, 9999). Transport files do not say which
-variables are answers. The names do: the third letter of a question is Q (DIQ010, DPQ020), or D where
-NCHS edited the answers (DMDEDUC2, SLD010H), while measurements begin with the letters of their part
-(BMX, BPX, LBX, URX, ...) and design variables with RI, SD or WT. Numbers in the data then tell whether
-a code is one: it is if no other value lies between it and the next code. So 7 is a number where
-there is an 8, or where 6 is an answer and 9 is not.
+Where a question has a list of answers, 7 means refused and 9 don't know; where the largest answer
+has two digits they are 77 and 99, and so on (777, 999; 7777, 9999). Transport files do not say
+which variables are answers. The names do: the third letter of a question is Q (DIQ010, DPQ020), or
+D where NCHS edited the answers (DMDEDUC2, SLD010H), while measurements begin with the letters of
+their part (BMX, BPX, LBX, URX, ...) and design variables with RI, SD or WT. Numbers in the data
+then tell whether a code is one: it is if no other value lies between it and the next code. So 7 is
+a number where there is an 8, or where 6 is an answer and 9 is not.
 """
 
 from __future__ import annotations

@@ -1,18 +1,19 @@
 """Estimate a relative prevalence without the truth, let the checks judge it, then compare.
 
-The truth is itself a survey estimate. With weights omega that sum to one, groups a and b of shares P
-and prevalences mu, the log of the true ratio has the influence function
+The truth is itself a survey estimate. With weights omega that sum to one, groups a and b of shares
+P and prevalences mu, the log of the true ratio has the influence function
 
     psi_i = 1(g_i = a) (y_i / mu_a - 1) / P_a - 1(g_i = b) (y_i / mu_b - 1) / P_b,
 
-whose totals within primary sampling units give its standard error (`relprev.inference.sampling`). The
-estimate's own influence function, from the same people, gives the standard error of the difference.
-An interval "holds the truth, allowing for its error" if the two differ by less than the interval's
-quantile times the root of the sum of both variances.
+whose totals within primary sampling units give its standard error (`relprev.inference.sampling`).
+The estimate's own influence function, from the same people, gives the standard error of the
+difference. An interval "holds the truth, allowing for its error" if the two differ by less than the
+interval's quantile times the root of the sum of both variances.
 
 What went wrong can be measured too, since y is known:
 
-    alpha   the true risk in a over that in b at equal x: the ratio of "diagnosis rates" that the same
+    alpha   the true risk in a over that in b at equal x: the ratio of "diagnosis rates" that the
+    same
             estimator finds if y takes the place of s
     Gamma   how much the share told varies with x among those with the condition: top over bottom
             fifth of its out-of-fold prediction, in each group

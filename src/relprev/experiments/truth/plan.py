@@ -1,7 +1,7 @@
 """The plan of the NHANES evidence: conditions, features, groups and aims, read from a file.
 
-The file that comes with relprev, ``data/plans/nhanes.toml``, was written before its cells were run. It
-names no survey cycle, so that it applies to any.
+The file that comes with relprev, ``data/plans/nhanes.toml``, was written before its cells were run.
+It names no survey cycle, so that it applies to any.
 """
 
 from __future__ import annotations

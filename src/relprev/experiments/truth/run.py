@@ -111,7 +111,10 @@ def work(cell: TruthCell) -> dict[str, Any]:
             known, methods = known_truth(plan, planned, source), plan.methods
         else:
             of_species = species_plan()
-            known, methods = species_truth(of_species, cell.path, **_named(place)), of_species.methods
+            known, methods = (
+                species_truth(of_species, cell.path, **_named(place)),
+                of_species.methods,
+            )
         row = judged(known, methods.baselines)
     except RelprevError as error:
         return {**place, "notes": f"{type(error).__name__}: {error}"}

@@ -1,8 +1,8 @@
 """Species surveys as cohorts with a known truth: one per species and part of a region.
 
 Rows are surveyed sites, none of which is recorded, and records, all of which are. Records together
-weigh ``recorded_share`` of all, so that sites stand for the region. Nothing but the ratio of records
-and their environments goes into the estimate, so the share itself does not matter.
+weigh ``recorded_share`` of all, so that sites stand for the region. Nothing but the ratio of
+records and their environments goes into the estimate, so the share itself does not matter.
 """
 
 from __future__ import annotations
@@ -119,8 +119,8 @@ def load_region(folder: str, region: str) -> dict[str, pd.DataFrame]:
         path = Path(folder) / f"{region}{kind}.rds"
         if not path.is_file():
             raise InvalidInputError(
-                f"data: there is no file {path.name} in {folder}; copy inst/extdata of the R package "
-                "disdat there"
+                f"data: there is no file {path.name} in {folder}; copy inst/extdata of the R "
+                "package disdat there"
             )
         tables[name] = _read_rds(path)
     if not tables["sites"]["siteid"].equals(tables["found"]["siteid"]):
