@@ -89,7 +89,7 @@ def expression_sql(text: str, columns: Mapping[str, str]) -> Sql:
     Examples
     --------
     >>> expression_sql("5.7 <= LBXGH < 6.5", {"LBXGH": "DOUBLE"})
-    Sql(text='(5.7 <= "LBXGH" AND "LBXGH" < 6.5)', type='truth')
+    Sql(text='(5.7e0 <= "LBXGH" AND "LBXGH" < 6.5e0)', type='truth')
     >>> expression_sql("a + 1", {"a": "VARCHAR"}).text
     '(try_cast("a" AS DOUBLE) + 1)'
     >>> expression_sql("LBXGX > 5", {"LBXGH": "DOUBLE"})
@@ -161,7 +161,8 @@ class _Translator:
         if isinstance(value, bool):
             return Sql(str(value).lower(), "truth")
         if isinstance(value, int | float) and abs(value) < 1e300:
-            return Sql(repr(value), "number")
+            exact = isinstance(value, int) or "e" in repr(value)
+            return Sql(repr(value) if exact else f"{value!r}e0", "number")  # DOUBLE, not DECIMAL
         if isinstance(value, str):
             return Sql(quoted(value), "text")
         raise _Problem(f"{ast.unparse(node)!r} is not understood in an expression")

@@ -215,7 +215,7 @@ def _weigh(connection: Connection, known: set[str]) -> None:
     begins = " ".join(f"WHEN {quoted(c)} THEN {year}" for c, year in first.items())
     connection.execute(f"""
         CREATE TABLE weighed AS SELECT *,
-            coalesce({", ".join(weights)}) * CASE {_cycle(known)} {share} END AS weight,
+            coalesce({", ".join(weights)})::DOUBLE * CASE {_cycle(known)} {share} END AS weight,
             CASE {_cycle(known)} {begins} END::INTEGER AS year
         FROM raw
     """)
