@@ -196,7 +196,7 @@ def _features(values: pd.Series, of_sites: pd.Series, plan: SpeciesPlan) -> pd.D
     name, options = str(values.name), plan.features
     if name in options.categories:
         kept = of_sites.value_counts().index[1:]
-        columns: dict[str, Any] = {f"{name}={value}": values == value for value in sorted(kept)}
+        columns: dict[str, Any] = {f"{name}={value:g}": values == value for value in sorted(kept)}
     else:
         known = of_sites[of_sites != MISSING]
         quantiles = np.linspace(0, 1, options.bins + 1)[1:-1]
