@@ -14,6 +14,8 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from scipy import stats
 
 from relprev.arrays import FloatArray
+from relprev.checks.check import Verdict
+from relprev.checks.registry import CHECKS
 from relprev.experiments.figures import FORMATS
 from relprev.experiments.truth.plan import Aim, nhanes_plan
 from relprev.store.files import written_whole
@@ -24,6 +26,7 @@ METHODS = {
     "sar-em-group": "SAR-EM, group as feature",
 }  # fmt: skip
 VERDICTS = {"no concern": "#117733", "cannot tell": "#DDAA33", "concern": "#BB5566"}
+ASSUMPTIONS = tuple(kind for kind, one in CHECKS.items() if one.assumption and kind != "controls")
 OFF = 1.25  # an estimate off by more than this factor is wrong by more than a detail
 LEVEL = 0.95
 
@@ -37,7 +40,8 @@ def compared(results: pd.DataFrame) -> pd.DataFrame:
         The results, and ``error`` (estimate over truth), ``recorded_error``, ``nearer`` (whether
         the estimate is nearer the truth than the recorded ratio), ``off`` (by more than a factor of
         1.25), ``holds`` (the interval holds the truth), ``holds_allowing`` (for the truth's own
-        sampling error) and the same of calibrated estimates, NaN where there is none.
+        sampling error) and the same of calibrated estimates, NaN where there is none;
+        ``verdict_apart``, the verdict without the check of the controls.
 
     Examples
     --------
@@ -62,7 +66,15 @@ def compared(results: pd.DataFrame) -> pd.DataFrame:
         for column, wider in ((name, np.zeros(len(rows))), (f"{name}_allowing", more)):
             held = (low - wider <= truth) & (truth <= high + wider)
             rows[column] = np.where(np.isnan(low), np.nan, held)
+    rows["verdict_apart"] = [_verdict_apart(row) for row in rows.to_dict("records")]
     return rows
+
+
+def _verdict_apart(row: Mapping[Any, Any]) -> str:
+    """The verdict of the checks of assumptions other than that of the controls."""
+    found = [Verdict(str(row[name])) for name in (f"check_{kind}" for kind in ASSUMPTIONS)
+             if isinstance(row.get(name), str)]  # fmt: skip
+    return str(Verdict.worst(found))
 
 
 def _log(values: pd.Series) -> FloatArray:
@@ -114,9 +126,31 @@ def judged_aims(rows: pd.DataFrame, aims: Mapping[str, Aim]) -> list[dict[str, A
     found = []
     for name, aim in aims.items():
         count, of = (int(value) for value in counts[name])
-        met = "not tried" if of == 0 else "met" if count >= aim.share * of else "not met"
+        met = "no such cell" if of == 0 else "met" if count >= aim.share * of else "not met"
         found.append({"aim": aim.words, "cells": of, "count": count, "met": met})
     return found
+
+
+def warnings_by_check(rows: pd.DataFrame) -> pd.DataFrame:
+    """What each check said of cells that are off by more than 1.25, and of the others.
+
+    Returns
+    -------
+    DataFrame
+        One row per check: shares with a concern (``concern_off``, ``concern_near``) and with no
+        concern (``clear_off``, ``clear_near``).
+    """
+    found = []
+    for kind in CHECKS:
+        if f"check_{kind}" not in rows:
+            continue
+        said = rows[f"check_{kind}"]
+        row: dict[str, Any] = {"check": kind, "assumption": CHECKS[kind].assumption}
+        for name, part in (("off", said[rows["off"]]), ("near", said[~rows["off"]])):
+            row |= {f"concern_{name}": (part == "concern").mean(),
+                    f"clear_{name}": (part == "no concern").mean()}  # fmt: skip
+        found.append(row)
+    return pd.DataFrame(found)
 
 
 def spread(rows: pd.DataFrame, column: str) -> dict[str, float]:
