@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from relprev.cli.app import Out, Quiet, app
-from relprev.cli.choices import EXPERIMENTS, LAYOUTS, MOST_VISITS
+from relprev.cli.choices import EXPERIMENTS, LAYOUTS, MOST_VISITS, TRUTH
 from relprev.codes import code_set, code_set_names
 from relprev.errors import InvalidInputError
 
@@ -35,7 +35,11 @@ class RawFiles(StrEnum):
 @app.command()
 def reproduce(
     name: Annotated[
-        str, typer.Argument(help=f"One of {', '.join(EXPERIMENTS)}, or 'all' of them.")
+        str,
+        typer.Argument(
+            help=f"One of {', '.join(EXPERIMENTS)}, or 'all' of them; or, with --data PATH, "
+            f"{' or '.join(TRUTH)}."
+        ),
     ],
     out: Out = Path("reproduce-output"),
     quick: Annotated[
@@ -47,7 +51,9 @@ def reproduce(
     data: Annotated[
         str,
         typer.Option(
-            help="For semisynthetic: simulated, nhds:PATH or mimic:PATH (PATH contains hosp)."
+            help="For semisynthetic: simulated, nhds:PATH or mimic:PATH (PATH contains hosp). For "
+            "nhanes: a folder of transport files, or one file of all variables. For species: the "
+            "folder of disdat's files."
         ),
     ] = "simulated",
     method: Annotated[
@@ -66,8 +72,9 @@ def reproduce(
 ) -> None:
     """Rerun the paper's experiments on simulated truth, with every method beside PURPLE.
 
-    A run that was stopped resumes where it was. Writes results, a table of estimate / truth and
-    a figure for each experiment.
+    Or compare estimates with a truth that was measured: nhanes (people told of a condition, and
+    examined for it) and species (records, and surveys). A run that was stopped resumes where it
+    was. Writes results, a table of estimate / truth and a figure for each experiment.
     """
     from relprev.experiments import run as run_experiment
 

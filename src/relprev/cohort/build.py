@@ -22,6 +22,7 @@ from relprev.errors import InvalidInputError
 from relprev.progress import progress
 from relprev.rows.disk import Scratch
 from relprev.sources.database import reading
+from relprev.sources.derived import with_derived
 from relprev.sources.source import Source, memory_limited
 
 ROWS_PER_PART = 1_000_000
@@ -87,6 +88,7 @@ def build_cohorts(
     [5, 4, 4, 4]
     """
     variables = _wanted(spec, groups)
+    source = with_derived(source, spec.derive)
     if folder is not None:
         folder = Path(folder)
         if keep_ids:

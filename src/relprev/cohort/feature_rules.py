@@ -27,6 +27,9 @@ class Extra:
         Edges e1 < e2 < ... give columns for [e1, e2), [e2, e3), ..., [ek, infinity), with
         values below e1 as the reference. Without edges, there is a column for every value
         except the most common.
+    missing : bool
+        Whether visits without a value have a column of their own. By default they belong to the
+        reference.
 
     Examples
     --------
@@ -40,6 +43,7 @@ class Extra:
 
     column: str
     edges: tuple[float, ...] = ()
+    missing: bool = False
 
     def __post_init__(self) -> None:
         if not are_numbers(self.edges):

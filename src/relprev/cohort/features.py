@@ -38,6 +38,7 @@ from relprev.sources.database import quoted
 from relprev.sources.kinds import Kind, kind_of_role
 from relprev.sources.source import Source
 
+MISSING = "missing"  # label of the feature of visits without a value
 NUMBER_BITS = 32  # low bits of a key, which hold the number of the code
 Keys = NDArray[np.int64]
 Extras = list[tuple[Extra, list[str]]]  # with the values or ranges that have a column
@@ -316,14 +317,15 @@ def _labels(number: int, extra: Extra, selected: Selected) -> list[str]:
     """The ranges, or all values except the most common, which is the reference."""
     if extra.edges:
         ends = [f"{edge:g}" for edge in extra.edges[1:]] + ["inf"]
-        return [f"[{edge:g},{end})" for edge, end in zip(extra.edges, ends, strict=True)]
+        ranges = [f"[{edge:g},{end})" for edge, end in zip(extra.edges, ends, strict=True)]
+        return ranges + [MISSING] * extra.missing
     counts: Counter[Any] = Counter()
     for k in range(selected.n_parts):
         found = pc.value_counts(_text(_values(number, selected, k))).to_pylist()
         counts.update({item["values"]: item["counts"] for item in found})
     counts.pop(None, None)
     by_count = sorted(counts, key=lambda value: (-counts[value], value))
-    return sorted(by_count[1:])
+    return sorted(by_count[1:]) + [MISSING] * extra.missing
 
 
 def _name(extra: Extra, label: str) -> str:
@@ -338,6 +340,8 @@ def _extra_keys(
     for k, (extra, labels) in enumerate(extras):
         values = _values(k, selected, part)
         position = _range(extra, values) if extra.edges else _index(values, labels)
+        if extra.missing:
+            position[pc.is_null(values, nan_is_null=True).to_numpy(False)] = len(labels) - 1
         rows = np.flatnonzero(position >= 0)
         keys.append(rows * n_features + first + position[rows])
         first += len(labels)

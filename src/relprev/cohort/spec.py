@@ -16,6 +16,9 @@ It is written as frozen dataclasses, or as an equivalent TOML file:
     column = "screened"
     not_tested = "drop"                 # or "keep", the default
 
+    [derive]                            # columns of your own, see relprev.sources.derived
+    tall = "height >= 180"              # used like others; true or false is the code IS:tall too
+
     [features]
     roll_up = "category"                # or "ccsr"; default: codes as they are
     min_count = 10                      # drop codes seen this often or less
@@ -39,6 +42,7 @@ It is written as frozen dataclasses, or as an equivalent TOML file:
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from importlib import resources
 from pathlib import Path
@@ -109,6 +113,8 @@ class CohortSpec:
         those of the condition, are no features.
     tested : Screening, optional
         Who was looked at for the condition, if that is known.
+    derive : mapping of name to expression
+        Columns made of those of the source, see :mod:`relprev.sources.derived`.
     name : str
         Short name, such as that of the file.
 
@@ -130,6 +136,7 @@ class CohortSpec:
     without_codes: Literal["drop", "keep"] = "drop"
     controls: Controls = field(default_factory=Controls)
     tested: Screening | None = None
+    derive: Mapping[str, str] = field(default_factory=dict)
     name: str = ""
 
     def __post_init__(self) -> None:

@@ -33,7 +33,7 @@ out_of_core = true           # cohorts on disk, for data larger than memory
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import resources
 from pathlib import Path
@@ -91,6 +91,10 @@ class StudyFile:
     ] = None
     tested: Annotated[
         Screening | None, Field(description="Who was looked at for the condition, if known.")
+    ] = None
+    derive: Annotated[
+        Mapping[str, str] | None,
+        Field(description="Columns of your own, by expressions over those of the source."),
     ] = None
     groups: Annotated[
         tuple[GroupVariable, ...] | None, Field(description="The groups to compare.")
@@ -211,7 +215,8 @@ def _require_printable_name(path: Path) -> None:
 
 def _cohort(content: StudyFile, path: Path, text: str) -> CohortSpec:
     """The file's own cohort, or a shipped one with the parts that the file replaces."""
-    names = ("condition", "include", "features", "groups", "without_codes", "controls", "tested")
+    names = ("condition", "include", "features", "groups", "without_codes", "controls", "tested",
+             "derive")  # fmt: skip
     given: dict[str, Any] = {
         name: getattr(content, name) for name in names if getattr(content, name) is not None
     }
