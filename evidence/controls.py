@@ -22,9 +22,15 @@ from evidence.store import FOLDER
 from relprev import DebiasedPURPLE, calibrate
 from relprev.checks.controls import CHECK, CONDITION, check_controls
 from relprev.codes import CodeSet
-from relprev.cohort import build_cohorts
-from relprev.cohort.controls import Controls
-from relprev.cohort.spec import CohortSpec, Extra, Features, GroupVariable, Include
+from relprev.cohort import (
+    CohortSpec,
+    Controls,
+    Extra,
+    Features,
+    GroupVariable,
+    Include,
+    build_cohorts,
+)
 from relprev.sources import read_nhds
 from relprev.store.files import written_whole
 

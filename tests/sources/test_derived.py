@@ -4,9 +4,8 @@ import pandas as pd
 import pytest
 
 from relprev.codes import CodeSet
-from relprev.cohort import build_cohorts
+from relprev.cohort import CohortSpec, Extra, Features, GroupVariable, Include, build_cohorts
 from relprev.cohort.controls import Controls
-from relprev.cohort.spec import CohortSpec, Extra, Features, GroupVariable, Include
 from relprev.errors import InvalidInputError
 from relprev.sources import read_tables
 from relprev.sources.derived import DERIVED, with_derived

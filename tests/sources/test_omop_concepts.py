@@ -5,8 +5,8 @@ import json
 import pytest
 
 from relprev.codes import CodeSet
+from relprev.cohort import CohortSpec, Features, GroupVariable
 from relprev.cohort.build import build_cohorts
-from relprev.cohort.spec import CohortSpec, Features, GroupVariable
 from relprev.errors import InvalidInputError
 from relprev.sources import read_omop
 from relprev.sources.omop_concepts import ConceptSet, read_concept_set

@@ -7,9 +7,8 @@ from functools import lru_cache
 import numpy as np
 
 from relprev.codes import CodeSet
-from relprev.cohort import build_cohorts
+from relprev.cohort import CohortSpec, Extra, Features, GroupVariable, Include, build_cohorts
 from relprev.cohort.controls import Controls
-from relprev.cohort.spec import CohortSpec, Extra, Features, GroupVariable, Include
 from relprev.experiments.truth.known import KnownTruth
 from relprev.experiments.truth.plan import CellColumns, Plan, PlannedCell, columns_of, nhanes_plan
 from relprev.sources.derived import with_derived
