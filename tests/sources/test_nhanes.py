@@ -113,7 +113,9 @@ def test_only_the_components_named_are_read(tmp_path):
 def test_a_missing_component_is_named(tmp_path):
     demographics(tmp_path)
     write(tmp_path, "GHB_I", SEQN=[1], LBXGH=[5.7])
-    with pytest.raises(InvalidInputError, match=r"no file of the component GHD.*did you mean 'GHB'"):
+    with pytest.raises(
+        InvalidInputError, match=r"no file of the component GHD.*did you mean 'GHB'"
+    ):
         read_nhanes(tmp_path, components=["GHD"])
     (tmp_path / "DEMO_I.XPT").unlink()
     with pytest.raises(InvalidInputError, match="no file of the component DEMO"):
@@ -130,7 +132,9 @@ def test_people_of_a_cycle_without_demographics_are_refused(tmp_path):
 def test_a_cycle_without_weights_is_named(tmp_path):
     demographics(tmp_path)
     demographics(tmp_path, "H", 8, first=11, WTMEC2YR=[np.nan] * 4)
-    with pytest.raises(InvalidInputError, match="cycle that begins in 2013 has no examination weig"):
+    with pytest.raises(
+        InvalidInputError, match="cycle that begins in 2013 has no examination weig"
+    ):
         read_nhanes(tmp_path)
 
 

@@ -70,7 +70,9 @@ def test_verdicts_do_not_depend_on_the_truth(fair):
     known, row = fair
     wrong = replace(known, condition=known.condition[::-1].copy())
     other = judged(wrong, ())
-    before = [name for name in row if name.startswith(("check_", "verdict", "withheld", "debiased"))]
+    before = [
+        name for name in row if name.startswith(("check_", "verdict", "withheld", "debiased"))
+    ]
     assert len(before) > 12
     assert {name: other[name] for name in before} == {name: row[name] for name in before}
     assert other["truth"] != row["truth"]

@@ -47,7 +47,9 @@ def folder(tmp_path):
 
 def test_species_with_enough_records_are_the_cells(folder):
     cells = enough(PLAN, str(folder))
-    assert cells == [(name, cut, f"{name.lower()}01") for name in PLAN.regions for cut in PLAN.parts]
+    assert cells == [
+        (name, cut, f"{name.lower()}01") for name in PLAN.regions for cut in PLAN.parts
+    ]
 
 
 def test_sites_carry_the_truth_and_records_the_cases(folder):
