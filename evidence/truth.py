@@ -213,7 +213,7 @@ def _factors(rows: pd.DataFrame) -> str:
 def _conclusion(rows: pd.DataFrame) -> dict[str, str]:
     """Conditions by how the estimate with findings fares, strictly recorded."""
     found = rows[(rows["features"] == "findings") & (rows["recording"] == "strict")]
-    parts = {name: part for name, part in found.groupby("condition", sort=False)}
+    parts = dict(found.groupby("condition", sort=False))
     good = [f"{name} ({_share(part['nearer'])} nearer)" for name, part in parts.items()
             if part["nearer"].mean() > 0.5 and part["off"].mean() <= 0.25]  # fmt: skip
     bad = [f"{name} ({_share(part['off'])} off)" for name, part in parts.items()
@@ -247,6 +247,6 @@ def _cells(rows: pd.DataFrame, names: tuple[str, ...] = ()) -> str:
 
 
 def _interval(row: dict, name: str) -> str:
-    if not row[name] == row[name]:
+    if row[name] != row[name]:
         return "–"
     return f"{row[name]:.2f} ({row[f'{name}_low']:.2f}–{row[f'{name}_high']:.2f})"

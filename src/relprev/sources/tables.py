@@ -136,9 +136,9 @@ def read_tables(
              "psu": psu, "year": year}  # fmt: skip
     dates = {"date": date, "birth_date": birth_date}
     if (code is None) != (version is None) or (code is None and codes is not None):
-        missing_key = "code" if code is None else "version"
+        key = "code" if code is None else "version"
         raise InvalidInputError(
-            f"{missing_key} is missing: codes need both the column that holds them and their version"
+            f"{key} is missing: codes need both the column that holds them and their version"
         )
     version = str(version)
     code_columns = [] if code is None else column_list(code, "code")
