@@ -82,7 +82,8 @@ def _nhanes(results: Path) -> dict[str, str]:
     sets = {name: rows[rows["features"] == name] for name in plan.sets}
     seconds = every["seconds"].sum() / 60
     return {
-        "cells": f"{len(rows):,}", "planned": f"{len(every):,}", "absent": _absent(every),
+        "cells": f"{len(rows):,}", "planned": f"{len(list(plan.cells())):,}",
+        "absent": _absent(every), "not-run": _not_run(every),
         "minutes": f"{seconds:.0f}", "wall": f"{seconds / 2:.0f}",
         "aims": _aims(rows), "aims-apart": _aims(rows.assign(verdict=rows["verdict_apart"])),
         "concern": _share(rows["verdict"] == "concern"),
@@ -150,6 +151,21 @@ def _absent(every: pd.DataFrame) -> str:
     return table(["cells without an estimate, because", "cells", "of"], rows)
 
 
+def _not_run(every: pd.DataFrame) -> str:
+    """Cells of the plan that have not been run yet, if any."""
+    names = ["condition", "recording", "features", "contrast"]
+    done = {tuple(row) for row in every[names].itertuples(index=False)}
+    missing = [cell for cell in nhanes_plan().cells()
+               if tuple(getattr(cell, name) for name in names) not in done]  # fmt: skip
+    if not missing:
+        return ""
+    kinds = ", ".join(dict.fromkeys(cell.condition for cell in missing))
+    return (
+        f"\n\n**Not complete.** {len(missing)} cells of the plan have not been run yet (of {kinds}); "
+        "the command below goes on where it stopped."
+    )
+
+
 def _aims(rows: pd.DataFrame) -> str:
     found = summary.judged_aims(rows, nhanes_plan().aims)
     cells = [[one["aim"], f"{one['count']} of {one['cells']}", f"**{one['met']}**"]
@@ -213,7 +229,7 @@ def _factors(rows: pd.DataFrame) -> str:
 def _conclusion(rows: pd.DataFrame) -> dict[str, str]:
     """Conditions by how the estimate with findings fares, strictly recorded."""
     found = rows[(rows["features"] == "findings") & (rows["recording"] == "strict")]
-    parts = {name: part for name, part in found.groupby("condition", sort=False)}
+    parts = {str(name): part for name, part in found.groupby("condition", sort=False)}
     good = [f"{name} ({_share(part['nearer'])} nearer)" for name, part in parts.items()
             if part["nearer"].mean() > 0.5 and part["off"].mean() <= 0.25]  # fmt: skip
     bad = [f"{name} ({_share(part['off'])} off)" for name, part in parts.items()
@@ -247,6 +263,6 @@ def _cells(rows: pd.DataFrame, names: tuple[str, ...] = ()) -> str:
 
 
 def _interval(row: dict, name: str) -> str:
-    if not row[name] == row[name]:
+    if row[name] != row[name]:
         return "–"
     return f"{row[name]:.2f} ({row[f'{name}_low']:.2f}–{row[f'{name}_high']:.2f})"

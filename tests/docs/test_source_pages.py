@@ -30,6 +30,11 @@ def test_nhds(real_data, tmp_path, monkeypatch):
     assert run("nhds", tmp_path, monkeypatch)["cohort"].n_groups > 1
 
 
+def test_nhanes(real_data, tmp_path, monkeypatch):
+    (tmp_path / "nhanes").symlink_to(real_data("nhanes"))
+    assert run("nhanes", tmp_path, monkeypatch)["cohort"].n_groups > 1
+
+
 def test_nhamcs(real_data, tmp_path, monkeypatch):
     for name in ("ED2018-stata.zip", "ED2019-stata.zip"):
         (tmp_path / name).symlink_to(real_data(f"nhamcs-ed/{name}"))

@@ -36,5 +36,6 @@ def test_paths_in_and_out_are_told_apart():
 
 def test_surveys_are_said_to_be_surveys():
     surveys = {kind for kind, declared in SOURCES.items() if declared.is_survey}
-    assert surveys == {"neds", "nhamcs", "nhds"}
-    assert {kind for kind, declared in SOURCES.items() if declared.has_strata} == {"neds", "nhamcs"}
+    assert surveys == {"neds", "nhamcs", "nhanes", "nhds"}
+    strata = {kind for kind, declared in SOURCES.items() if declared.has_strata}
+    assert strata == {"neds", "nhamcs", "nhanes"}

@@ -105,7 +105,7 @@ def test_only_the_components_named_are_read(tmp_path):
     demographics(tmp_path)
     write(tmp_path, "GHB_I", SEQN=[1], LBXGH=[5.7])
     write(tmp_path, "RXQ_RX_I", SEQN=[1, 1], RXDUSE=[1, 1])
-    with pytest.raises(InvalidInputError, match="RXQ_RX_I.XPT has more than one row per person"):
+    with pytest.raises(InvalidInputError, match=r"RXQ_RX_I.XPT has more than one row per person"):
         read_nhanes(tmp_path)
     assert "LBXGH" in read_nhanes(tmp_path, components=["GHB"]).attributes
 

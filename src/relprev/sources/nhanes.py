@@ -37,7 +37,7 @@ from relprev.sources.formats import load_table
 from relprev.sources.kinds import Kind
 from relprev.sources.nhanes_answers import without_refusals
 from relprev.sources.nhanes_files import PERSON, load_components
-from relprev.sources.source import Source, labels
+from relprev.sources.source import Source, labels, without_codes
 from relprev.sources.statistics_files import make_whole
 
 WEIGHTS = {"WTMEC2YR": 2.0, "WTMECPRP": 3.2}  # and the years of their cycles
@@ -134,9 +134,7 @@ def read_nhanes(
             {labelled} * EXCLUDE (weight, year)
         FROM weighed WHERE weight > 0
     """)
-    connection.execute(
-        "CREATE TABLE codes (visit BIGINT, version VARCHAR, code VARCHAR, role VARCHAR)"
-    )
+    without_codes(connection)
     counts = connection.execute("SELECT count(*), count(*) FILTER (weight > 0) FROM weighed")
     asked, examined = counts.fetchall()[0]
     for table in ("raw", "weighed"):

@@ -44,8 +44,7 @@ def test_loose_recording_is_told_at_all(source):
 def test_rows_of_cohort_and_condition_belong_together(source):
     known = known_truth(PLAN, CELL, source)
     names = known.cohort.feature_names
-    high = [k for k, name in enumerate(names) if name.startswith("LBXGH:[5.8") or
-            name.startswith("LBXGH:[6,")]  # fmt: skip
+    high = [k for k, name in enumerate(names) if name.startswith(("LBXGH:[5.8", "LBXGH:[6,"))]
     X = known.cohort.X.to_scipy().toarray()
     assert known.condition[X[:, high].sum(axis=1) > 0].all()
     low = [k for k, name in enumerate(names) if name.startswith("LBXGH:[5,")]
