@@ -208,6 +208,19 @@ class PURPLE(BaseEstimator):
             How to choose the penalty.
         cohort, validation : Cohort
             Those of ``fit``.
+
+        Returns
+        -------
+        PURPLE
+            As if it were fitted anew.
+
+        Examples
+        --------
+        >>> from relprev.simulate import gauss_synth
+        >>> train, held_out = (gauss_synth((0.5, 0.1), seed=k).cohort for k in (1, 2))
+        >>> fitted = PURPLE([0.01, 0.001]).fit(train, validation=held_out)
+        >>> fitted.chosen_by("auc", train, held_out).selection
+        'auc'
         """
         check_is_fitted(self)
         screen(cohort)
