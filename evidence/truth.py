@@ -161,8 +161,8 @@ def _not_run(every: pd.DataFrame) -> str:
         return ""
     kinds = ", ".join(dict.fromkeys(cell.condition for cell in missing))
     return (
-        f"\n\n**Not complete.** {len(missing)} cells of the plan have not been run yet (of {kinds}); "
-        "the command below goes on where it stopped."
+        f"\n\n**Not complete.** {len(missing)} cells of the plan have not been run yet (of "
+        f"{kinds}); the command below goes on where it stopped."
     )
 
 
