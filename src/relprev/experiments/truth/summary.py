@@ -177,15 +177,15 @@ def gammas(rows: pd.DataFrame) -> pd.Series:
 
 def draw(rows: pd.DataFrame, panels: Mapping[str, str], column: str) -> Figure:
     """Truth against estimate with the recorded ratio beside, one panel per value of a column."""
-    figure = Figure(figsize=(1 + 4.2 * len(panels), 5), layout="constrained")
+    figure = Figure(figsize=(1 + 4.2 * len(panels), 5.8), layout="constrained")
     axes = figure.subplots(1, len(panels), sharex=True, sharey=True, squeeze=False)[0]
     every = rows[["truth", "recorded", "debiased"]].to_numpy(dtype=float)
     ends = np.array([np.nanmin(every) / 1.1, np.nanmax(every) * 1.1])
     for axis, (value, title) in zip(axes, panels.items(), strict=True):
         _panel(axis, rows[rows[column] == value], ends)
         axis.set_title(title, fontsize=10)
+        axis.set_xlabel("True ratio")
     axes[0].set_ylabel("Estimated ratio")
-    figure.supxlabel("True ratio", fontsize=10)
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4,
                   fontsize=8)  # fmt: skip
     return figure
@@ -201,7 +201,7 @@ def _panel(axis: Axes, part: pd.DataFrame, ends: Any) -> None:
         label = f"estimate: {verdict}"
         axis.plot(own["truth"], own["debiased"], "o", color=colour, markersize=5, label=label)
     axis.set(xscale="log", yscale="log", xlim=ends, ylim=ends)
-    axis.set_aspect("equal")
+    axis.set_box_aspect(1)
     for one in (axis.xaxis, axis.yaxis):
         one.set_major_locator(LogLocator(subs=(1, 2, 5)))
         one.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
