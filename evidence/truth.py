@@ -29,6 +29,16 @@ COMMANDS = {
     "nhanes": "relprev reproduce nhanes --data nhanes_2005_2016_adults.parquet",
     "species": "relprev reproduce species --data FOLDER",
 }
+NOT_RUN = """{title}
+
+*Not run yet: this needs data that are not in the repository.*
+
+```bash
+relprev reproduce {name} --data PATH
+python -m evidence add-truth {name} reproduce-output/{name}
+python -m evidence truth
+```
+"""
 SHORT = {"no concern": "none", "cannot tell": "?", "concern": "concern"}
 
 
@@ -51,28 +61,35 @@ def load(name: str, results: Path = FOLDER) -> pd.DataFrame:
 
 
 def write(results: Path = FOLDER, docs: Path = DOCS) -> list[Path]:
-    """Write the pages whose results are there, with their figures; return the paths."""
+    """Write the pages, with the figures of those whose results are there; return the paths."""
     paths = []
     for name, page in PAGES.items():
-        if not (results / name / "results.parquet").is_file():
-            continue
         with written_whole(docs / f"{page}.md") as path:
             path.write_text(text(name, results), encoding="utf-8")
+        paths.append(docs / f"{page}.md")
+        if not _is_kept(name, results):
+            continue
         figure = summary.figure_of(name, summary.compared(load(name, results)))
         same = {"svg.hashsalt": name, "svg.fonttype": "none"}  # same results, same file
         place = docs / "figures" / f"{name}.svg"
         with matplotlib.rc_context(same), written_whole(place) as path:
             figure.savefig(path, metadata={"Date": None})
-        paths += [docs / f"{page}.md", place]
+        paths.append(place)
     return paths
+
+
+def _is_kept(name: str, results: Path) -> bool:
+    return (results / name / "results.parquet").is_file()
 
 
 def text(name: str, results: Path = FOLDER) -> str:
     """A page: its template with the {{ places }} filled in."""
+    template = (FOLDER / f"{PAGES[name]}.md").read_text(encoding="utf-8")
+    if not _is_kept(name, results):
+        return NOT_RUN.format(title=template.splitlines()[0], name=name)
     content = _nhanes(results) if name == "nhanes" else _species(results)
     about = json.loads((results / name / "machine.json").read_text(encoding="utf-8"))
     content["made"] = made_by(COMMANDS[name], about)
-    template = (FOLDER / f"{PAGES[name]}.md").read_text(encoding="utf-8")
     return re.sub(r"\{\{ (\S+) \}\}", lambda place: content[place[1]], template)
 
 
@@ -93,10 +110,16 @@ def _nhanes(results: Path) -> dict[str, str]:
         "by-contrast": _by(rows, ("contrast", "features")),
         "by-method": _by_method(rows, ("features", "recording")),
         "checks": _checks(rows), "factors": _factors(rows), "cells-table": _cells(rows),
+        "alpha-all": f"{np.exp(summary.spread(rows, 'alpha')['size']):.2f}",
+        "left-all": f"{np.exp(summary.spread(rows, 'left')['size']):.2f}",
         "default-alpha": _default_alpha(), "default-gamma": f"{bias_analysis.GAMMA:g}",
         **{f"nearer-{name}": _share(part["nearer"]) for name, part in sets.items()},
         **{f"off-{name}": _share(part["off"]) for name, part in sets.items()},
         **{f"holds-{name}": _share(part["holds_allowing"]) for name, part in sets.items()},
+        "concern-controls": _share(rows["check_controls"] == "concern"),
+        **{f"calibrated-nearer-{name}": _calibrated_nearer(part) for name, part in sets.items()},
+        **{f"calibrated-holds-{name}": _share(part["calibrated_holds_allowing"])
+           for name, part in sets.items()},
         **{f"alpha-{name}": _range(part, "alpha") for name, part in sets.items()},
         **_conclusion(rows),
     }  # fmt: skip
@@ -122,6 +145,14 @@ def _species(results: Path) -> dict[str, str]:
 def _share(values: pd.Series) -> str:
     values = values.dropna().astype(float)
     return f"{values.sum():.0f} of {len(values)}" if len(values) else "none"
+
+
+def _calibrated_nearer(rows: pd.DataFrame) -> str:
+    """Of how many cells with a calibrated estimate it is nearer the truth than the other."""
+    known = rows[rows["calibrated"].notna()]
+    one, other = (np.abs(np.log((known[name] / known["truth"]).to_numpy(dtype=float)))
+                  for name in ("calibrated", "debiased"))  # fmt: skip
+    return _share(pd.Series(one < other))
 
 
 def _percent(value: float) -> str:
@@ -161,8 +192,8 @@ def _not_run(every: pd.DataFrame) -> str:
         return ""
     kinds = ", ".join(dict.fromkeys(cell.condition for cell in missing))
     return (
-        f"\n\n**Not complete.** {len(missing)} cells of the plan have not been run yet (of {kinds}); "
-        "the command below goes on where it stopped."
+        f"\n\n**Not complete.** {len(missing)} cells of the plan have not been run yet (of "
+        f"{kinds}); the command below goes on where it stopped."
     )
 
 
@@ -214,16 +245,16 @@ def _checks(rows: pd.DataFrame) -> str:
 def _factors(rows: pd.DataFrame) -> str:
     cells = []
     for (features, recording), part in rows.groupby(["features", "recording"], sort=False):
-        both = part.assign(gamma=part["gamma_group"])
-        gamma = summary.gammas(both).to_frame()
+        gamma = summary.gammas(part).to_frame()
         for words, found in (("α", summary.spread(part, "alpha")),
-                             ("Γ", summary.spread(gamma, "gamma"))):  # fmt: skip
+                             ("Γ", summary.spread(gamma, "gamma")),
+                             ("what is left", summary.spread(part, "left"))):  # fmt: skip
             cells.append([words, str(features), str(recording), str(found["cells"]),
                           f"{found['low']:.2f}", f"{found['median']:.2f}", f"{found['high']:.2f}",
-                          f"{found['sd']:.2f}"])  # fmt: skip
-    cells.sort(key=lambda row: row[0])
+                          f"{np.exp(found['size']):.2f}"])  # fmt: skip
+    cells.sort(key=lambda row: ("αΓw".index(row[0][0]), row[1]))
     return table(["", "features", "recording", "values", "2.5%", "median", "97.5%",
-                  "SD of the logarithm"], cells)  # fmt: skip
+                  "typical (root mean square)"], cells)  # fmt: skip
 
 
 def _conclusion(rows: pd.DataFrame) -> dict[str, str]:

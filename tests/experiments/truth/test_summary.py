@@ -76,7 +76,8 @@ def test_aims_are_met_or_not():
 def test_spread_is_that_of_logarithms():
     found = rows(*[cell(2.0, alpha=a) for a in (0.5, 1.0, 2.0)])
     assert spread(found, "alpha")["median"] == pytest.approx(1.0)
-    assert spread(found, "alpha")["sd"] == pytest.approx(np.std(np.log([0.5, 1.0, 2.0])))
+    assert spread(found, "alpha")["size"] == pytest.approx(np.std(np.log([0.5, 1.0, 2.0])))
+    assert found["left"].tolist() == pytest.approx([0.5, 1.0, 2.0])
     assert len(gammas(found)) == 6
 
 

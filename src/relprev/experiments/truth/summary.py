@@ -41,13 +41,14 @@ def compared(results: pd.DataFrame) -> pd.DataFrame:
         the estimate is nearer the truth than the recorded ratio), ``off`` (by more than a factor of
         1.25), ``holds`` (the interval holds the truth), ``holds_allowing`` (for the truth's own
         sampling error) and the same of calibrated estimates, NaN where there is none;
-        ``verdict_apart``, the verdict without the check of the controls.
+        ``left``, the error that alpha does not explain; ``verdict_apart``, the verdict without the
+        check of the controls.
 
     Examples
     --------
     >>> row = {"truth": 2.0, "truth_se": 0.1, "degrees_of_freedom": 60, "recorded": 1.0,
     ...        "debiased": 1.8, "debiased_low": 1.6, "debiased_high": 1.99, "calibrated": np.nan,
-    ...        "calibrated_low": np.nan, "calibrated_high": np.nan}
+    ...        "alpha": 1.1, "calibrated_low": np.nan, "calibrated_high": np.nan}
     >>> compared(pd.DataFrame([row]))[["nearer", "off", "holds", "holds_allowing"]]
        nearer    off  holds  holds_allowing
     0    True  False    0.0             1.0
@@ -66,6 +67,7 @@ def compared(results: pd.DataFrame) -> pd.DataFrame:
         for column, wider in ((name, np.zeros(len(rows))), (f"{name}_allowing", more)):
             held = (low - wider <= truth) & (truth <= high + wider)
             rows[column] = np.where(np.isnan(low), np.nan, held)
+    rows["left"] = rows["error"] * rows["alpha"].astype(float)
     rows["verdict_apart"] = [_verdict_apart(row) for row in rows.to_dict("records")]
     return rows
 
@@ -154,12 +156,18 @@ def warnings_by_check(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def spread(rows: pd.DataFrame, column: str) -> dict[str, float]:
-    """Quantiles of a measured factor over cells: 2.5%, median, 97.5%, and the SD of its log."""
+    """Quantiles of a measured factor over cells, and how far its log is from 0.
+
+    Returns
+    -------
+    dict
+        cells, low (2.5%), median, high (97.5%), and ``size``, the root mean square of the log.
+    """
     values = rows[column].dropna()
     log = _log(values[values > 0])
     low, middle, high = np.exp(np.quantile(log, [0.025, 0.5, 0.975]))
     return {"cells": len(log), "low": float(low), "median": float(middle), "high": float(high),
-            "sd": float(log.std())}  # fmt: skip
+            "size": float(np.sqrt(np.mean(log**2)))}  # fmt: skip
 
 
 def gammas(rows: pd.DataFrame) -> pd.Series:
@@ -169,15 +177,15 @@ def gammas(rows: pd.DataFrame) -> pd.Series:
 
 def draw(rows: pd.DataFrame, panels: Mapping[str, str], column: str) -> Figure:
     """Truth against estimate with the recorded ratio beside, one panel per value of a column."""
-    figure = Figure(figsize=(1 + 4.2 * len(panels), 5), layout="constrained")
+    figure = Figure(figsize=(1 + 4.2 * len(panels), 5.8), layout="constrained")
     axes = figure.subplots(1, len(panels), sharex=True, sharey=True, squeeze=False)[0]
     every = rows[["truth", "recorded", "debiased"]].to_numpy(dtype=float)
     ends = np.array([np.nanmin(every) / 1.1, np.nanmax(every) * 1.1])
     for axis, (value, title) in zip(axes, panels.items(), strict=True):
         _panel(axis, rows[rows[column] == value], ends)
         axis.set_title(title, fontsize=10)
+        axis.set_xlabel("True ratio")
     axes[0].set_ylabel("Estimated ratio")
-    figure.supxlabel("True ratio", fontsize=10)
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4,
                   fontsize=8)  # fmt: skip
     return figure
@@ -193,7 +201,7 @@ def _panel(axis: Axes, part: pd.DataFrame, ends: Any) -> None:
         label = f"estimate: {verdict}"
         axis.plot(own["truth"], own["debiased"], "o", color=colour, markersize=5, label=label)
     axis.set(xscale="log", yscale="log", xlim=ends, ylim=ends)
-    axis.set_aspect("equal")
+    axis.set_box_aspect(1)
     for one in (axis.xaxis, axis.yaxis):
         one.set_major_locator(LogLocator(subs=(1, 2, 5)))
         one.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
