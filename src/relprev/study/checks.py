@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from relprev.checks.check import CheckResult
-from relprev.checks.held_out import SplitFits
 from relprev.checks.inputs import CheckInputs
 from relprev.checks.registry import CHECKS
 from relprev.store.stages import Outcome
 from relprev.study.variable import Variable
 
 if TYPE_CHECKING:  # rewording an option must not run checks again
+    from relprev.checks.held_out import SplitFits
     from relprev.study.options import CheckOptions
 
 

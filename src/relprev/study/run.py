@@ -18,7 +18,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from relprev.checks.held_out import SplitFits
 from relprev.checks.registry import CHECKS
 from relprev.disclosure import NOT_SHOWN, Rule, shown
 from relprev.errors import ClusterError, InvalidInputError, TooFewCasesError
@@ -87,6 +86,8 @@ def _findings(
     study: Study, position: int, cohorts: Outcome, stages: Stages, verbose: bool, client: Any
 ) -> VariableFindings:
     """Estimates and checks of the group variable at a position."""
+    from relprev.checks.held_out import SplitFits  # loads estimators, which not all users need
+
     name = study.cohort.groups[position].name
     about = cohorts.values["variables"][name]
     opened = partial(open_cohort, stages.store.path(about["file"]), client)
