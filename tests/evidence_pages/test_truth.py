@@ -91,7 +91,7 @@ def test_an_unknown_run_is_refused(tmp_path):
 
 def test_default_of_the_bias_analysis_is_the_spread_that_was_measured():
     measured = summary.spread(summary.compared(truth.load("nhanes")), "alpha")["size"]
-    assert bias_analysis.ALPHA[1] == pytest.approx(measured, rel=0.15)
+    assert bias_analysis.ALPHA[1] == pytest.approx(measured, rel=0.25)
 
 
 @pytest.mark.parametrize("name", truth.PAGES)
