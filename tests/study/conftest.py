@@ -10,8 +10,7 @@ import pandas as pd
 import pytest
 
 from relprev.codes import CodeSet
-from relprev.cohort import CohortSpec
-from relprev.cohort.spec import GroupVariable
+from relprev.cohort import CohortSpec, GroupVariable
 from relprev.study import CheckOptions, EstimateOptions, SourceOptions, Study
 
 TABLES = """\

@@ -26,7 +26,7 @@ import numpy as np
 import pandas as pd
 
 from relprev.checks.check import CheckResult
-from relprev.checks.registry import CHECKS
+from relprev.checks.registry import CHECKS, KINDS
 from relprev.disclosure import Cells, Column, Rule, shown
 from relprev.disclosure.rendering import as_message
 from relprev.estimates import COMPLEMENT
@@ -254,7 +254,7 @@ class _Variable:
                 where[name] = here | self._share_hidden(table, name)
             elif holds is Column.REVEALING:
                 where[name] = touched | (name in (*joint, *TIPS) and self._few_diagnosed)
-        middle = CHECKS[kind].interval if kind in CHECKS else ""
+        middle = CHECKS[kind].interval if kind in KINDS else ""
         written = self._written(table, where, columns, self._row_counts(table, rows), middle)
         if "feature" not in table or not here.any():
             return written
