@@ -284,16 +284,18 @@ def _cells(rows: pd.DataFrame, names: tuple[str, ...] = ()) -> str:
          _interval(row, "truth"), _number(row["recorded"]), _interval(row, "debiased"),
          _interval(row, "calibrated"), _number(row["purple"]), _number(row["error"]),
          "yes" if row["holds_allowing"] else "no", SHORT[row["verdict"]],
-         _number(row["alpha"]),
-         _number(np.nanmean([row["gamma_group"], row["gamma_versus"]]), 1)
-         if row["gamma_group"] == row["gamma_group"] or row["gamma_versus"] == row["gamma_versus"]
-         else "–"]
+         _number(row["alpha"]), _gamma(row)]
         for row in rows.to_dict("records")
     ]  # fmt: skip
     return table(head, cells)
 
 
+def _gamma(row: dict) -> str:
+    known = [row[name] for name in ("gamma_group", "gamma_versus") if not pd.isna(row[name])]
+    return _number(np.mean(known), 1) if known else "–"
+
+
 def _interval(row: dict, name: str) -> str:
-    if row[name] != row[name]:
+    if pd.isna(row[name]):
         return "–"
     return f"{row[name]:.2f} ({row[f'{name}_low']:.2f}–{row[f'{name}_high']:.2f})"

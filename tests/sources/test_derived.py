@@ -104,7 +104,7 @@ def test_the_source_itself_is_left_as_it_is(source):
     ("columns", "words"),
     [
         ({"WARD": "a1c > 1"}, "there is a column 'WARD' already"),
-        ({"x": "a1d > 1"}, "derive: x: 'a1d > 1': there is no column 'a1d'; did you mean 'a1c'"),
+        ({"x": "a1d > 1"}, "^x: 'a1d > 1': there is no column 'a1d'; did you mean 'a1c'"),
         ({"x": "y", "y": "a1c"}, "there is no column 'y'"),
     ],
 )
@@ -142,5 +142,5 @@ def test_a_study_of_text_columns_derives_its_condition(tmp_path):
 
 
 def test_a_study_names_the_place_of_a_wrong_expression(tmp_path):
-    with pytest.raises(InvalidInputError, match=r"study.toml.*derive.*diagnosed.*told"):
+    with pytest.raises(InvalidInputError, match=r"study.toml, line \d+: derive: diagnosed: .*told"):
         inspect_study(study(tmp_path, "tolt == 1"))

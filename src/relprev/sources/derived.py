@@ -67,12 +67,12 @@ def with_derived(source: Source, columns: Mapping[str, str]) -> Source:
     for name, text in columns.items():
         if name.lower() in {known.lower() for known in types}:
             raise InvalidInputError(
-                f"derive: there is a column {name!r} already; give the new one another name"
+                f"there is a column {name!r} already; give the new one another name"
             )
         try:
             made = expression_sql(text, types)
         except InvalidInputError as error:
-            raise InvalidInputError(f"derive: {name}: {error}") from None
+            raise InvalidInputError(f"{name}: {error}") from None
         query = f"SELECT *, {made.text} AS {identifier(name)} FROM ({query})"
         types[name] = {"number": "DOUBLE", "text": "VARCHAR", "truth": "BOOLEAN"}[made.type]
         truths += [name] if made.type == "truth" else []
