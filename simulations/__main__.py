@@ -11,6 +11,7 @@ import typer
 
 from relprev.parallel.threads import available_cores
 from simulations import bias as bias_
+from simulations import constants as constants_
 from simulations import controls as controls_
 from simulations import coverage as coverage_
 from simulations import informed as informed_
@@ -80,6 +81,20 @@ def nonlinear(
     command = f"nonlinear --replicates {replicates}"
     table = run_all(learners_.replicate, jobs, out, processes, command)
     _show(learners_.summary(table, learners_.true_ratios(out.with_name("nonlinear_truth.csv"))))
+
+
+@app.command()
+def constants(
+    replicates: Replicates = 100,
+    processes: Processes = CORES,
+    out: Out = RESULTS / "constants.csv",
+) -> None:
+    """What other values of the inference's constants would do."""
+    jobs = [(name, number) for number in range(replicates) for name in constants_.CONSTANTS]
+    table = run_all(
+        constants_.replicate, jobs, out, processes, f"constants --replicates {replicates}"
+    )
+    _show(constants_.summary(table, _all_truths(out.parent)))
 
 
 @app.command()
@@ -153,6 +168,15 @@ def page(
 ) -> None:
     """Write the documentation's page from the results files."""
     write_page(results, out)
+
+
+def _all_truths(folder: Path) -> pd.DataFrame:
+    return pd.concat(
+        [
+            coverage_.true_ratios(folder / "truth.csv"),
+            learners_.true_ratios(folder / "nonlinear_truth.csv"),
+        ]
+    )
 
 
 def _show(*tables: pd.DataFrame) -> None:

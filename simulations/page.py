@@ -232,7 +232,7 @@ def _power(results: Path) -> str:
     rows = power.summary(pd.read_csv(results / "power.csv"))
     body = [
         [
-            f"{row.drift:g}-fold" if row.drift > 1 else "none" + _patients(row.scenario),
+            _drift(row.drift) + _patients(row.scenario),
             f"{row.n_diagnosed:,.0f}", *(f"{getattr(row, check):.0%}" for check in CHECKS),
         ]
         for row in rows.itertuples()
@@ -245,8 +245,10 @@ def _power(results: Path) -> str:
     return "\n\n".join(
         [
             "## Do the checks notice when they should?",
-            "In one of two groups the diagnosis rate rises with risk: between the 5th and the 95th "
-            "percentile of risk, by the factor given in the first column. The table shows the "
+            "In one of two groups the diagnosis rate rises or falls with risk: between the 5th and "
+            "the 95th percentile of risk, by the factor given in the first column. A falling rate "
+            "is harder to see: the cases that would show it are the ones that are not diagnosed. "
+            "The table shows the "
             "share of cohorts in which a check noticed something at the 5% level; in the rows "
             "without drift there is nothing to find. The last check is the paper's. "
             "Replicates per row: " + ", ".join(counts) + ".",
@@ -254,6 +256,12 @@ def _power(results: Path) -> str:
             _made(results / "power.json"),
         ]
     )
+
+
+def _drift(factor: float) -> str:
+    if factor == 1:
+        return "none"
+    return f"up, {factor:g}-fold" if factor > 1 else f"down, {1 / factor:g}-fold"
 
 
 def _patients(scenario: str) -> str:

@@ -83,10 +83,18 @@ WORLDS: dict[str, dict[str, Any]] = {  # arguments of `relprev.simulate.ed_visit
     "presentations_few_cases": {"n_visits": 20_000, "n_codes": 2_000, "prevalence": 0.02},
 }
 STEADY = Scenario(intercept=-2.05)  # about 2,000 diagnosed
-DRIFTS = {
-    f"drift_{factor:g}": replace(STEADY, drift=float(np.log(factor)))
-    for factor in (1.0, 1.25, 1.5, 2.0, 3.0)
-} | {"drift_1_patients": replace(STEADY, visits_per_patient=2.0)}
+FEWER = Scenario(intercept=-3.45)  # about 800
+DRIFTS = (
+    {
+        f"drift_{factor:g}": replace(STEADY, drift=float(np.log(factor)))
+        for factor in (0.5, 1.0, 1.25, 1.5, 2.0, 3.0)
+    }
+    | {"drift_1_patients": replace(STEADY, visits_per_patient=2.0)}
+    | {
+        f"drift_{factor:g}_fewer": replace(FEWER, drift=float(np.log(factor)))
+        for factor in (0.5, 1.0, 2.0)
+    }
+)
 
 
 @dataclass(frozen=True)

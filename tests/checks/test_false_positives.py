@@ -18,7 +18,7 @@ SHARES = [
 @pytest.fixture(scope="module")
 def fitted():
     cohort = ed_visits(20_000, n_codes=60, prevalence=0.2, seed=1).cohort
-    return DebiasedPURPLE(**FAST).fit(cohort)
+    return DebiasedPURPLE(**FAST, n_repeats=1).fit(cohort)
 
 
 def solved_again(fitted, shares):
@@ -43,6 +43,16 @@ def test_moments_are_those_of_solving_again(fitted, number):
             for c, m in ((one, found), (two, again))
         ]
         assert errors[0] == pytest.approx(errors[1], rel=0.12)
+
+
+def test_several_deals_of_folds_move_by_what_the_first_one_moves(fitted):
+    cohort = ed_visits(20_000, n_codes=60, prevalence=0.2, seed=1).cohort
+    several = DebiasedPURPLE(**FAST, n_repeats=3).fit(cohort)
+    one, three = (with_false_positives(model, SHARES[:1])[0] for model in (fitted, several))
+    moved = three.theta - several.moments_.theta
+    np.testing.assert_allclose(moved, one.theta - fitted.moments_.theta, atol=1e-8)
+    assert abs(moved).max() > 0.01
+    assert abs(several.moments_.theta - fitted.moments_.theta).max() > 1e-4
 
 
 def test_no_false_positives_change_nothing(fitted):

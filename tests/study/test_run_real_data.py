@@ -37,8 +37,8 @@ def test_nhamcs_uses_its_survey_design(real_data, tmp_path):
         ("ED2019-stata.zip", real_data("nhamcs-ed/ED2019-stata.zip")),
         ('condition = "ipv"', 'condition = {name = "migraine", codes = ["ICD10:G43*"]}'),
         (
-            '"constant_ratio", "calibration", "unconstrained", "overlap",'
-            '\n  "leakage", "agreement", "sensitivity", "benchmarks", "bias_analysis",',
+            '"constant_ratio", "calibration", "unconstrained", "models",'
+            '\n  "overlap", "leakage", "agreement", "sensitivity", "benchmarks", "bias_analysis",',
             '"constant_ratio", "overlap", "leakage", "agreement",',
         ),
     )

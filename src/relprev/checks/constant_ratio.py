@@ -80,7 +80,7 @@ def check_constant_ratio(
     """
     data, names = fitted.score_data_, fitted.moments_.names
     phi, labels, contrast = _functions(fitted, by)
-    found = drift_test(data, fitted.moments_.theta, fitted.design_, phi)
+    found = drift_test(data, fitted.score_theta_, fitted.design_, phi)
     quantile = stats.t.ppf(0.5 + level / 2, found.degrees_of_freedom)
     pairs = [names[k] for k in data.free]
     rows = [

@@ -53,7 +53,7 @@ def with_false_positives(fitted: DebiasedPURPLE, shares: Sequence[Shares]) -> li
     names, free = moments.names, data.free
     f = np.array([[own.get(name, 0.0) for name in names] for own in [{}, *shares]])
     eps = f * np.exp(moments.log_cases - moments.log_share)
-    theta = np.tile(moments.theta, (len(f), 1))
+    theta = np.tile(fitted.score_theta_, (len(f), 1))
     going = np.ones(len(f), dtype=bool)
     slopes = np.zeros((len(f), len(free), len(free)))
     for _ in range(MAX_STEPS):
@@ -67,9 +67,10 @@ def with_false_positives(fitted: DebiasedPURPLE, shares: Sequence[Shares]) -> li
         if not going.any():
             break
     theta[going] = np.nan
-    first = slopes[0]
+    change = theta - theta[0]  # the estimate may be a median over several deals of folds
     return [
-        _moved(moments, theta[k], f[k], _turned(first, slopes[k]), free) for k in range(1, len(f))
+        _moved(moments, moments.theta + change[k], f[k], _turned(slopes[0], slopes[k]), free)
+        for k in range(1, len(f))
     ]
 
 

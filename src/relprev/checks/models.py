@@ -13,10 +13,13 @@ taken away,
 
 with sums over patients u. Errors of the coefficients of Z then cancel in first order (a residual's
 mean is w Z times the error), so that z is standard normal if the model is right, and positive if h
-has found something. The halves swap places and the mean of both z is taken: under ridge regression
-the two are nearly the same sum over pairs of patients, sum_ij r_i K(x_i, x_j) r_j, so that their
-mean is standard normal too, and less spread out where they are not. P-values of the two kinds of h,
-of all groups and of both models are combined by Bonferroni's rule.
+has found something. The halves swap places. One-sided p-values of both halves, of the two kinds of
+h, of all groups and of both models are combined by Cauchy's rule (Liu and Xie 2020),
+
+    p = 1/2 - arctan(t) / pi,    t = mean_k tan((1/2 - p_k) pi),
+
+which needs no knowledge of how the tests depend on each other: where p is small, t has the same
+tail for independent tests as for equal ones.
 
 How much is missed is the standard deviation, under the weights v w, of the part of the logarithm of
 the odds (or of the risk) that h explains and the model does not,
@@ -67,6 +70,9 @@ ENOUGH_CASES = 200  # diagnosed patients with whom a wrong model would mostly be
 SMALL_SHARE = 0.25  # of a standard error; a bias below this cannot be seen in an interval
 MOST_ROWS = 50_000  # with and without a diagnosis
 TREE_ROWS = 10_000  # to fit trees to
+MOST_P_VALUE = 0.99  # a single test that is sure of the contrary must not outweigh all others
+NOTHING_NEW = 1e-6  # share of h's variance beyond the model's features that is rounding
+ACCURACY = 1e-8  # of regressions, so that rows in memory and in parts give the same
 RIDGE_SHARE = 0.01  # of the weight, as the ridge of standardised features
 
 
@@ -110,7 +116,7 @@ def check_models(fitted: DebiasedPURPLE, cohort: Cohort, *, level: float = 0.95)
         rows.append(tests.row(DIAGNOSES, fitted.risk_model_))
     table = pd.DataFrame(rows)
     worst = table.iloc[int(np.argmin(table["p_value"].to_numpy()))]
-    p_value = float(min(1.0, len(table) * worst["p_value"]))
+    p_value = combined_p_value(table["p_value"].to_numpy())
     moved = float(np.prod(np.log(table["missed_high"])))
     found = p_value < 1 - level
     verdict = Verdict.NO_CONCERN if tests.n_cases >= ENOUGH_CASES else Verdict.CANNOT_TELL
@@ -130,10 +136,29 @@ def _smallest_error(fitted: DebiasedPURPLE) -> float:
     return float(np.sqrt(known.min())) if len(known) else float("inf")
 
 
-class _Missed(NamedTuple):
-    """What one function h finds: z, D and the standard error of D."""
+def combined_p_value(p: FloatArray) -> float:
+    """One p-value for several, by Cauchy's rule; 1 for none. See the module.
 
-    z: float
+    Examples
+    --------
+    >>> round(combined_p_value(np.array([0.02, 0.02])), 3)
+    0.02
+    >>> round(combined_p_value(np.array([0.02, 0.5])), 3)
+    0.04
+    """
+    if not len(p):
+        return 1.0
+    within = np.clip(p, 1e-15, MOST_P_VALUE)
+    return float(stats.cauchy.sf(np.mean(np.tan((0.5 - within) * np.pi))))
+
+
+class _Missed(NamedTuple):
+    """What a kind of h finds: p-values of the halves, D and the standard error of D.
+
+    Where h says nothing that the model's own features do not, there is nothing to test.
+    """
+
+    p_values: FloatArray
     size: float
     error: float
 
@@ -163,13 +188,12 @@ class _Tests:
             kept = kept.with_groups(np.array([kept.group_names.index(name) for name in names]))
         problem = Problem.from_cohort(about(kept, origin_of(kept)))
         patient = fitted.design_.patient
-        theta = fitted.moments_.theta
-        look = Look.at(problem, fitted.score_data_, theta, patient, most=MOST_ROWS)
+        look = Look.at(problem, fitted.score_data_, fitted.score_theta_, patient, most=MOST_ROWS)
         recipe = fitted.expansion_ or look.recipe(problem)
         return _Tests(look, recipe, int(diagnosed_patients(kept).sum()), level)
 
     def row(self, model: str, words: str) -> dict[str, Any]:
-        """The most telling of all tests of one model, its p-value corrected for their number."""
+        """All tests of one model as one p-value, and the most telling kind of them."""
         of_groups = model == GROUPS
         residuals = self.look.groups if of_groups else self.look.diagnoses
         weights = self.look.group_weights if of_groups else self.look.diagnosis_weights
@@ -185,19 +209,19 @@ class _Tests:
             for k in range(first, residuals.shape[1])
             for kind in ("curves and products", "trees")
         }
-        best = max(found, key=lambda key: found[key].z)
-        p_value = min(1.0, len(found) * float(stats.norm.sf(found[best].z)))
+        best = min(found, key=lambda key: combined_p_value(found[key].p_values))
+        p_value = combined_p_value(np.concatenate([one.p_values for one in found.values()]))
         high = max(max(one.size, 0.0) + self.quantile * one.error for one in found.values())
         return {
-            "model": model, "fitted": words, "found_by": best[0], "z": found[best].z,
-            "p_value": p_value, "missed": float(np.exp(max(found[best].size, 0.0))),
-            "missed_high": float(np.exp(high)),
+            "model": model, "fitted": words, "found_by": best[0],
+            "z": float(stats.norm.isf(p_value)), "p_value": p_value,
+            "missed": float(np.exp(max(found[best].size, 0.0))), "missed_high": float(np.exp(high)),
         }  # fmt: skip
 
     def _z(
         self, kind: str, trees: FloatArray, features: Any, residual: FloatArray, weight: FloatArray
     ) -> _Missed:
-        """The mean over both halves."""
+        """What is found in each half by what was learned in the other."""
         each = []
         for half in (True, False):
             train = self.half == half
@@ -206,9 +230,13 @@ class _Tests:
                 h = _by_trees(trees, residual, train)
             else:
                 h = _by_ridge(self.by_half[half], residual, weight, train)
-            h = _without_projection(h, features[test], weight[test])
-            each.append(self._judged(residual[test] * h, h, weight[test], test))
-        return _Missed(*np.mean(each, axis=0))
+            beyond = _without_projection(h, features[test], weight[test])
+            if _spread(beyond, weight[test]) > NOTHING_NEW * _spread(h, weight[test]):
+                each.append(self._judged(residual[test] * beyond, beyond, weight[test], test))
+        if not each:
+            return _Missed(np.empty(0), 0.0, 0.0)
+        z, size, error = np.array(each).T
+        return _Missed(stats.norm.sf(z), float(size.mean()), float(error.mean()))
 
     def _judged(
         self, terms: FloatArray, h: FloatArray, weight: FloatArray, rows: NDArray[np.int64]
@@ -217,6 +245,12 @@ class _Tests:
         spread = float(np.sqrt(max(float(total @ total), 1e-300)))
         scale = float(np.sqrt(max(float(weight @ h**2) * float(weight.sum()), 1e-300)))
         return float(total.sum()) / spread, float(total.sum()) / scale, spread / scale
+
+
+def _spread(h: FloatArray, weight: FloatArray) -> float:
+    """sum w (h - its mean)^2."""
+    away = h - float(weight @ h) / max(float(weight.sum()), 1e-300)
+    return float(weight @ away**2)
 
 
 def _by_ridge(
@@ -229,7 +263,8 @@ def _by_ridge(
         expanded[train] / scale
     )  # fmt: skip
     strength = float(safe[train].sum()) * RIDGE_SHARE
-    model = Ridge(alpha=strength, solver="sparse_cg" if sp.issparse(own) else "cholesky")
+    solver = "sparse_cg" if sp.issparse(own) else "cholesky"
+    model = Ridge(alpha=strength, solver=solver, tol=ACCURACY)
     model.fit(own, residual[train] / safe[train], sample_weight=safe[train])
     other = expanded[~train] @ (model.coef_ / scale)
     return np.asarray(other).ravel() + float(model.intercept_)
@@ -265,7 +300,7 @@ def _without_projection(h: FloatArray, Z: Any, weight: FloatArray) -> FloatArray
         return np.append(np.asarray(Z.T @ own).ravel() / scale, own.sum())
 
     system = LinearOperator((n, p + 1), matvec=forward, rmatvec=back, dtype=float)
-    b = lsmr(system, root * h, atol=1e-6, btol=1e-6, maxiter=500)[0]
+    b = lsmr(system, root * h, atol=ACCURACY, btol=ACCURACY, maxiter=500)[0]
     return h - np.asarray(Z @ (b[:-1] / scale)).ravel() - b[-1]
 
 

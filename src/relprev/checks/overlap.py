@@ -78,7 +78,7 @@ def check_overlap(
     """
     moments = fitted.moments_
     names = moments.names
-    diagnosed, sure = fitted.score_data_.total(_sure, moments.theta)
+    diagnosed, sure = fitted.score_data_.total(_sure, fitted.score_theta_)
     used = cohort if cohort.n == len(fitted.rows_) else cohort.take(fitted.rows_)
     exclusive, carriers = _exclusive_codes(used, names)
     table = pd.DataFrame(

@@ -104,6 +104,8 @@ class DebiasedPURPLE(BaseEstimator):
         Primary sampling units and strata of the rows used.
     score_data_ : ScoreData
         Rows and nuisances the score was solved with, for the first deal of folds.
+    score_theta_ : array of shape (groups,)
+        Its root. ``moments_.theta`` is the median of the roots of all deals.
     propensity_ : array of shape (rows, groups)
         Out-of-fold pi_g(x) of ``rows_``, columns as in ``moments_.names``.
     risk_ : array of shape (rows,)
@@ -148,9 +150,9 @@ class DebiasedPURPLE(BaseEstimator):
     >>> table[["observed_ratio", "estimate", "ci_low", "ci_high", "truth"]].round(2)
              observed_ratio  estimate  ci_low  ci_high  truth
     group
-    Group A            0.44      1.19    1.12     1.27   1.15
-    Group C            0.79      1.25    1.17     1.33   1.20
-    Group D            0.75      1.30    1.21     1.40   1.25
+    Group A            0.44      1.21    1.13     1.30   1.15
+    Group C            0.79      1.26    1.18     1.34   1.20
+    Group D            0.75      1.31    1.22     1.41   1.25
     """
 
     def __init__(
@@ -302,7 +304,7 @@ class DebiasedPURPLE(BaseEstimator):
 
     def _keep(self, fitted: Fitted) -> None:
         """What is kept of the first deal of folds."""
-        self.score_data_ = fitted.data
+        self.score_data_, self.score_theta_ = fitted.data, fitted.theta
         self.strength_, self.lambda_, self.risk_slope_ = (
             fitted.strength, fitted.lambda_, fitted.slope,
         )  # fmt: skip
