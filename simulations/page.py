@@ -12,7 +12,7 @@ import pandas as pd
 from benchmarks.measure import PLUS_MINUS, made_by
 
 from relprev.store.files import written_whole
-from simulations import bias, coverage, informed, learners, power, verdicts
+from simulations import bias, constants, coverage, informed, learners, power, verdicts
 from simulations.nonlinear import NONLINEAR, WORLDS_HELD_BACK
 from simulations.scenarios import SCENARIOS, WORLDS
 
@@ -43,7 +43,7 @@ def write_page(results: Path, out: Path) -> None:
     """Write the page from the results files."""
     parts = [
         _INTRODUCTION, _coverage(results), *_nonlinear(results), _informed(results),
-        _verdicts(results), _power(results), _bias(results),
+        _verdicts(results), _power(results), _bias(results), *_constants(results),
     ]  # fmt: skip
     out.parent.mkdir(parents=True, exist_ok=True)
     with written_whole(out) as temporary:
@@ -297,6 +297,51 @@ def _bias(results: Path) -> str:
 def _made(note: Path) -> str:
     made: dict[str, Any] = json.loads(note.read_text(encoding="utf-8"))
     return made_by(f"python -m simulations {made['command']}", made)
+
+
+def _constants(results: Path) -> list[str]:
+    """The section, if other values of the constants have been tried."""
+    if not (results / "constants.csv").is_file():
+        return []
+    truths = pd.concat(
+        [
+            coverage.true_ratios(results / "truth.csv"),
+            learners.true_ratios(results / "nonlinear_truth.csv"),
+        ]
+    )
+    rows = constants.summary(pd.read_csv(results / "constants.csv"), truths)
+    body = [
+        [
+            f"`{row.constant}`" if row.constant in constants.CONSTANTS else row.constant,
+            WORDS.get(row.world) or NONLINEAR[row.world].words, _value(row),
+            f"{row.bias:+.3f}", f"{row.rmse:.3f}", f"{row.mean_std_error:.3f}",
+            f"{row.coverage:.0%}", f"{row.withheld:.0%}",
+        ]
+        for row in rows.itertuples()
+    ]  # fmt: skip
+    head = ["constant", "world", "value", "bias of log ratio", "root mean square error",
+            "mean standard error", "covered", "withheld"]  # fmt: skip
+    return [
+        "\n\n".join(
+            [
+                "## What do the constants do?",
+                "The constants that the [formulas](../formulas.md#constants) give reasons for, "
+                "each in a world where it matters, at its default (**bold**) and around it. All "
+                "rows of a constant are of the same cohorts, so that differences between them "
+                f"are not chance, although a coverage from {rows.replicates.min():,} cohorts is "
+                "itself uncertain.",
+                _table(head, body),
+                _made(results / "constants.json"),
+            ]
+        )
+    ]
+
+
+def _value(row: Any) -> str:
+    if row.constant == constants.DEGREES:
+        return "infinite" if np.isinf(row.value) else "**effective cases**"
+    default = constants.CONSTANTS[row.constant].values[1]
+    return f"**{row.value:g}**" if row.value == default else f"{row.value:g}"
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
