@@ -8,6 +8,7 @@ from relprev import DebiasedPURPLE, as_cohort, calibrate
 from relprev.cohort import Cohort, write_parts
 from relprev.controls import control_estimates
 from relprev.errors import InvalidInputError
+from relprev.parallel import cluster
 from relprev.simulate import visits_with_controls
 from tests.inference.test_adaptive import bent
 
@@ -69,15 +70,25 @@ def test_controls_use_the_features_that_the_condition_uses():
     assert abs(adaptive["log_error"]) < 2 * adaptive["std_error"]
 
 
-def test_parts_give_the_same_numbers(world, tmp_path):
+@pytest.fixture
+def client():
+    pytest.importorskip("distributed")
+    with cluster.local_cluster(2) as connected:
+        yield connected
+
+
+@pytest.mark.parametrize("place", ["disk", "workers"])
+def test_parts_give_the_same_numbers(world, tmp_path, place, request):
     cohort = world.cohort
     pieces = [cohort.take(rows) for rows in np.array_split(np.arange(cohort.n), 3)]
     write_parts(pieces, tmp_path / "parts")
-    in_parts = Cohort.open(tmp_path / "parts")
+    workers = request.getfixturevalue("client") if place == "workers" else None
+    in_parts = Cohort.open(tmp_path / "parts", workers)
     assert in_parts.control_names == cohort.control_names
     one = calibrate(fitted(cohort), cohort)
     other = calibrate(fitted(in_parts), in_parts)
     pd.testing.assert_frame_equal(one.controls, other.controls, rtol=1e-6)
+    pd.testing.assert_frame_equal(one.to_frame(), other.to_frame(), rtol=1e-6)
 
 
 def test_a_group_with_few_cases_is_left_out_for_that_control(world):
