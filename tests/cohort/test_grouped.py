@@ -47,7 +47,7 @@ def test_a_small_group_is_left_out_with_a_reason_and_a_step():
     assert built.cohort.group_names == ("a", "b")
     assert {group: str(why) for group, why in built.left_out.items()} == {"c": "too few visits"}
     last = built.attrition.steps[-1]
-    assert (last.step, last.visits) == ("ward group of 10 visits or more", 60)
+    assert (last.step, last.visits) == ("ward group of 10 or more", 60)
 
 
 def test_one_group_alone_cannot_be_compared():
