@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from relprev.units import VISIT, Unit
+
 MISSING = "–"  # hidden, or not available
 
 HEADINGS = {
@@ -16,7 +18,6 @@ HEADINGS = {
     "diagnosis_ratio": "Diagnosis-rate ratio",
     "estimate": "Corrected ratio",
     "truth": "Truth",
-    "n": "Visits",
     "n_diagnosed": "Diagnosed",
     "n_recorded": "Recorded",
     "note": "Note",
@@ -58,14 +59,16 @@ PERCENT = {
 ROUNDED = {"effective_cases"}
 
 
-def heading(column: str) -> str:
-    """Heading of a column.
+def heading(column: str, unit: Unit = VISIT) -> str:
+    """Heading of a column; one that counts rows is called by what a row is.
 
     Examples
     --------
     >>> heading("observed_ratio"), heading("held_out_loss")
     ('Recorded ratio', 'Held out loss')
     """
+    if column == "n":
+        return unit.plural.capitalize()
     return HEADINGS.get(column, column.replace("_", " ").capitalize())
 
 

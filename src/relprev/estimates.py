@@ -26,6 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 from relprev.arrays import FloatArray
 from relprev.display import HEADINGS, cell, heading, with_interval
 from relprev.errors import InvalidInputError
+from relprev.units import VISIT, Unit
 
 COMPLEMENT = "complement"
 PAIRWISE = "pairwise"
@@ -118,7 +119,7 @@ class RelativePrevalence:
         return readable(self.to_frame()).to_html(index=False, border=0, justify="left")
 
 
-def readable(frame: pd.DataFrame) -> pd.DataFrame:
+def readable(frame: pd.DataFrame, unit: Unit = VISIT) -> pd.DataFrame:
     """The columns of ``to_frame`` that a reader needs, as text; a dash for what is not shown.
 
     Examples
@@ -131,7 +132,7 @@ def readable(frame: pd.DataFrame) -> pd.DataFrame:
     columns = [name for name in READ if name in shown]
     if "note" in columns and not shown["note"].fillna("").any():
         columns.remove("note")
-    texts = {heading(name): [cell(value, name) for value in shown[name]] for name in columns}
+    texts = {heading(name, unit): [cell(value, name) for value in shown[name]] for name in columns}
     if {"ci_low", "ci_high"} <= set(shown) and "estimate" in shown:
         triples = zip(shown["estimate"], shown["ci_low"], shown["ci_high"], strict=True)
         texts[HEADINGS["estimate"]] = [with_interval(*values) for values in triples]
@@ -232,7 +233,7 @@ def sentence(row: Mapping[Any, Any], level: float = 0.95, condition: str = "the 
     if _is_shorter(row):
         said.append(
             "The interval is shorter than that of the recorded ratio because it rests on the "
-            "symptoms of all visits, not on the recorded cases alone; it is right only as far as "
+            "symptoms of everybody, not on the recorded cases alone; it is right only as far as "
             "the assumptions are."
         )
     if has_few_cases(row):

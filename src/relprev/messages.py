@@ -21,10 +21,12 @@ shows everything; `relprev.disclosure` renders what may leave a study.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral
 from string import Formatter
 from typing import Any
+
+from relprev.units import Unit
 
 SMALL = 10  # a limit that shows in an output lies above this, or it would tell hidden counts apart
 Cell = tuple[str, ...]  # names a published count, such as ("n_diagnosed", "Group C")
@@ -61,8 +63,14 @@ class Count:
         >>> Count(3, "visit").of("fewer than 11")
         'fewer than 11 visits'
         """
-        plural = "" if self.value == 1 and number == "1" else "s"
-        return f"{number} {self.noun}{plural}" if self.noun else number
+        if not self.noun or (self.value == 1 and number == "1"):
+            return f"{number} {self.noun}".rstrip()
+        irregular = self.noun.endswith("person")
+        return (
+            f"{number} {self.noun.removesuffix('person')}people"
+            if irregular
+            else (f"{number} {self.noun}s")
+        )
 
     def __str__(self) -> str:
         whole = float(self.value).is_integer()
@@ -137,6 +145,18 @@ class Message:
             **{name: _rendered(value, show) for name, value in self.values.items()}
         )
 
+    def about(self, unit: Unit) -> Message:
+        """The same message in a study whose rows are no visits.
+
+        Examples
+        --------
+        >>> from relprev.units import PERSON
+        >>> str(Message("{n} of all visits", n=Count(1200, "diagnosed visit")).about(PERSON))
+        '1,200 diagnosed people of all people'
+        """
+        values = {name: _about(value, unit) for name, value in self.values.items()}
+        return Message(unit.worded(self.template), **values)
+
     def counts(self) -> list[Count | Number]:
         """All counts and numbers, including those of messages within."""
         return [item for value in self.values.values() for item in _numbers(value)]
@@ -210,6 +230,14 @@ def _rendered(value: Value, show: Callable[[Count | Number], str]) -> str:
     if isinstance(value, Count | Number):
         return show(value)
     return value if isinstance(value, str) else ", ".join(_rendered(one, show) for one in value)
+
+
+def _about(value: Value, unit: Unit) -> Value:
+    if isinstance(value, Message):
+        return value.about(unit)
+    if isinstance(value, Count):
+        return replace(value, noun=unit.worded(value.noun))
+    return [_about(one, unit) for one in value] if isinstance(value, list | tuple) else value
 
 
 def _numbers(value: Value) -> list[Count | Number]:

@@ -10,7 +10,6 @@ from typer.testing import CliRunner
 from relprev.cli import app
 from relprev.errors import InvalidInputError
 from relprev.simulate.like import write_like
-from relprev.simulate.places import own_name
 from relprev.sources.neds_store import read_layout
 from relprev.study import Study
 from relprev.study.file import study_template
@@ -269,8 +268,3 @@ def test_like_takes_everything_from_the_study_file():
         run.invoke(app, ["simulate", "neds", "--like", "x"]).exception
     )
     assert "or --like" in str(run.invoke(app, ["simulate"]).exception)
-
-
-def test_paths_stay_below_the_folder():
-    assert own_name("~/data/visits.csv") == "visits.csv"
-    assert own_name("a/../../visits.csv") == "visits.csv"

@@ -2,34 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
 
 from relprev.errors import InvalidInputError
 from relprev.sources import read_nhanes
-from relprev.sources.nhanes_answers import is_answer, refusal_codes
-
-pyreadstat = pytest.importorskip("pyreadstat")
-
-
-def write(folder: Path, name: str, **columns) -> Path:
-    file = folder / f"{name}.XPT"
-    frame = pd.DataFrame(columns).astype(float)
-    pyreadstat.write_xport(frame, str(file), table_name=name[:8], file_format_version=5)
-    return file
-
-
-def demographics(folder: Path, cycle: str = "I", number: int = 9, first: int = 1, **more) -> None:
-    people = {
-        "SEQN": range(first, first + 4), "SDDSRVYR": number, "RIAGENDR": [1, 2, 1, 2],
-        "RIDAGEYR": [20, 35, 77, 9], "RIDRETH1": [3, 4, 1, 5], "DMDEDUC2": [5, 1, 9, np.nan],
-        "INDFMPIR": [0.5, 5.0, 1.25, np.nan], "WTMEC2YR": [100.0, 200.0, 300.0, 0.0],
-        "SDMVSTRA": 100 + number, "SDMVPSU": [1, 2, 1, 2],
-    }  # fmt: skip
-    write(folder, f"DEMO_{cycle}", **(people | more))
+from tests.sources.transport import demographics, pyreadstat, write
 
 
 def test_components_are_merged_by_respondent(tmp_path):
@@ -76,22 +55,6 @@ def test_a_longer_cycle_weighs_more(tmp_path):
     assert found[2017] == pytest.approx(200 * 3.2 / 5.2)
 
 
-def test_a_variable_that_moved_between_components_is_one_column(tmp_path):
-    demographics(tmp_path)
-    demographics(tmp_path, "B", 2, first=11)
-    write(tmp_path, "L10_B", SEQN=[11], LBXGH=[5.5])
-    write(tmp_path, "GHB_I", SEQN=[1], LBXGH=[6.5])
-    found = read_nhanes(tmp_path).query("SELECT visit_id, LBXGH FROM visits WHERE LBXGH > 0")
-    assert sorted(found) == [(1, 6.5), (11, 5.5)]
-
-
-def test_codes_for_refused_can_be_kept(tmp_path):
-    demographics(tmp_path)
-    write(tmp_path, "DIQ_I", SEQN=[1, 2, 3], DIQ010=[1, 2, 9])
-    kept = read_nhanes(tmp_path, refusals=True).query("SELECT DIQ010 FROM visits ORDER BY visit")
-    assert kept == [(1,), (2,), (9,)]
-
-
 def test_measurements_are_never_taken_for_codes(tmp_path):
     demographics(tmp_path)
     write(tmp_path, "BMX_I", SEQN=[1, 2, 3], BMXARMC=[30.0, 77.0, 99.0])
@@ -99,34 +62,6 @@ def test_measurements_are_never_taken_for_codes(tmp_path):
     found = read_nhanes(tmp_path).query("SELECT count(BMXARMC), count(LBXSGL), count(LBDHDD), "
                                         "count(age) FROM visits")  # fmt: skip
     assert found == [(3, 3, 3, 3)]
-
-
-def test_only_the_components_named_are_read(tmp_path):
-    demographics(tmp_path)
-    write(tmp_path, "GHB_I", SEQN=[1], LBXGH=[5.7])
-    write(tmp_path, "RXQ_RX_I", SEQN=[1, 1], RXDUSE=[1, 1])
-    with pytest.raises(InvalidInputError, match=r"RXQ_RX_I.XPT has more than one row per person"):
-        read_nhanes(tmp_path)
-    assert "LBXGH" in read_nhanes(tmp_path, components=["GHB"]).attributes
-
-
-def test_a_missing_component_is_named(tmp_path):
-    demographics(tmp_path)
-    write(tmp_path, "GHB_I", SEQN=[1], LBXGH=[5.7])
-    with pytest.raises(
-        InvalidInputError, match=r"no file of the component GHD.*did you mean 'GHB'"
-    ):
-        read_nhanes(tmp_path, components=["GHD"])
-    (tmp_path / "DEMO_I.XPT").unlink()
-    with pytest.raises(InvalidInputError, match="no file of the component DEMO"):
-        read_nhanes(tmp_path)
-
-
-def test_people_of_a_cycle_without_demographics_are_refused(tmp_path):
-    demographics(tmp_path)
-    write(tmp_path, "GHB_J", SEQN=[901], LBXGH=[5.7])
-    with pytest.raises(InvalidInputError, match=r"GHB_J.XPT has people who are in no DEMO file"):
-        read_nhanes(tmp_path)
 
 
 def test_a_cycle_without_weights_is_named(tmp_path):
@@ -196,32 +131,6 @@ def test_single_precision_is_read_as_decimals(tmp_path):
     assert source.query("SELECT LBXGH >= 5.7, LBXGH < 6.5, year FROM visits ORDER BY visit") == [
         (True, True, 2005), (True, False, 2005),
     ]  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("values", "expected"),
-    [
-        ([1, 2, 7, 9], (7, 9)),
-        ([1, 2, 9], (9,)),
-        ([1, 2, 3, 7], (7,)),
-        ([1, 2], ()),
-        ([1, 2, 3, 4, 5, 6, 77, 99], (77, 99)),
-        ([0, 1, 30, 60, 70], ()),
-        ([18, 40, 77, 80], ()),
-        ([1, 2, 3, 4, 5, 6, 7], ()),
-        ([5, 80, 666, 999], (999,)),
-        ([], ()),
-        ([-1, 7], ()),
-    ],
-)
-def test_codes_for_refused_and_unknown(values, expected):
-    assert refusal_codes([float(value) for value in values]) == expected
-
-
-def test_which_variables_are_answers():
-    answers = ["DIQ160", "HUQ030", "DPQ090", "DMDMARTL", "SXQ260", "SMQ040", "KIQ022", "HSD010"]
-    others = ["BMXBMI", "BPXDI1", "LBXHE2", "URXUMA", "RIDRETH3", "SDDSRVYR", "WTMEC2YR", "SEQN"]
-    assert [name for name in (*answers, *others) if is_answer(name)] == answers
 
 
 def test_real_files_have_the_totals_of_the_extract(real_data):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +13,8 @@ import pytest
 from relprev.codes import CodeSet
 from relprev.cohort import CohortSpec, GroupVariable
 from relprev.study import CheckOptions, EstimateOptions, SourceOptions, Study
+from relprev.study import run as run_module
+from relprev.study.variable import Variable
 
 WARDS = """
 condition = {name = "it", codes = ["ICD10:Z99"]}
@@ -129,3 +132,16 @@ def simulated(**changes):
 def whole():
     """Both estimators and all checks, in memory."""
     return simulated(estimate=EstimateOptions(), checks=CheckOptions()).run(verbose=False)
+
+
+@contextmanager
+def nothing_made_again(monkeypatch):
+    """A run within finds cohorts and estimates kept, or fails."""
+
+    def never(*args, **options):
+        raise AssertionError("made again")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(run_module, "build", never)
+        patch.setattr(Variable, "estimate", never)
+        yield

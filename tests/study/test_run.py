@@ -21,7 +21,13 @@ from relprev.store.modules import source_digest
 from relprev.study import CheckOptions, EstimateOptions, Study
 from relprev.study import run as run_module
 from relprev.study.variable import Variable
-from tests.study.conftest import csv_files, simulated, with_a_small_ward, write_tables
+from tests.study.conftest import (
+    csv_files,
+    nothing_made_again,
+    simulated,
+    with_a_small_ward,
+    write_tables,
+)
 
 FILES = {
     "report.html", "estimates.csv", "estimates.parquet", "checks.csv", "attrition.csv",
@@ -76,13 +82,7 @@ def test_a_stopped_run_goes_on_where_it_was(finished, tables_study, monkeypatch)
     work = out.parent / "results.work"
     assert (work.stat().st_mode & 0o777) == 0o700
     assert "stopped: KeyboardInterrupt" in (work / "run.log").read_text()
-    with monkeypatch.context() as patch:
-
-        def never(*args, **options):
-            raise AssertionError("made again")
-
-        patch.setattr(run_module, "build", never)
-        patch.setattr(Variable, "estimate", never)
+    with nothing_made_again(monkeypatch):
         study.run(out, verbose=False)
     assert csv_files(out) == csv_files(finished[1])
     assert len(csv_files(out)) > 5

@@ -21,13 +21,12 @@ from typing import Any
 import numpy as np
 
 from relprev.arrays import FloatArray
-from relprev.baselines.base import GroupwiseBaseline
-from relprev.baselines.scores import out_of_fold
+from relprev.baselines.scores import ScoredBaseline
 from relprev.cohort import Cohort
 from relprev.errors import InvalidInputError
 
 
-class BBE(GroupwiseBaseline):
+class BBE(ScoredBaseline):
     """Best bin estimation.
 
     Parameters
@@ -74,14 +73,12 @@ class BBE(GroupwiseBaseline):
         folds: int = 5,
         random_state: int = 0,
     ) -> None:
-        self.classifier = classifier
+        super().__init__(classifier, folds=folds, random_state=random_state)
         self.delta = delta
         self.gamma = gamma
-        self.folds = folds
-        self.random_state = random_state
 
     def _prevalence(self, group: Cohort) -> float:
-        scores = out_of_fold(self.classifier, group, self.folds, self.random_state)
+        scores = self._scores(group)
         diagnosed = group.diagnosed == 1
         share = best_bin(scores[diagnosed], scores[~diagnosed], delta=self.delta, gamma=self.gamma)
         return float(diagnosed.mean() + (1 - diagnosed.mean()) * share)

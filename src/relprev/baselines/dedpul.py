@@ -25,9 +25,8 @@ from scipy.ndimage import gaussian_filter1d
 from scipy.special import expit, logit
 
 from relprev.arrays import FloatArray
-from relprev.baselines.base import GroupwiseBaseline
 from relprev.baselines.kernels import forgetful_maximum
-from relprev.baselines.scores import out_of_fold
+from relprev.baselines.scores import ScoredBaseline
 from relprev.cohort import Cohort
 
 BANDWIDTH_UNLABELED, BANDWIDTH_POSITIVE = 0.05, 0.1  # of the standard deviation
@@ -39,7 +38,7 @@ TOLERANCE, MAX_ITERATIONS = 1e-5, 1000
 STEP, MAX_GAP = 0.001, 0.05
 
 
-class DEDPUL(GroupwiseBaseline):
+class DEDPUL(ScoredBaseline):
     """Difference of estimated densities.
 
     Parameters
@@ -73,12 +72,10 @@ class DEDPUL(GroupwiseBaseline):
     least_cases = 10
 
     def __init__(self, classifier: Any = None, *, folds: int = 3, random_state: int = 0) -> None:
-        self.classifier = classifier
-        self.folds = folds
-        self.random_state = random_state
+        super().__init__(classifier, folds=folds, random_state=random_state)
 
     def _prevalence(self, group: Cohort) -> float:
-        scores = out_of_fold(self.classifier, group, self.folds, self.random_state, balanced=True)
+        scores = self._scores(group, balanced=True)
         diagnosed = group.diagnosed == 1
         alpha = negative_share(density_ratio(scores[diagnosed], scores[~diagnosed]))
         return float(diagnosed.mean() + (1 - diagnosed.mean()) * (1 - alpha))

@@ -11,16 +11,13 @@ c at many diagnosed rows, c comes out too low and the prevalence too high.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from relprev.baselines.base import GroupwiseBaseline
-from relprev.baselines.scores import out_of_fold
+from relprev.baselines.scores import ScoredBaseline
 from relprev.cohort import Cohort
 
 
-class ElkanNoto(GroupwiseBaseline):
+class ElkanNoto(ScoredBaseline):
     """Recorded share over the mean score of the diagnosed rows.
 
     Parameters
@@ -52,13 +49,8 @@ class ElkanNoto(GroupwiseBaseline):
 
     least_cases = 5
 
-    def __init__(self, classifier: Any = None, *, folds: int = 5, random_state: int = 0) -> None:
-        self.classifier = classifier
-        self.folds = folds
-        self.random_state = random_state
-
     def _prevalence(self, group: Cohort) -> float:
-        scores = out_of_fold(self.classifier, group, self.folds, self.random_state)
+        scores = self._scores(group)
         weights = np.ones(group.n) if group.weights is None else group.weights
         return recorded_over_rate(scores, group.diagnosed, weights)
 

@@ -9,16 +9,13 @@ without an intercept, as ``LogisticRegression(C=1, fit_intercept=False)`` does.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from relprev.baselines.base import GroupwiseBaseline
-from relprev.baselines.scores import out_of_fold
+from relprev.baselines.scores import ScoredBaseline
 from relprev.cohort import Cohort
 
 
-class Negative(GroupwiseBaseline):
+class Negative(ScoredBaseline):
     """Mean prediction of a classifier of s, out of fold.
 
     Parameters
@@ -44,11 +41,6 @@ class Negative(GroupwiseBaseline):
 
     least_cases = 5
 
-    def __init__(self, classifier: Any = None, *, folds: int = 5, random_state: int = 0) -> None:
-        self.classifier = classifier
-        self.folds = folds
-        self.random_state = random_state
-
     def _prevalence(self, group: Cohort) -> float:
-        scores = out_of_fold(self.classifier, group, self.folds, self.random_state)
+        scores = self._scores(group)
         return float(np.average(scores, weights=group.weights))

@@ -13,10 +13,23 @@ from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
 from relprev.arrays import FloatArray
+from relprev.baselines.base import GroupwiseBaseline
 from relprev.cohort import Cohort
 from relprev.errors import InvalidInputError
 from relprev.model.em import condition_probability
 from relprev.model.splits import split
+
+
+class ScoredBaseline(GroupwiseBaseline):
+    """A baseline that reads a group's prevalence off the scores of its rows."""
+
+    def __init__(self, classifier: Any = None, *, folds: int = 5, random_state: int = 0) -> None:
+        self.classifier = classifier
+        self.folds = folds
+        self.random_state = random_state
+
+    def _scores(self, group: Cohort, *, balanced: bool = False) -> FloatArray:
+        return out_of_fold(self.classifier, group, self.folds, self.random_state, balanced=balanced)
 
 
 def default_classifier() -> LogisticRegression:

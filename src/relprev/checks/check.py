@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike
 from relprev.checks.inputs import MARGIN, CheckInputs, sample_patients, well_diagnosed
 from relprev.disclosure.columns import Column
 from relprev.messages import Count, Message, Number, joined
+from relprev.units import Unit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes as Axes
@@ -243,6 +244,11 @@ class CheckResult:
             Message.from_plain(plain["effect"]), table, statistic, p_value, (ends[0], ends[1]),
             None if reason is None else Message.from_plain(reason),
         )  # fmt: skip
+
+    def about(self, unit: Unit) -> CheckResult:
+        """The same result in words of another unit than visits."""
+        held = None if self.withhold is None else self.withhold.about(unit)
+        return replace(self, effect=self.effect.about(unit), withhold=held)
 
     def __str__(self) -> str:
         p = "" if self.p_value != self.p_value else f" (p = {self.p_value:.2g})"

@@ -50,9 +50,9 @@ def warn_of_no_signs(cohort: Cohort) -> list[Message]:
     if len(strongest) and (strongest < 0).sum() > len(strongest) / 2:
         said.append(Message(
             "most of the features that tell the diagnosed from the others are rarer among the "
-            "diagnosed: they look like other reasons for the visit, not like signs of the "
-            "condition. Use symptoms and findings as features, or leave out codes that compete "
-            "with the condition for the principal diagnosis"
+            "diagnosed: they look like signs of something else, not of the condition. Use symptoms "
+            "and findings as features, or leave out codes that compete with the condition for the "
+            "principal diagnosis"
         ))  # fmt: skip
     if bare > diagnosed / 2:
         said.append(Message(

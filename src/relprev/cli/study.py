@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from relprev.study import StudyResult
+    from relprev.units import Unit
 
 StudyFile = Annotated[Path, typer.Argument(help="The study file, for example study.toml.")]
 DEFAULT_SOURCE, DEFAULT_CONDITION = "tables", "ipv"
@@ -85,11 +86,10 @@ def check(file: StudyFile) -> None:
     rule = study.disclosure
     found_so_far = StudyFindings("", "", "", "", seen.variables, {}, inside=seen.inside)
     for variable in disclosed(found_so_far, rule).variables:
-        steps = variable.attrition[["step", "visits", "patients"]]
+        steps = seen.unit.table(variable.attrition[["step", "visits", "patients"]])
         typer.echo(f"\n{variable.name}: {seen.words[variable.name]}")
-        known = steps["patients"].notna().any()
-        typer.echo(_text(steps if known else steps[["step", "visits"]]))
-        typer.echo(_text(variable.counts))
+        typer.echo(_text(steps.dropna(axis="columns", how="all")))
+        typer.echo(_text(seen.unit.table(variable.counts), seen.unit))
     if rule.words:
         typer.echo(rule.words)
     for note in seen.notes:
@@ -255,14 +255,15 @@ def _on_terminal() -> bool:
     return sys.stdin.isatty()
 
 
-def _text(frame: pd.DataFrame) -> str:
+def _text(frame: pd.DataFrame, unit: Unit | None = None) -> str:
     """A whole frame as a table on the terminal."""
     import pandas as pd
 
     from relprev.display import cell, heading
     from relprev.report.tables import print_table
+    from relprev.units import VISIT
 
-    texts = {heading(str(name)): [cell(value, str(name)) for value in frame[name]]
+    texts = {heading(str(name), unit or VISIT): [cell(value, str(name)) for value in frame[name]]
              for name in frame}  # fmt: skip
     return print_table(pd.DataFrame(texts)).rstrip()
 
@@ -275,7 +276,8 @@ def _say_result(result: StudyResult) -> None:
     report = result.report
     for variable in report.variables:
         method, table = next(iter(variable.estimates.items()))
-        typer.echo(render_text(table, f"Relative prevalence by {variable.name} ({method})"))
+        title = f"Relative prevalence by {variable.name} ({method})"
+        typer.echo(render_text(table, title, report.unit))
     for text in report.warnings:
         say_warning(str(text))
     verdict = trust(report)

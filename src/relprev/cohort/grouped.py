@@ -241,7 +241,7 @@ class CohortMaker:
         if variable.recode:
             steps.append(self._grouped.step(f"{name} in one of the study's groups"))
         if self._small:
-            steps.append(self._large.step(f"{name} group of {self._smallest:,} visits or more"))
+            steps.append(self._large.step(f"{name} group of {self._smallest:,} or more"))
         return BuiltCohort(
             name, cohort, self._attrition.then(*steps), dict(self._small), self._visits,
             self._kinds, None if self._spec.tested is None else self._looked_at(),

@@ -17,6 +17,7 @@ from relprev.checks.check import CheckResult
 from relprev.disclosure import Rule
 from relprev.disclosure.nesting import Nesting
 from relprev.messages import Message
+from relprev.units import VISIT, Unit
 
 
 @dataclass(frozen=True)
@@ -117,6 +118,8 @@ class StudyFindings:
         Features of which a visit has at most one, such as the bins of one measurement.
     features : str
         What the features are, in words, such as ``"reasons for visit (RFV) 340"``.
+    unit : Unit
+        What a row of the data is, a visit or a person; see :mod:`relprev.units`.
 
     Examples
     --------
@@ -138,6 +141,7 @@ class StudyFindings:
     inside: tuple[Nesting, ...] | None = None
     exclusive: tuple[tuple[str, ...], ...] = ()
     features: str = ""
+    unit: Unit = VISIT
 
 
 @dataclass(frozen=True)
@@ -157,6 +161,7 @@ class StudyReport(StudyFindings):
     sampling : str
     inside, exclusive : tuple
     features : str
+    unit : Unit
     rule : Rule
         What was hidden.
 

@@ -12,14 +12,23 @@ import pandas as pd
 
 from relprev.checks.check import CheckResult
 from relprev.checks.registry import CHECKS
-from relprev.display import MISSING, cell
+from relprev.display import cell
 from relprev.errors import InvalidInputError
 from relprev.estimates import versus_words
 from relprev.report.figures import off_screen, plot_check, plot_forest, plot_symptoms
 from relprev.report.findings import StudyReport, VariableFindings
 from relprev.report.graphics import ReportFigure
-from relprev.report.sentences import Answer, Trust, answer, method_name, methods_text, trust
+from relprev.report.sentences import (
+    Answer,
+    Trust,
+    answer,
+    method_name,
+    methods_text,
+    size_words,
+    trust,
+)
 from relprev.report.tables import ReportTable, variable_estimates, with_excluded
+from relprev.units import Unit
 
 ESTIMATES = (
     "group", "versus", "method", "estimate", "observed_ratio", "p_value", "n", "n_diagnosed",
@@ -53,11 +62,10 @@ class CheckPart:
 
 @dataclass(frozen=True)
 class Step:
-    """One level of the attrition flow."""
+    """One level of the attrition flow: how many are left, in words, and how many were excluded."""
 
     words: str
-    visits: str
-    patients: str
+    left: str
     excluded: str
 
 
@@ -82,9 +90,7 @@ class VariablePart:
     @property
     def size(self) -> str:
         """Visits and patients analysed, in words."""
-        last = self.steps[-1] if self.steps else Step("", MISSING, "", "")
-        people = f" by {last.patients} patients" if last.patients else ""
-        return "" if last.visits == MISSING else f"{last.visits} visits{people}"
+        return self.steps[-1].left if self.steps else ""
 
     @property
     def multiplies_out(self) -> bool:
@@ -167,7 +173,7 @@ def _variable(report: StudyReport, found: VariableFindings, slug: str) -> Variab
     checks = [check for check in found.checks if CHECKS[check.kind].assumption]
     bands = [check for check in found.checks if not CHECKS[check.kind].assumption]
     estimates, decomposition = _estimate_tables(report, found, slug)
-    attrition = with_excluded(found.attrition)
+    attrition, symptoms = with_excluded(found.attrition), report.unit.table(found.symptoms)
     return VariablePart(
         name=found.name,
         slug=slug,
@@ -184,13 +190,15 @@ def _variable(report: StudyReport, found: VariableFindings, slug: str) -> Variab
             _check(report, found.name, check, f"sensitivity-{slug}-{k}")
             for k, check in enumerate(bands, 1)
         ),
-        steps=tuple(_step(row) for row in attrition.to_dict("records")),
-        attrition=ReportTable(f"attrition-{slug}", f"Attrition by {found.name}", attrition),
+        steps=tuple(_step(row, report.unit) for row in attrition.to_dict("records")),
+        attrition=ReportTable(
+            f"attrition-{slug}", f"Attrition by {found.name}", report.unit.table(attrition)
+        ),
         symptoms=ReportTable(
             f"symptoms-{slug}",
             f"Features that carry the estimate by {found.name}",
-            found.symptoms,
-            tuple(str(name) for name in found.symptoms if not _blank(found.symptoms[name])),
+            symptoms,
+            tuple(str(name) for name in symptoms if not _blank(symptoms[name])),
         ),
         weights=_weights(found, slug),
     )
@@ -216,6 +224,7 @@ def _estimate_tables(
             tuple(name for name in ESTIMATES if name not in same),
             {"estimate": INTERVALS["estimate"]},
             report.level,
+            report.unit,
         ),
         ReportTable(
             f"decomposition-{slug}",
@@ -263,16 +272,17 @@ def _check(report: StudyReport, variable: str, check: CheckResult, name: str) ->
         name,
         about.explained,
         ReportFigure(name, title, description, off_screen(plot_check(check))),
-        ReportTable(name, title, check.table, about.columns, intervals, report.level),
+        ReportTable(name, title, check.table, about.columns, intervals, report.level, report.unit),
     )
 
 
-def _step(row: dict[Hashable, Any]) -> Step:
+def _step(row: dict[Hashable, Any], unit: Unit) -> Step:
+    left, excluded = row["visits"], row["excluded_visits"]
     return Step(
-        str(row["step"]), cell(row["visits"]),
-        "" if pd.isna(row["patients"]) else cell(row["patients"]),
-        "" if pd.isna(row["excluded_visits"]) else cell(row["excluded_visits"]),
-    )  # fmt: skip
+        str(row["step"]),
+        "" if pd.isna(left) else size_words(unit, left, row["patients"]),
+        "" if pd.isna(excluded) or not excluded else f"{cell(excluded)} {unit.plural} excluded",
+    )
 
 
 def _slugs(names: list[str]) -> list[str]:

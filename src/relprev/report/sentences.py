@@ -15,6 +15,7 @@ from relprev.checks.registry import CHECKS
 from relprev.display import cell, with_interval
 from relprev.estimates import FEW_WORDS, has_few_cases, sentence, versus_words
 from relprev.report.findings import StudyReport, VariableFindings
+from relprev.units import PERSON, Unit
 
 SHOWN_ANSWERS = 6
 LARGE_ERROR = 0.3  # relative standard error above which a ratio is no headline
@@ -317,15 +318,20 @@ def _aim(report: StudyReport) -> str:
         last = found.attrition.iloc[-1] if len(found.attrition) else None
         if last is None or pd.isna(last["visits"]):
             continue
-        people = "" if pd.isna(last["patients"]) else f" by {cell(last['patients'])} patients"
-        groups = len(found.counts)
-        sizes.append(f"{cell(last['visits'])} visits{people} in {groups} groups by {found.name}")
+        size = size_words(report.unit, last["visits"], last["patients"])
+        sizes.append(f"{size} in {len(found.counts)} groups by {found.name}")
     analysed = f" We analysed {'; '.join(sizes)}." if sizes else ""
     analysed += f" Features by kind: {report.features}." if report.features else ""
     return (
         f"We estimated the relative prevalence of {report.condition} among {report.population} "
         f"({report.source}), by {_listed([found.name for found in report.variables])}.{analysed}"
     )
+
+
+def size_words(unit: Unit, visits: Any, patients: Any) -> str:
+    """How many were analysed, such as "1,200 visits by 900 patients" or "900 people"."""
+    by = "" if pd.isna(patients) or unit == PERSON else f" by {cell(patients)} patients"
+    return f"{cell(visits)} {unit.plural}{by}"
 
 
 def _estimation(report: StudyReport, used: list[str]) -> str:

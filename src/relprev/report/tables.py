@@ -16,6 +16,7 @@ from relprev.display import HEADINGS, cell, heading, with_interval
 from relprev.estimates import readable, versus_words
 from relprev.report.findings import StudyReport, VariableFindings
 from relprev.report.sentences import method_name
+from relprev.units import VISIT, Unit
 
 TEXT_COLUMNS = {HEADINGS["group"], HEADINGS["versus"], HEADINGS["note"], "Step"}
 NARROW, WIDE = 80, 140  # characters of a table on the terminal
@@ -63,6 +64,7 @@ class ReportTable:
     columns: tuple[str, ...] = ()
     intervals: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     level: float = 0.95
+    unit: Unit = VISIT
 
     @property
     def _shown(self) -> list[str]:
@@ -111,7 +113,7 @@ class ReportTable:
 
     def _heading(self, name: str) -> str:
         more = f" ({self.level:.0%} CI)" if self._has_interval(name) else ""
-        return heading(name) + more
+        return heading(name, self.unit) + more
 
     def _has_interval(self, name: str) -> bool:
         return name in self.intervals and bool(self.frame[self.intervals[name][0]].notna().any())
@@ -172,12 +174,14 @@ def checks_frame(report: StudyReport) -> pd.DataFrame:
 
 def attrition_frame(report: StudyReport) -> pd.DataFrame:
     """Every step of every variable."""
-    return _by_variable(report, [with_excluded(found.attrition) for found in report.variables])
+    return _by_variable(
+        report, [report.unit.table(with_excluded(found.attrition)) for found in report.variables]
+    )
 
 
 def symptoms_frame(report: StudyReport) -> pd.DataFrame:
     """The features that carry the estimates of every variable."""
-    return _by_variable(report, [found.symptoms for found in report.variables])
+    return _by_variable(report, [report.unit.table(found.symptoms) for found in report.variables])
 
 
 def variable_estimates(found: VariableFindings) -> pd.DataFrame:
@@ -200,7 +204,7 @@ def _by_variable(report: StudyReport, frames: list[pd.DataFrame]) -> pd.DataFram
 # -- the terminal --------------------------------------------------------------------------
 
 
-def render_text(frame: pd.DataFrame, title: str) -> str:
+def render_text(frame: pd.DataFrame, title: str, unit: Unit = VISIT) -> str:
     """Plain-text table of estimates, with a dash for hidden or missing values.
 
     Parameters
@@ -209,6 +213,8 @@ def render_text(frame: pd.DataFrame, title: str) -> str:
         From ``RelativePrevalence.to_frame`` or `disclosed_estimates`.
     title : str
         Printed above the table.
+    unit : Unit
+        What a row of the data is.
 
     Returns
     -------
@@ -224,7 +230,7 @@ def render_text(frame: pd.DataFrame, title: str) -> str:
     >>> text.splitlines()[0].strip()
     'By group'
     """
-    return print_table(readable(frame), title)
+    return print_table(readable(frame, unit), title)
 
 
 def print_table(texts: pd.DataFrame, title: str | None = None) -> str:

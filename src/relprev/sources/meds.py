@@ -39,6 +39,7 @@ from relprev.sources.kinds import Kind
 from relprev.sources.meds_codes import column_name, split
 from relprev.sources.meds_visits import SEX, make_codes, make_spans, make_visits, matching
 from relprev.sources.source import VISIT_COLUMNS, Source
+from relprev.units import PERSON, VISIT
 
 USED = ("subject_id", "time", "code")
 KINDS = (Kind("codes", "ICD9, ICD10, MEDS", "codes of events", default=True),)
@@ -134,6 +135,7 @@ def read_meds(
         details={"anchor": anchors, "end": ends, "days": days, "splits": kept, "data": data},
         descriptions=_descriptions(connection, described),
         kinds=KINDS,
+        unit=VISIT if anchors else PERSON,
     )
 
 

@@ -116,7 +116,7 @@ def make_visits(
     """)
     connection.execute("ALTER TABLE visits RENAME TO spanned")
     connection.execute("CREATE VIEW visits AS SELECT * EXCLUDE (start, until) FROM spanned")
-    rules = [("visits in the dataset", "true")]
+    rules = [(f"{'visits' if anchored else 'people'} in the dataset", "true")]
     rules += [(f"subject in {' or '.join(splits)}", "wanted")] if splits else []
     steps = []
     for words, rule in rules:

@@ -19,6 +19,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from relprev import units
 from relprev.errors import InvalidInputError
 from relprev.sources.addresses import SHOWN, is_address
 from relprev.sources.attrition import Attrition, Step
@@ -141,7 +142,14 @@ def read_nhanes(
         connection.execute(f"DROP TABLE {table}")
     steps = (Step("people in the survey", asked, asked), Step("examined", examined, examined))
     details = {"data": data, "refusals": refusals}
-    return Source("nhanes", connection, Attrition(steps), details=details, kinds=(DERIVED_ONLY,))
+    return Source(
+        "nhanes",
+        connection,
+        Attrition(steps),
+        details=details,
+        kinds=(DERIVED_ONLY,),
+        unit=units.PERSON,
+    )
 
 
 def _load(connection: Connection, path: Path, components: Sequence[str]) -> list[Fingerprint]:

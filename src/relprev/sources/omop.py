@@ -46,6 +46,7 @@ from relprev.sources.omop_visits import (
     warn_unmatched,
 )
 from relprev.sources.source import Source
+from relprev.units import UNITS
 
 EMERGENCY = (9203, 262)  # emergency room visit; emergency room and inpatient visit
 MEMORY = "2GB"  # of our database, which spills to disk above
@@ -161,6 +162,7 @@ def read_omop(
                  "data": data + [described_file(Path(file)) for file in files]},
         descriptions=descriptions,
         kinds=wanted,
+        unit=UNITS[unit],
     )  # fmt: skip
 
 

@@ -39,6 +39,7 @@ from relprev.errors import InvalidInputError
 from relprev.sources.attrition import Attrition, Step
 from relprev.sources.database import column_names, quoted
 from relprev.sources.kinds import DIAGNOSES, Kind
+from relprev.units import VISIT, Unit
 
 VISIT_COLUMNS = ("visit", "visit_id", "patient", "age", "sex", "weight", "stratum", "psu", "year")
 CODE_COLUMNS = ("visit", "version", "code", "role")
@@ -71,6 +72,8 @@ class Source:
         Kinds of features that were read, see :mod:`relprev.sources.kinds`.
     exclusive : tuple of tuple of str
         Names of features of which a visit has at most one, such as the bins of a vital sign.
+    unit : Unit
+        What a row of ``visits`` is, see :mod:`relprev.units`.
 
     Examples
     --------
@@ -95,6 +98,7 @@ class Source:
     descriptions: Mapping[str, str] = field(default_factory=dict)
     kinds: tuple[Kind, ...] = (DIAGNOSES,)
     exclusive: tuple[tuple[str, ...], ...] = ()
+    unit: Unit = VISIT
 
     def __post_init__(self) -> None:
         for table, expected in (("visits", VISIT_COLUMNS), ("codes", CODE_COLUMNS)):
@@ -108,7 +112,7 @@ class Source:
             raise InvalidInputError("visits must be numbered 0, 1, ..., n - 1")
         if not self.attrition.steps:
             patients = self.query("SELECT count(DISTINCT patient) FROM visits")[0][0]
-            all_visits = Step("visits in the source", count, patients or None)
+            all_visits = Step(f"{self.unit.plural} in the source", count, patients or None)
             object.__setattr__(self, "attrition", Attrition((all_visits,)))
 
     def query(self, sql: str, parameters: list[Any] | None = None) -> list[tuple[Any, ...]]:
@@ -141,7 +145,9 @@ class Source:
 
     def __repr__(self) -> str:
         attributes = ", ".join(self.attributes)
-        return f"<Source {self.name}: {self.n_visits:,} visits, attributes {attributes}>"
+        return (
+            f"<Source {self.name}: {self.n_visits:,} {self.unit.plural}, attributes {attributes}>"
+        )
 
 
 @contextmanager

@@ -38,6 +38,7 @@ from relprev.sources.table_checks import (
 )
 from relprev.sources.table_codes import Roles, holds_numbers, lengthen, make_codes
 from relprev.sources.table_visits import make_visits
+from relprev.units import PERSON, VISIT
 
 VERSIONS = ("ICD9", "ICD10", "SNOMED")
 MISSING = ("NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", ".")
@@ -91,6 +92,8 @@ def read_tables(
         ``"ICD10"`` or ``"SNOMED"``) if all codes share it. Needed where there are codes.
     patient, age, sex, weight, stratum, psu, year : str, optional
         Columns of ``visits``. Sex may be written F/M or female/male, in upper or lower case.
+        Where a row is a person, ``patient`` is the column of ``visit_id``, and a study speaks of
+        people.
     date, birth_date : str, optional
         Columns of ``visits`` with dates, from which year and age follow: dates of any type, or
         texts in a common format (2019-03-31, 03/31/2019, 31MAR2019, ...).
@@ -135,6 +138,7 @@ def read_tables(
     named = {"patient": patient, "age": age, "sex": sex, "weight": weight, "stratum": stratum,
              "psu": psu, "year": year}  # fmt: skip
     dates = {"date": date, "birth_date": birth_date}
+    unit = PERSON if patient == visit_id else VISIT
     if (code is None) != (version is None) or (code is None and codes is not None):
         key = "code" if code is None else "version"
         raise InvalidInputError(
@@ -165,7 +169,7 @@ def read_tables(
     make_visits(connection, visit_id, named, attributes, dates, date_format)
     if code is None:
         without_codes(connection)
-        return Source("tables", connection, details={"data": data})
+        return Source("tables", connection, details={"data": data}, unit=unit)
     if codes is None:
         table, role_sql = "raw_visits", "role" if roles.differ else roles.sql(0)
     else:
@@ -184,7 +188,7 @@ def read_tables(
         code_columns = ["code"]
     version_sql = f"{identifier(version)}::VARCHAR" if own_columns else quoted(version)
     make_codes(connection, visit_id, code_columns[0], version_sql, role_sql, from_numbers)
-    return Source("tables", connection, details={"data": data})
+    return Source("tables", connection, details={"data": data}, unit=unit)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -213,7 +217,10 @@ class TablesTable(SourceTable):
             "(ICD9, ICD10 or SNOMED) if all codes share it."
         ),
     ] = None
-    patient: Annotated[str | None, Field(description="Column that identifies a patient.")] = None
+    patient: Annotated[
+        str | None,
+        Field(description="Column that identifies a patient; visit_id's where a row is a person."),
+    ] = None
     age: Annotated[str | None, Field(description="Column with the age in years.")] = None
     sex: Annotated[str | None, Field(description="Column with F/M or female/male.")] = None
     weight: Annotated[str | None, Field(description="Column with sampling weights.")] = None

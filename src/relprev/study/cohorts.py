@@ -20,6 +20,7 @@ from relprev.disclosure import nested_groups
 from relprev.disclosure.nesting import Nesting
 from relprev.disclosure.suppression import MIN_VALUES
 from relprev.errors import InvalidInputError
+from relprev.messages import message_of
 from relprev.settings import KeyPath, suggestion, unprintable
 from relprev.sources.source import Source
 from relprev.store.digests import digest, file_digest
@@ -52,7 +53,9 @@ def study_cohorts(
         spec = replace(study.cohort, derive={})  # the source has these columns already
         built = build_cohorts(spec, source, verbose=verbose, **options)
     except InvalidInputError as error:
-        raise study.about((), error) from None
+        message = message_of(error)
+        own = error if message is None else type(error)(message.about(source.unit))
+        raise study.about((), own) from None
     for position, (name, item) in enumerate(built.items()):
         groups = item.cohort.group_names
         if any(map(unprintable, groups)):
@@ -63,8 +66,8 @@ def study_cohorts(
             )
         wanted = study.estimate.reference.get(name)
         if wanted is not None and wanted not in groups:
-            words = f"{wanted!r} has no visits in the cohort; its groups are {', '.join(groups)}"
-            raise study.error(("estimate", "reference", name), words)
+            words = f"{wanted!r} has no {source.unit.plural} in the cohort; its groups are "
+            raise study.error(("estimate", "reference", name), words + ", ".join(groups))
     return built
 
 
@@ -132,12 +135,12 @@ def build(study: Study, folder: Path, *, verbose: bool = False) -> Outcome:
         built = study_cohorts(study, source, folder, verbose=verbose)
         values: dict[str, Any] = {
             "source": source_words(source), "details": dict(source.details),
-            "descriptions": dict(source.descriptions), "variables": {},
+            "descriptions": dict(source.descriptions), "unit": source.unit.noun, "variables": {},
         }  # fmt: skip
         tables = {}
         for position, (name, item) in enumerate(built.items()):
             cohort = as_used(item.cohort, study.inference)
-            values["sampling"] = sampling_words(cohort)
+            values["sampling"] = sampling_words(cohort, source.unit)
             values["variables"][name] = _keep(item.cohort, folder, position) | {
                 "left_out": {group: why.plain() for group, why in item.left_out.items()}
             }

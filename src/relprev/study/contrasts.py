@@ -9,6 +9,7 @@ import numpy as np
 from relprev.cohort import Cohort
 from relprev.cohort.summary import group_totals
 from relprev.estimates import COMPLEMENT, PAIRWISE
+from relprev.units import VISIT, Unit
 
 if TYPE_CHECKING:  # rewording an option must not refit anything
     from relprev.study.options import EstimateOptions, InferenceOptions
@@ -33,8 +34,8 @@ def versus_words(reference: str, options: EstimateOptions) -> str:
     return names[options.versus]
 
 
-def sampling_words(cohort: Cohort) -> str:
+def sampling_words(cohort: Cohort, unit: Unit) -> str:
     """What the cohort's standard errors allow for."""
     if "psus" in cohort.fields:
         return "the survey's strata and primary sampling units"
-    return "repeat visits of patients" if "clusters" in cohort.fields else ""
+    return "repeat visits of patients" if "clusters" in cohort.fields and unit == VISIT else ""

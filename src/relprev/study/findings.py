@@ -15,6 +15,7 @@ from relprev.store.stages import Outcome
 from relprev.store.versions import versions
 from relprev.study.cohorts import KEYS
 from relprev.study.study import Study
+from relprev.units import UNITS
 
 
 def variable_findings(
@@ -22,7 +23,8 @@ def variable_findings(
     checks: list[CheckResult],
 ) -> VariableFindings:  # fmt: skip
     """The findings for the group variable at a position of the study."""
-    group = study.cohort.groups[position]
+    group, unit = study.cohort.groups[position], UNITS[cohorts.values["unit"]]
+    checks = [check.about(unit) for check in checks]
     symptoms = pd.DataFrame({"feature": [], "description": [], "weight": [], "visits": []})
     left_out = dict(cohorts.values["variables"][group.name]["left_out"])
     truth = cohorts.tables.get(f"truth{position}")
@@ -45,7 +47,7 @@ def variable_findings(
     return VariableFindings(
         name=group.name, column=group.column, estimates=tables, checks=tuple(checks),
         symptoms=symptoms.assign(description=described),
-        left_out={name: Message.from_plain(why) for name, why in left_out.items()},
+        left_out={name: Message.from_plain(why).about(unit) for name, why in left_out.items()},
         attrition=cohorts.tables[f"attrition{position}"],
         groups=cohorts.tables[f"groups{position}"],
     )  # fmt: skip
@@ -76,19 +78,21 @@ def study_findings(
             checks=[name.replace("_", " ") for name in skipped],
         ))  # fmt: skip
     about = outcomes["cohort"].values
+    unit = UNITS[about["unit"]]
     return StudyFindings(
         title=options.title or f"Relative prevalence of {words}",
         condition=words,
-        population=options.population or f"visits{f' where {rules}' if rules else ''}",
+        population=options.population or f"{unit.plural}{f' where {rules}' if rules else ''}",
         source=about["source"],
         variables=tuple(variables),
         manifest=_manifest(study, outcomes),
-        warnings=tuple(dict.fromkeys(said)),
+        warnings=tuple(dict.fromkeys(message.about(unit) for message in said)),
         level=study.estimate.level,
         sampling=about["sampling"],
         inside=tuple(tuple(one) for one in about["inside"]),
         exclusive=tuple(tuple(one) for one in about["exclusive"]),
         features=about["features"],
+        unit=unit,
     )
 
 

@@ -30,6 +30,7 @@ from relprev.study.notes import namesake_note, sibling_note, tested_note
 from relprev.study.study import Study
 from relprev.study.variable import Variable
 from relprev.study.warned import recorded_warnings
+from relprev.units import Unit
 
 TOO_FEW = Message("too few are diagnosed")
 SMALLEST_NAMED = 11  # visits a value needs to be named in a message
@@ -56,6 +57,8 @@ class Inspection:
         What would stop the study.
     inside : tuple of (variable, group, other variable, other group)
         Groups that lie within a group of another variable.
+    unit : Unit
+        What a row of the data is.
     """
 
     source: str
@@ -65,6 +68,7 @@ class Inspection:
     notes: tuple[Message, ...]
     problems: tuple[Message, ...]
     inside: tuple[Nesting, ...]
+    unit: Unit
 
 
 def inspect_study(study: Study) -> Inspection:
@@ -104,9 +108,11 @@ def inspect_study(study: Study) -> Inspection:
         notes += sibling_note(study.cohort.condition, features)
         notes += namesake_note(study.cohort.condition, features, source.descriptions)
         inside = groups_inside(built)
+    unit = source.unit
     return Inspection(
-        source.name, codes, tuple(variables), words, tuple(notes), tuple(problems), inside
-    )
+        source.name, codes, tuple(variables), words, tuple(note.about(unit) for note in notes),
+        tuple(problem.about(unit) for problem in problems), inside, unit,
+    )  # fmt: skip
 
 
 def unknown_values(study: Study, source: Source) -> Iterator[Message]:
@@ -247,5 +253,5 @@ def _diagnosed(cohort: Cohort) -> dict[str, int]:
     return dict(zip(table["group"], table[column].tolist(), strict=True))
 
 
-def _units(cohort: Cohort) -> str:
-    return "patients" if "clusters" in cohort.fields else "visits"
+def _units(cohort: Cohort) -> Message:
+    return Message("patients" if "clusters" in cohort.fields else "visits")

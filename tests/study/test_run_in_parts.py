@@ -28,8 +28,7 @@ from relprev.study import Study
 from relprev.study import run as run_module
 from relprev.study.file import study_template
 from relprev.study.inspect import inspect_study
-from relprev.study.variable import Variable
-from tests.study.conftest import write_tables
+from tests.study.conftest import nothing_made_again, write_tables
 
 SAME = 1e-8
 NUMBERS = ["estimate", "std_error", "ci_low", "ci_high", "observed_ratio", "diagnosis_ratio", "n"]
@@ -200,13 +199,7 @@ def test_a_lost_cluster_stops_the_study_and_a_rerun_goes_on(tables_study, monkey
             study.run(out, verbose=False)
     assert not out.exists()
     assert "the connection was lost" in lines(out)
-    with monkeypatch.context() as patch:
-
-        def never(*args, **options):
-            raise AssertionError("made again")
-
-        patch.setattr(run_module, "build", never)
-        patch.setattr(Variable, "estimate", never)
+    with nothing_made_again(monkeypatch):
         study.run(out, verbose=False)
     assert (out / "report.html").is_file()
     assert not (out.parent / "results.work").exists()

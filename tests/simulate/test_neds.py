@@ -6,7 +6,6 @@ import pytest
 from relprev.codes import code_set
 from relprev.errors import InvalidInputError
 from relprev.simulate import ed_visits
-from relprev.simulate.mimic import write_mimic
 from relprev.simulate.neds import RATES, icd10_like, write_neds
 from relprev.sources.neds import read_layout
 
@@ -45,24 +44,6 @@ def test_a_simulated_neds_file_has_hcups_form(tmp_path):
     assert (frame["I10_NDX"] == recorded).all()
 
 
-def test_the_same_seed_writes_the_same_files(tmp_path):
-    texts = [
-        write_neds(tmp_path / f"{k}.csv", 500, n_codes=60, seed=7).path.read_bytes() for k in "ab"
-    ]
-    assert texts[0] == texts[1]
-    folders = [write_mimic(tmp_path / k, 300, n_codes=60, seed=7) for k in "ab"]
-    stays = [(written.ed / "ed" / "edstays.csv.gz").read_bytes() for written in folders]
-    assert stays[0] == stays[1]
-
-
-def test_unknown_options_are_refused(tmp_path):
-    with pytest.raises(InvalidInputError, match="driver must be one of RACE"):
-        write_neds(tmp_path / "x.csv", 100, driver="SEX")
-    with pytest.raises(InvalidInputError, match=r"layout must be one of 1\.0, 2\.2"):
-        write_mimic(tmp_path, 100, layout="9")
-    assert not list(tmp_path.iterdir())
-
-
 def test_another_condition_has_its_own_codes(tmp_path):
     written = write_neds(tmp_path / "core.csv", 2_000, condition="endometriosis", n_codes=60)
     frame = pd.read_csv(written.path, header=None, names=list(read_layout("Core", 2019)))
@@ -71,3 +52,16 @@ def test_another_condition_has_its_own_codes(tmp_path):
     assert not code_set("ipv").matching(codes)
     with pytest.raises(InvalidInputError, match="no code set"):
         write_neds(tmp_path / "core.csv", 500, condition="unknown", n_codes=60)
+
+
+def test_the_same_seed_writes_the_same_file(tmp_path):
+    texts = [
+        write_neds(tmp_path / f"{k}.csv", 500, n_codes=60, seed=7).path.read_bytes() for k in "ab"
+    ]
+    assert texts[0] == texts[1]
+
+
+def test_an_unknown_driver_is_refused(tmp_path):
+    with pytest.raises(InvalidInputError, match="driver must be one of RACE"):
+        write_neds(tmp_path / "x.csv", 100, driver="SEX")
+    assert not list(tmp_path.iterdir())
