@@ -246,7 +246,16 @@ class CheckResult:
         )  # fmt: skip
 
     def about(self, unit: Unit) -> CheckResult:
-        """The same result in words of another unit than visits."""
+        """The same result in words of another unit than visits.
+
+        Examples
+        --------
+        >>> from relprev.units import PERSON
+        >>> said = Message("Few visits with a diagnosis.")
+        >>> found = CheckResult("overlap", "Overlap", Verdict.CONCERN, said, pd.DataFrame())
+        >>> print(found.about(PERSON).effect)
+        Few people with a diagnosis.
+        """
         held = None if self.withhold is None else self.withhold.about(unit)
         return replace(self, effect=self.effect.about(unit), withhold=held)
 
