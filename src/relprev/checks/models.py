@@ -68,11 +68,11 @@ GROUPS, DIAGNOSES = "model of the groups", "model of the diagnoses"
 SEED = 11
 ENOUGH_CASES = 200  # diagnosed patients with whom a wrong model would mostly be seen
 SMALL_SHARE = 0.25  # of a standard error; a bias below this cannot be seen in an interval
-MOST_ROWS = 50_000  # with and without a diagnosis
+MOST_ROWS = 25_000  # with and without a diagnosis
 TREE_ROWS = 10_000  # to fit trees to
 MOST_P_VALUE = 0.99  # a single test that is sure of the contrary must not outweigh all others
 NOTHING_NEW = 1e-6  # share of h's variance beyond the model's features that is rounding
-ACCURACY = 1e-8  # of regressions, so that rows in memory and in parts give the same
+ACCURACY = 1e-6  # of regressions, so that rows in memory and in parts give the same
 RIDGE_SHARE = 0.01  # of the weight, as the ridge of standardised features
 
 
