@@ -165,7 +165,8 @@ def run(
 
     study = Study.from_toml(file)
     if formats:
-        study = replace(study, report=replace(study.report, formats=tuple(formats)))
+        chosen: Any = tuple(formats)
+        study = replace(study, report=replace(study.report, formats=chosen))
     if out_of_core:
         study = replace(study, compute=replace(study.compute, out_of_core=True))
     with _cluster(workers, cluster, with_dashboard) as client:

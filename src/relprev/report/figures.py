@@ -25,6 +25,7 @@ from matplotlib.ticker import (
 
 from relprev.checks.check import CheckResult
 from relprev.checks.registry import CHECKS
+from relprev.display import cell, with_interval
 from relprev.estimates import RelativePrevalence, answers, versus_words
 
 # Colours of Okabe and Ito, which people with any common colour vision can tell apart.
@@ -33,6 +34,7 @@ RECORDED = "#D55E00"
 OTHERS = ("#009E73", "#CC79A7", "#56B4E9", "#E69F00")
 INK = "#000000"
 WIDTH = 5.6  # inches
+POINTS_PER_LETTER = 4.6  # of numbers beside a forest plot
 LABEL_WIDTH = 22  # characters at which a row's label is wrapped
 NOTHING_DRAWN = "Nothing is drawn: all points rest on few people."
 LINE_LETTERS = 64  # letters that fit in a line above the axes
@@ -98,13 +100,14 @@ def plot_forest(
     >>> from relprev.simulate import gauss_synth
     >>> data = gauss_synth((0.5, 0.1), seed=1)
     >>> ax = plot_forest(PURPLE(lambdas=1e-4).fit(data.cohort).relative_prevalence("b"))
-    >>> ax.get_yticklabels()[0].get_text(), ax.get_xlabel()
-    ('a', 'Relative prevalence versus b\n(log scale; 1 = equally common)')
+    >>> ax.get_yticklabels()[0].get_text(), ax.get_xlabel().split("\n")[0]
+    ('a', 'Relative prevalence versus b')
     """
     frames = _frames(estimates)
     first = next(iter(frames.values()))
     y = np.arange(len(first))[::-1].astype(float)
     labels, other = _row_labels(first)
+    own = ax is None
     ax = _axes(ax, labels, 0.32 + 0.14 * len(frames), 1.1)
     ax.axvline(1.0, color=INK, alpha=0.45, linewidth=1, zorder=0)
     offsets = np.linspace(0.22, -0.22, len(frames) + 1)
@@ -128,11 +131,32 @@ def plot_forest(
     ax.set_yticks(y, labels)
     ax.set_ylim(-0.6, len(first) - 0.4)
     label = _wrapped(f"Relative prevalence{other}", 44)
-    ax.set_xlabel(f"{label}\n(log scale; 1 = equally common)")
+    ax.set_xlabel(f"{label}\n(log scale; 1 = equally common; lines: pointwise intervals)")
     ax.spines["left"].set_visible(False)
     ax.tick_params(axis="y", length=0)
     _legend(ax)
+    _print_numbers(ax, y, first, own)
     return ax
+
+
+def _print_numbers(ax: Axes, y: np.ndarray, frame: pd.DataFrame, own: bool) -> None:
+    """Print the estimates of a method, and of how many people, to the right of its rows."""
+    estimates = zip(frame["estimate"], frame["ci_low"], frame["ci_high"], strict=True)
+    columns = {"Ratio (interval)": [with_interval(*row) for row in estimates]}
+    if {"n", "n_diagnosed"} <= set(frame):
+        counts = zip(frame["n_diagnosed"], frame["n"], strict=True)
+        columns["Diagnosed of n"] = [f"{cell(some)} of {cell(every)}" for some, every in counts]
+    right = 8.0  # points
+    for title, texts in columns.items():
+        for height, text in zip([len(y) - 0.45, *y], [title, *texts], strict=True):
+            ax.annotate(
+                text, (1.0, height), (right, 0), xycoords=("axes fraction", "data"),
+                textcoords="offset points", va="center", fontsize=8.5, label="_number",
+                annotation_clip=False,
+            )  # fmt: skip
+        right += POINTS_PER_LETTER * max(map(len, [title, *texts])) + 8.0
+    if own:
+        ax.figure.set_figwidth(WIDTH + right / 72)  # type: ignore[union-attr]
 
 
 def _row_labels(frame: pd.DataFrame) -> tuple[list[str], str]:
@@ -141,7 +165,7 @@ def _row_labels(frame: pd.DataFrame) -> tuple[list[str], str]:
     if others.nunique() == 1:
         return [_wrapped(group) for group in frame["group"]], f" versus {others.iloc[0]}"
     pairs = zip(frame["group"], others, strict=True)
-    return [_wrapped(f"{group} vs {other}") for group, other in pairs], ""
+    return [_wrapped(f"{group} versus {other}") for group, other in pairs], ""
 
 
 def _draw_method(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,9 +12,11 @@ import pandas as pd
 
 from relprev.checks.check import CheckResult
 from relprev.checks.registry import CHECKS
+from relprev.disclosure import Column
 from relprev.display import cell
 from relprev.errors import InvalidInputError
 from relprev.estimates import versus_words
+from relprev.report.comparisons import count_texts, estimate_texts, once, with_absent
 from relprev.report.figures import off_screen, plot_check, plot_forest, plot_symptoms
 from relprev.report.findings import StudyReport, VariableFindings
 from relprev.report.graphics import ReportFigure
@@ -95,7 +97,7 @@ class VariablePart:
     @property
     def multiplies_out(self) -> bool:
         """Whether the decomposition is exact. PURPLE's is exact only for its fitted rates."""
-        frame = self.decomposition.frame
+        frame = self.decomposition.frame.dropna(subset=["diagnosis_ratio"])
         gap = np.log(frame["diagnosis_ratio"] * frame["estimate"] / frame["observed_ratio"])
         return not bool((np.abs(gap) > 0.005).any())
 
@@ -162,11 +164,12 @@ def lay_out(report: StudyReport) -> Layout:
     for found in report.variables:
         if not any(len(frame) for frame in found.estimates.values()):
             raise InvalidInputError(f"the report has no estimates by {found.name}")
-    slugs = _slugs(names)
+    shown = replace(report, variables=tuple(map(once, report.variables)))
     parts = tuple(
-        _variable(report, found, slug) for found, slug in zip(report.variables, slugs, strict=True)
+        _variable(shown, found, slug)
+        for found, slug in zip(shown.variables, _slugs(names), strict=True)
     )
-    return Layout(report, parts, trust(report), methods_text(report))
+    return Layout(report, parts, trust(report), methods_text(shown))
 
 
 def _variable(report: StudyReport, found: VariableFindings, slug: str) -> VariablePart:
@@ -215,6 +218,8 @@ def _estimate_tables(
     against = f", versus {versus_words(others[0])}" if len(others) == 1 else ""
     same = {name for name in ("versus", "method") if frame[name].nunique() == 1}
     same |= {"note"} if "note" in frame and _blank(frame["note"]) else set()
+    main = with_absent(frame[frame["method"] == frame["method"].iloc[0]], found)
+    frame = with_absent(frame, found)
     intervals = {name: ends for name, ends in INTERVALS.items() if set(ends) <= set(frame)}
     return (
         ReportTable(
@@ -225,14 +230,17 @@ def _estimate_tables(
             {"estimate": INTERVALS["estimate"]},
             report.level,
             report.unit,
+            estimate_texts(frame, found, report.rule),
         ),
         ReportTable(
             f"decomposition-{slug}",
             f"Recorded ratio = diagnosis-rate ratio × corrected ratio, by {found.name}{against}",
-            frame[frame["method"] == frame["method"].iloc[0]],
+            main,
             tuple(name for name in DECOMPOSITION if name not in same),
             intervals,
             report.level,
+            report.unit,
+            estimate_texts(main, found, report.rule),
         ),
     )
 
@@ -266,13 +274,17 @@ def _check(report: StudyReport, variable: str, check: CheckResult, name: str) ->
     about = CHECKS[check.kind]
     intervals = {about.interval: ("ci_low", "ci_high")} if about.interval else {}
     title = f"{check.name}, by {variable}"
+    counts = [name for name, holds in about.table.items() if holds is Column.COUNT]
+    gone = count_texts(check.table, counts, report.rule)
     description = f"{check.effect} The table that follows holds the same numbers."
     return CheckPart(
         check,
         name,
         about.explained,
         ReportFigure(name, title, description, off_screen(plot_check(check))),
-        ReportTable(name, title, check.table, about.columns, intervals, report.level, report.unit),
+        ReportTable(
+            name, title, check.table, about.columns, intervals, report.level, report.unit, gone
+        ),
     )
 
 

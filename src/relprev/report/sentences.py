@@ -98,6 +98,10 @@ GLOSSARY = {
         "A range made by a procedure that covers the true ratio in the stated share of studies, if "
         "the assumptions hold. It says nothing about the assumptions being wrong."
     ),
+    "Pointwise": (
+        "Said of intervals that hold one by one: of twenty 95% intervals, about one misses the "
+        "truth. `RelativePrevalence.simultaneous` in Python gives intervals that hold together."
+    ),
     "Everyone else": "All other groups of the variable together.",
     "p(y|x)": "The chance of having the condition given the symptoms.",
     "Informative cases": (
@@ -337,7 +341,7 @@ def size_words(unit: Unit, visits: Any, patients: Any) -> str:
 def _estimation(report: StudyReport, used: list[str]) -> str:
     words = " ".join(f"{METHODS.get(name, name)}." for name in map(method_name, used))
     if any(found.main["ci_low"].notna().any() for found in report.variables):
-        words += f" Intervals are {report.level:.0%} confidence intervals on the log scale."
+        words += f" Intervals are pointwise {report.level:.0%} confidence intervals (log scale)."
         if report.sampling:
             words += f" Standard errors allow for {report.sampling}."
     results = [
