@@ -47,6 +47,8 @@ class VariableFindings:
         visit): few of them are hidden, however many their visits.
     column : str
         Column of the data, where it is known: two variables of one column are recodes of it.
+    characteristics : DataFrame, optional
+        Counts for Table 1, from `relprev.cohort.characteristics.characteristics_table`.
 
     Examples
     --------
@@ -70,6 +72,7 @@ class VariableFindings:
     left_out: Mapping[str, Message | str] = field(default_factory=dict)
     groups: pd.DataFrame | None = None
     column: str = ""
+    characteristics: pd.DataFrame | None = None
 
     @property
     def counts(self) -> pd.DataFrame:

@@ -16,6 +16,7 @@ from relprev.disclosure import Column
 from relprev.display import cell
 from relprev.errors import InvalidInputError
 from relprev.estimates import versus_words
+from relprev.report.characteristics import table_one
 from relprev.report.comparisons import count_texts, estimate_texts, once, with_absent
 from relprev.report.figures import off_screen, plot_check, plot_forest, plot_symptoms
 from relprev.report.findings import StudyReport, VariableFindings
@@ -85,6 +86,7 @@ class VariablePart:
     checks: tuple[CheckPart, ...]
     sensitivity: tuple[CheckPart, ...]
     steps: tuple[Step, ...]
+    who: ReportTable | None
     attrition: ReportTable
     symptoms: ReportTable
     weights: ReportFigure | None
@@ -110,6 +112,8 @@ class VariablePart:
 
     @property
     def tables(self) -> Iterator[ReportTable]:
+        if self.who is not None:
+            yield self.who
         yield from (self.estimates, self.decomposition)
         yield from (part.table for part in self.checks + self.sensitivity)
         yield from (self.attrition, self.symptoms)
@@ -194,6 +198,7 @@ def _variable(report: StudyReport, found: VariableFindings, slug: str) -> Variab
             for k, check in enumerate(bands, 1)
         ),
         steps=tuple(_step(row, report.unit) for row in attrition.to_dict("records")),
+        who=table_one(report, found, slug),
         attrition=ReportTable(
             f"attrition-{slug}", f"Attrition by {found.name}", report.unit.table(attrition)
         ),

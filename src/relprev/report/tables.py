@@ -185,6 +185,13 @@ def attrition_frame(report: StudyReport) -> pd.DataFrame:
     )
 
 
+def characteristics_frame(report: StudyReport) -> pd.DataFrame:
+    """The characteristics of every variable's groups, where they are known."""
+    empty = pd.DataFrame(columns=["characteristic", "level", "among", "group", "n", "share"])
+    frames = [found.characteristics for found in report.variables]
+    return _by_variable(report, [empty if frame is None else frame for frame in frames])
+
+
 def symptoms_frame(report: StudyReport) -> pd.DataFrame:
     """The features that carry the estimates of every variable."""
     return _by_variable(report, [report.unit.table(found.symptoms) for found in report.variables])

@@ -19,6 +19,7 @@ from relprev.report.page import manifest_text, render_layout, render_table
 from relprev.report.sentences import wrapped
 from relprev.report.tables import (
     attrition_frame,
+    characteristics_frame,
     checks_frame,
     csv_bytes,
     estimates_frame,
@@ -133,6 +134,7 @@ def _files(layout: Layout, formats: Sequence[str]) -> dict[str, bytes]:
         "estimates.parquet": _parquet(estimates),
         "checks.csv": csv_bytes(checks_frame(report)),
         "attrition.csv": csv_bytes(attrition_frame(report)),
+        "characteristics.csv": csv_bytes(characteristics_frame(report)),
         "symptoms.csv": csv_bytes(symptoms_frame(report)),
         "methods.txt": wrapped(layout.methods).encode(),
     }

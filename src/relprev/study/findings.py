@@ -50,6 +50,7 @@ def variable_findings(
         left_out={name: Message.from_plain(why).about(unit) for name, why in left_out.items()},
         attrition=cohorts.tables[f"attrition{position}"],
         groups=cohorts.tables[f"groups{position}"],
+        characteristics=cohorts.tables[f"characteristics{position}"],
     )  # fmt: skip
 
 
