@@ -21,7 +21,8 @@ def test_all_files_are_there(folder):
     names = {path.name for path in folder.iterdir()}
     assert names == {
         "report.html", "estimates.csv", "estimates.parquet", "checks.csv", "attrition.csv",
-        "symptoms.csv", "methods.txt", "manifest.json", "figures", "tables",
+        "symptoms.csv", "characteristics.csv", "methods.txt", "manifest.json",
+        "figures", "tables",
     }  # fmt: skip
     figures = {path.stem for path in (folder / "figures").iterdir()}
     for stem in figures:

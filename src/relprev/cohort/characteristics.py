@@ -47,6 +47,8 @@ def characteristics_table(
     found = []
     for characteristic, levels, codes in _characteristics(name, built, source):
         own = codes[rows]
+        if (own == own[0]).all():
+            continue  # nothing to compare
         for among, part, names in (
             (ALL, everybody, [""]), (GROUP, cohort.groups, cohort.group_names),
             (DIAGNOSED, np.where(cohort.diagnosed == 1, 0, -1), [""]),

@@ -89,5 +89,6 @@ def _differences(known: Mapping[tuple[Any, ...], Mapping[Any, Any]]) -> dict[str
             out[heading] = HIDDEN
         else:
             values = [standardised_difference(p, q) for p, q in shares]
-            out[heading] = f"{np.nanmax(values):.2f}" if values else ""
+            finite = [value for value in values if not np.isnan(value)]
+            out[heading] = f"{max(finite):.2f}" if finite else ""
     return out

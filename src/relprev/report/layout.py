@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,16 +17,18 @@ from relprev.display import cell
 from relprev.errors import InvalidInputError
 from relprev.estimates import versus_words
 from relprev.report.characteristics import table_one
+from relprev.report.checklist import checklist
 from relprev.report.comparisons import count_texts, estimate_texts, once, with_absent
-from relprev.report.figures import off_screen, plot_check, plot_forest, plot_symptoms
+from relprev.report.figures import feature_words, off_screen, plot_check, plot_forest, plot_symptoms
 from relprev.report.findings import StudyReport, VariableFindings
+from relprev.report.flow import Step, plot_flow, shared_steps
 from relprev.report.graphics import ReportFigure
+from relprev.report.methods import methods_text
 from relprev.report.sentences import (
     Answer,
     Trust,
     answer,
     method_name,
-    methods_text,
     size_words,
     trust,
 )
@@ -61,15 +63,6 @@ class CheckPart:
         """The p-value in words; empty for a check that is not a test."""
         p = self.check.p_value
         return "" if pd.isna(p) else f"p {cell(p, 'p_value')}".replace("p 0", "p = 0")
-
-
-@dataclass(frozen=True)
-class Step:
-    """One level of the attrition flow: how many are left, in words, and how many were excluded."""
-
-    words: str
-    left: str
-    excluded: str
 
 
 @dataclass(frozen=True)
@@ -127,14 +120,27 @@ class Layout:
     variables: tuple[VariablePart, ...]
     trust: Trust
     methods: str
+    flow: ReportFigure | None
+    checklist: ReportTable
 
     @property
     def figures(self) -> list[ReportFigure]:
-        return [figure for part in self.variables for figure in part.figures]
+        own = [figure for part in self.variables for figure in part.figures]
+        return own if self.flow is None else [*own, self.flow]
+
+    @property
+    def shared_steps(self) -> tuple[Step, ...]:
+        """The steps that all variables begin with."""
+        return self.variables[0].steps[: shared_steps([part.steps for part in self.variables])]
+
+    def own_steps(self, part: VariablePart) -> tuple[Step, ...]:
+        """The steps that follow for one variable."""
+        return part.steps[len(self.shared_steps) :]
 
     @property
     def tables(self) -> list[ReportTable]:
-        return [table for part in self.variables for table in part.tables]
+        own = [table for part in self.variables for table in part.tables]
+        return [*own, self.checklist]
 
     @property
     def overview(self) -> dict[str, list[CheckPart | None]]:
@@ -173,7 +179,9 @@ def lay_out(report: StudyReport) -> Layout:
         _variable(shown, found, slug)
         for found, slug in zip(shown.variables, _slugs(names), strict=True)
     )
-    return Layout(report, parts, trust(report), methods_text(shown))
+    return Layout(
+        report, parts, trust(report), methods_text(shown), _flow(parts), checklist(report)
+    )
 
 
 def _variable(report: StudyReport, found: VariableFindings, slug: str) -> VariablePart:
@@ -250,6 +258,18 @@ def _estimate_tables(
     )
 
 
+def _flow(parts: Sequence[VariablePart]) -> ReportFigure | None:
+    flows = [part.steps for part in parts]
+    count = shared_steps(flows)
+    if not any(flows):
+        return None
+    own = {part.name: part.steps[count:] for part in parts}
+    return ReportFigure(
+        "flow", "Who was left out", "Boxes from top to bottom: how many were left after each step.",
+        off_screen(plot_flow(flows[0][:count], own)),
+    )  # fmt: skip
+
+
 def _forest(found: VariableFindings, slug: str) -> ReportFigure:
     estimates = {method_name(name): frame for name, frame in found.estimates.items()}
     return ReportFigure(
@@ -281,12 +301,18 @@ def _check(report: StudyReport, variable: str, check: CheckResult, name: str) ->
     title = f"{check.name}, by {variable}"
     counts = [name for name, holds in about.table.items() if holds is Column.COUNT]
     gone = count_texts(check.table, counts, report.rule)
+    drawn = check
+    if "feature" in check.table:
+        words = [feature_words(one, report.descriptions.get(one, ""))
+                 for one in check.table["feature"].astype(str)]  # fmt: skip
+        gone |= {(k, "feature"): text for k, text in enumerate(words)}
+        drawn = replace(check, table=check.table.assign(feature=words))
     description = f"{check.effect} The table that follows holds the same numbers."
     return CheckPart(
         check,
         name,
         about.explained,
-        ReportFigure(name, title, description, off_screen(plot_check(check))),
+        ReportFigure(name, title, description, off_screen(plot_check(drawn))),
         ReportTable(
             name, title, check.table, about.columns, intervals, report.level, report.unit, gone
         ),

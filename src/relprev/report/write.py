@@ -15,8 +15,8 @@ from relprev.report.figures import off_screen, plot_forest
 from relprev.report.findings import StudyReport
 from relprev.report.graphics import FIGURE_FORMATS, figure_bytes
 from relprev.report.layout import Layout, lay_out
+from relprev.report.methods import wrapped
 from relprev.report.page import manifest_text, render_layout, render_table
-from relprev.report.sentences import wrapped
 from relprev.report.tables import (
     attrition_frame,
     characteristics_frame,

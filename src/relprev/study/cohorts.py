@@ -142,6 +142,7 @@ def build(study: Study, folder: Path, *, verbose: bool = False) -> Outcome:
         for position, (name, item) in enumerate(built.items()):
             cohort = as_used(item.cohort, study.inference)
             values["sampling"] = sampling_words(cohort, source.unit)
+            values["weighted"] = "weights" in cohort.fields
             values["variables"][name] = _keep(item.cohort, folder, position) | {
                 "left_out": {group: why.plain() for group, why in item.left_out.items()}
             }
