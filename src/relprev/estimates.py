@@ -215,12 +215,12 @@ def sentence(row: Mapping[Any, Any], level: float = 0.95, condition: str = "the 
     if isinstance(row.get("note"), str) and row["note"]:
         recorded = _recorded({**row, "diagnosis_ratio": np.nan})
         return f"{_first_up(row['note'])} {_asked(row, condition)}. {recorded}"
-    why = _why(row)
+    why = why_missing(row)
     which = f"{row['group']} versus {versus_words(row['versus'])}"
     if np.isnan(estimate):
-        return f"No estimate for {which}{why}."
+        return f"No estimate for {which}{f': {why}' if why else ''}."
     if why:
-        return f"No interval for {which} (estimate {estimate:.2f}){why}."
+        return f"No interval for {which} (estimate {estimate:.2f}): {why}."
     other = "among everybody else" if row["versus"] == COMPLEMENT else f"in {row['versus']}"
     interval = "no interval" if np.isnan(low) else f"{level:.0%} interval {low:.2f} to {high:.2f}"
     said = [
@@ -270,7 +270,14 @@ def has_few_cases(row: Mapping[Any, Any]) -> bool:
     return few is not None and not pd.isna(few) and bool(few)
 
 
-def _why(row: Mapping[Any, Any]) -> str:
+def why_missing(row: Mapping[Any, Any]) -> str:
+    """Why a row has no estimate or no interval, in words; empty if it says nothing.
+
+    Examples
+    --------
+    >>> why_missing({"withheld": withheld({"few diagnosed": ["c"]})})
+    'too few patients are diagnosed in c'
+    """
     text = row.get("withheld")
     if not isinstance(text, str) or not text:
         return ""
@@ -278,7 +285,7 @@ def _why(row: Mapping[Any, Any]) -> str:
         WITHHELD[reason].format(name)
         for reason, names in json.loads(text).items() for name in names or [""]
     ]  # fmt: skip
-    return f": {'; '.join(reasons)}"
+    return "; ".join(reasons)
 
 
 def _recorded(row: Mapping[Any, Any]) -> str:

@@ -78,7 +78,7 @@ def report(findings_of_four):
 def folder(report, tmp_path_factory):
     """Where the four variables' report is written."""
     out = tmp_path_factory.mktemp("report")
-    write_report(report, out, formats=("svg", "png", "pdf"))
+    write_report(report, out, formats=("svg", "png", "pdf", "html", "latex"))
     return out
 
 

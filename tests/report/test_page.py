@@ -84,7 +84,7 @@ def test_first_screen_asks_answers_and_judges(page, race):
 
 
 def test_every_estimate_travels_with_its_interval_or_says_that_there_is_none(page):
-    assert "among everybody else (no interval)" in page.words
+    assert "in married as in unmarried (no interval)" in page.words
     assert "No confidence intervals by marital status" in page.words
 
 

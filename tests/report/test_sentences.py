@@ -1,9 +1,7 @@
-import re
 from dataclasses import replace
 
 from relprev.messages import Message
 from relprev.report import render_page
-from tests.report.conftest import LONG
 from tests.report.pages import Page
 from tests.report.studies import study
 
@@ -39,18 +37,3 @@ def test_a_recorded_ratio_that_is_not_excluded_is_not_called_wrong(bare):
 def test_study_without_checks_is_not_judged(bare):
     words = Page(render_page(study(bare))).words
     assert "No check of the assumptions was run" in words
-
-
-def test_methods_hold_the_numbers_of_the_run(folder, race):
-    text = (folder / "methods.txt").read_text()
-    joined = re.sub(r"\s+", " ", text)
-    assert f"{int(race.attrition['visits'].iloc[-1]):,} visits" in joined
-    assert "Seed 4" in joined
-    assert "Shanmugam" in joined
-    assert "Chernozhukov" in joined
-    assert max(len(line) for line in text.splitlines() if LONG not in line) <= 90
-
-
-def test_methods_say_what_standard_errors_allow_for(bare):
-    words = Page(render_page(study(bare, sampling="repeat visits of patients"))).words
-    assert "Standard errors allow for repeat visits of patients." in words

@@ -21,7 +21,8 @@ def test_all_files_are_there(folder):
     names = {path.name for path in folder.iterdir()}
     assert names == {
         "report.html", "estimates.csv", "estimates.parquet", "checks.csv", "attrition.csv",
-        "symptoms.csv", "methods.txt", "manifest.json", "figures", "tables",
+        "symptoms.csv", "characteristics.csv", "methods.txt", "manifest.json",
+        "figures", "tables",
     }  # fmt: skip
     figures = {path.stem for path in (folder / "figures").iterdir()}
     for stem in figures:
@@ -37,7 +38,8 @@ def test_all_files_are_there(folder):
 
 def test_same_report_gives_the_same_bytes(awkward, tmp_path):
     report = study(replace(awkward, checks=awkward.checks[-1:]))
-    first, second = (write_report(report, tmp_path / name) for name in ("one", "two"))
+    kinds = ("svg", "png", "html", "latex")
+    first, second = (write_report(report, tmp_path / name, kinds) for name in ("one", "two"))
     assert len(first) > 20
     for one, two in zip(first, second, strict=True):
         assert one.read_bytes() == two.read_bytes(), one.name
@@ -129,10 +131,18 @@ def test_csv_keeps_numbers_in_full(frame, tmp_path):
     np.testing.assert_array_equal(back["estimate"], frame["estimate"])
 
 
-def test_figures_are_written_in_the_formats_asked_for_only(single, race, tmp_path):
+def test_word_tables_are_one_document(race, tmp_path):
+    pytest.importorskip("docx")
+    write_report(study(replace(race, checks=())), tmp_path, formats=["docx"])
+    assert (tmp_path / "tables.docx").stat().st_size > 5_000
+
+
+def test_figures_and_tables_are_written_in_the_formats_asked_for_only(single, race, tmp_path):
     """A PDF file's fonts take longer than the rest of the report."""
-    assert {path.suffix for path in (single / "figures").iterdir()} == {".svg", ".png"}
-    write_report(study(race), tmp_path, formats=["pdf"])
+    assert not (single / "figures").exists()
+    assert {path.suffix for path in (single / "tables").iterdir()} == {".csv"}
+    write_report(study(race), tmp_path, formats=["pdf", "latex"])
     assert {path.suffix for path in (tmp_path / "figures").iterdir()} == {".pdf"}
-    with pytest.raises(InvalidInputError, match="formats must be of svg, png, pdf, got 'eps'"):
+    assert {path.suffix for path in (tmp_path / "tables").iterdir()} == {".csv", ".tex"}
+    with pytest.raises(InvalidInputError, match=r"formats must be of svg, .*, docx, got 'eps'"):
         write_report(study(race), tmp_path, formats=["eps"])

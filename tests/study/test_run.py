@@ -31,7 +31,7 @@ from tests.study.conftest import (
 
 FILES = {
     "report.html", "estimates.csv", "estimates.parquet", "checks.csv", "attrition.csv",
-    "symptoms.csv", "methods.txt", "manifest.json", "run.log", "figures", "tables",
+    "symptoms.csv", "characteristics.csv", "methods.txt", "manifest.json", "run.log", "tables",
 }  # fmt: skip
 
 

@@ -14,6 +14,7 @@ from tests.study.test_run_derived import STUDY as NHANES
 from tests.study.test_run_omop import OMOP, omop_folder
 
 READ = (".csv", ".html", ".txt", ".tex", ".log", ".svg")
+FILES = ("--format", "svg", "--format", "html", "--format", "latex")
 KEYS = re.compile(r"(?s)<pre.*?</pre>|<style.*?</style>|<script.*?</script>")
 
 
@@ -40,7 +41,7 @@ def test_no_output_of_a_study_of_people_says_visit(tmp_path, write):
     """But for the settings in the page's manifest, which are those of the study file."""
     file, out = tmp_path / "study.toml", tmp_path / "results"
     file.write_text(write(tmp_path))
-    said = {"check": invoke("check", file), "run": invoke("run", file, "--out", out, "-q")}
+    said = {"check": invoke("check", file), "run": invoke("run", file, "--out", out, "-q", *FILES)}
     texts = {name: f"{done.stdout}\n{done.stderr}" for name, done in said.items()}
     texts |= {path.name: path.read_text() for path in out.rglob("*") if path.suffix in READ}
     lines = [

@@ -119,6 +119,13 @@ def run(
     force: Annotated[
         bool, typer.Option("--force", help="Replace results of another study in that folder.")
     ] = False,
+    formats: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--format",
+            help="More files: svg, png or pdf (figures), html, latex or docx (tables); repeatable.",
+        ),
+    ] = None,
     out_of_core: Annotated[
         bool,
         typer.Option("--out-of-core", help="Keep cohorts on disk, for data larger than memory."),
@@ -157,6 +164,9 @@ def run(
     from relprev.study import Study
 
     study = Study.from_toml(file)
+    if formats:
+        chosen: Any = tuple(formats)
+        study = replace(study, report=replace(study.report, formats=chosen))
     if out_of_core:
         study = replace(study, compute=replace(study.compute, out_of_core=True))
     with _cluster(workers, cluster, with_dashboard) as client:

@@ -57,8 +57,8 @@ class Rule:
     def words(self) -> str:
         """What readers are told about the rule; empty where every count is shown as it is."""
         hidden = (
-            f"Counts of 1 to {self.threshold} people, and what would reveal them, are hidden and "
-            "shown as a dash (–)."
+            f"Counts of 1 to {self.threshold} people, and what would reveal them, are hidden: "
+            "their cells say so, or hold a dash (–)."
         )
         rounded = f"Counts are rounded to multiples of {self.round_to}."
         said = [*([hidden] if self.hide else []), *([rounded] if self.round_to else [])]

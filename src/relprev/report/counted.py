@@ -11,7 +11,7 @@ several variables are shown or hidden together.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
@@ -19,6 +19,7 @@ import pandas as pd
 
 from relprev.checks.check import CheckResult
 from relprev.checks.registry import CHECKS
+from relprev.cohort.characteristics import ALL, DIAGNOSED, GROUP
 from relprev.disclosure import Cells, Column, Rule
 from relprev.inference.estimable import MIN_PATIENTS
 from relprev.messages import Cell
@@ -29,6 +30,10 @@ PEOPLE = {"n": "patients", "n_diagnosed": "patients_diagnosed"}  # whose visits 
 SYMPTOMS = {
     "feature": Column.NAME, "description": Column.NAME, "weight": Column.SHARE,
     "visits": Column.COUNT, "patients": Column.COUNT,
+}  # fmt: skip
+CHARACTERISTICS = {
+    "characteristic": Column.NAME, "level": Column.NAME, "among": Column.NAME,
+    "group": Column.NAME, "n": Column.COUNT, "weighted": Column.REVEALING, "share": Column.SHARE,
 }  # fmt: skip
 SHARE, COUNT, LEVEL, TOTAL = range(4)  # in the order in which they are hidden as cover
 
@@ -53,6 +58,19 @@ class VariableCells:
     def share(self, column: str, group: str) -> Cell:
         """The people who make up a share of a group's diagnosed."""
         return str(self.position), "share", column, str(group)
+
+    def level(self, row: Mapping[Any, Any], others: Collection[str]) -> Cell:
+        """The count of a level of a characteristic; ``others`` are names of group variables.
+
+        A level that is a group of another variable is counted in the tables of both.
+        """
+        of, level, count = str(row["characteristic"]), str(row["level"]), str(int(row["n"]))
+        if row["among"] != GROUP:
+            return "level", of, level, str(row["among"]), count
+        if of not in others:
+            return str(self.position), "level", of, level, str(row["group"])
+        both = sorted([(self.found.name, str(row["group"])), (of, level)])
+        return "cross", *both[0], *both[1]
 
     def row(
         self, kind: str, row: Mapping[Any, Any], columns: Mapping[str, Column]
@@ -88,6 +106,7 @@ def study_cells(findings: StudyFindings, rule: Rule) -> tuple[Cells, list[Variab
         _features(cells, names, findings.exclusive)
         for check in names.found.checks:
             _check_table(cells, names, check)
+    _characteristics(cells, variables, rule)
     _levels(cells, variables, rule)
     _across(cells, variables, rule)
     if findings.inside is None:
@@ -170,6 +189,67 @@ def attrition_levels(frame: pd.DataFrame) -> list[tuple[int, int]]:
     """Visits and patients at every level, -1 where they are not known."""
     counts = frame[["visits", "patients"]].astype("Int64").fillna(-1).astype(int)
     return list(zip(counts["visits"], counts["patients"], strict=True))
+
+
+# -- characteristics -----------------------------------------------------------------------
+
+
+def _characteristics(cells: Cells, variables: Sequence[VariableCells], rule: Rule) -> None:
+    """Levels of characteristics, which add up to everybody, the diagnosed and every group."""
+    by_name = {names.found.name: names for names in variables}
+    alike: dict[tuple[str, ...], dict[Cell, None]] = {}
+    for names in variables:
+        table = names.found.characteristics
+        if table is None:
+            continue
+        for characteristic, part in table.groupby("characteristic", sort=False):
+            rows = part.to_dict("records")
+            found = [names.level(row, by_name) for row in rows]
+            for cell, row in zip(found, rows, strict=True):
+                few = None if pd.isna(row["patients"]) else int(row["patients"])
+                cells.add(cell, int(row["n"]), few, rank=(COUNT, -names.position))
+                if row["among"] != GROUP:
+                    alike.setdefault(cell[1:4], {})[cell] = None
+            _level_sums(cells, names, list(zip(found, rows, strict=True)))
+            _levels_of_groups(cells, by_name.get(str(characteristic)), found, rows)
+    for same in alike.values():
+        for one, two in combinations(same, 2):
+            cells.apart(one, two, rule)
+
+
+def _level_sums(
+    cells: Cells, names: VariableCells, levels: Sequence[tuple[Cell, Mapping[Any, Any]]]
+) -> None:
+    """The levels of one characteristic: over all levels, and over the groups of each."""
+    totals = {(ALL, ""): names.totals["n"], (DIAGNOSED, ""): names.totals["n_diagnosed"]}
+    totals |= {(GROUP, str(group)): names.group("n", group) for group in names.counts.index}
+    for place, total in totals.items():
+        own = [cell for cell, row in levels if place == (row["among"], row["group"])]
+        if own and total in cells.known:
+            cells.rest(total, own, ("other levels", *total, *own[0]))
+    for whole, row in levels:
+        same = [(cell, one) for cell, one in levels if one["level"] == row["level"]]
+        if row["among"] == ALL:
+            groups = [cell for cell, one in same if one["among"] == GROUP]
+            cells.rest(whole, groups, ("other groups", *whole))
+            for cell, one in same:
+                if one["among"] == DIAGNOSED:
+                    cells.rest(whole, [cell], (*whole, *cell, "un"))
+
+
+def _levels_of_groups(
+    cells: Cells, other: VariableCells | None, found: Sequence[Cell],
+    rows: Sequence[Mapping[Any, Any]],
+) -> None:  # fmt: skip
+    """Levels that are groups of another variable: a part of that group, or all of it."""
+    if other is None:
+        return
+    columns = {ALL: "n", DIAGNOSED: "n_diagnosed"}
+    for cell, row in zip(found, rows, strict=True):
+        column = columns.get(row["among"])
+        if column is not None and str(row["level"]) in other.counts.index:
+            whole = other.group(column, str(row["level"]))
+            cells.rest(whole, [cell], ("outside", *whole, *cell))
 
 
 # -- features ------------------------------------------------------------------------------

@@ -31,7 +31,14 @@ from relprev.disclosure import Cells, Column, Rule, shown
 from relprev.disclosure.rendering import as_message
 from relprev.estimates import COMPLEMENT
 from relprev.messages import Cell
-from relprev.report.counted import COUNTS, SYMPTOMS, VariableCells, attrition_levels, study_cells
+from relprev.report.counted import (
+    CHARACTERISTICS,
+    COUNTS,
+    SYMPTOMS,
+    VariableCells,
+    attrition_levels,
+    study_cells,
+)
 from relprev.report.findings import StudyFindings, StudyReport, VariableFindings
 
 RATIOS = (
@@ -81,7 +88,8 @@ def disclosed(findings: StudyFindings, rule: Rule | None = None) -> StudyReport:
     rule = Rule() if rule is None else rule
     cells, names = study_cells(findings, rule)
     hidden = cells.hidden(rule)
-    parts = [_Variable(one, cells, hidden, rule) for one in names]
+    named = tuple(found.name for found in findings.variables)
+    parts = [_Variable(one, cells, hidden, rule, named) for one in names]
     local = {cell for part in parts for cell in part.local}
     values = _values(cells, hidden)
     said = [shown(text, rule, local, values) for text in findings.warnings]
@@ -131,6 +139,7 @@ class _Variable:
     cells: Cells
     hidden: set[Cell]
     rule: Rule
+    variables: tuple[str, ...] = ()
 
     @property
     def found(self) -> VariableFindings:
@@ -165,6 +174,7 @@ class _Variable:
             symptoms=self._table("symptoms", found.symptoms, SYMPTOMS),
             left_out={group: shown(why, *words) for group, why in found.left_out.items()},
             groups=self._table("", found.counts[["group", *COUNTS]], ESTIMATES),
+            characteristics=self._characteristics(),
         )
 
     # -- estimates and attrition -----------------------------------------------------------
@@ -214,6 +224,20 @@ class _Variable:
         }
         columns = {"step": Column.NAME, "visits": Column.COUNT, "patients": Column.COUNT}
         return self._written(frame, where, columns)
+
+    def _characteristics(self) -> pd.DataFrame | None:
+        """Counts for Table 1, with shares that are weighted where there are weights."""
+        table = self.found.characteristics
+        if table is None:
+            return None
+        table = table.reset_index(drop=True)
+        cells = [self.names.level(row, self.variables) for row in table.to_dict("records")]
+        gone = pd.Series([cell in self.hidden for cell in cells], table.index, bool)
+        counted = table["weighted"].where(table["weighted"].notna(), table["n"]).astype(float)
+        whole = counted.groupby([table["characteristic"], table["among"], table["group"]])
+        table = table.assign(share=counted / whole.transform("sum"))[list(CHARACTERISTICS)]
+        where = dict.fromkeys(("n", "weighted", "share"), gone)
+        return self._written(table, where, CHARACTERISTICS, table["n"])
 
     # -- checks and symptoms ---------------------------------------------------------------
 

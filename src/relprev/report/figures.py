@@ -25,6 +25,7 @@ from matplotlib.ticker import (
 
 from relprev.checks.check import CheckResult
 from relprev.checks.registry import CHECKS
+from relprev.display import cell, with_interval
 from relprev.estimates import RelativePrevalence, answers, versus_words
 
 # Colours of Okabe and Ito, which people with any common colour vision can tell apart.
@@ -33,6 +34,7 @@ RECORDED = "#D55E00"
 OTHERS = ("#009E73", "#CC79A7", "#56B4E9", "#E69F00")
 INK = "#000000"
 WIDTH = 5.6  # inches
+POINTS_PER_LETTER = 4.6  # of numbers beside a forest plot
 LABEL_WIDTH = 22  # characters at which a row's label is wrapped
 NOTHING_DRAWN = "Nothing is drawn: all points rest on few people."
 LINE_LETTERS = 64  # letters that fit in a line above the axes
@@ -57,7 +59,7 @@ Estimates = pd.DataFrame | RelativePrevalence | Mapping[str, pd.DataFrame | Rela
 Plot = TypeVar("Plot", bound=Callable[..., Axes])
 
 
-def _styled(plot: Plot) -> Plot:
+def styled(plot: Plot) -> Plot:
     """Draw in the report's style, and show dollar signs in names as they are."""
 
     @wraps(plot)
@@ -71,7 +73,7 @@ def _styled(plot: Plot) -> Plot:
     return drawn  # type: ignore[return-value]
 
 
-@_styled
+@styled
 def plot_forest(
     estimates: Estimates, truth: pd.Series | None = None, ax: Axes | None = None
 ) -> Axes:
@@ -98,13 +100,14 @@ def plot_forest(
     >>> from relprev.simulate import gauss_synth
     >>> data = gauss_synth((0.5, 0.1), seed=1)
     >>> ax = plot_forest(PURPLE(lambdas=1e-4).fit(data.cohort).relative_prevalence("b"))
-    >>> ax.get_yticklabels()[0].get_text(), ax.get_xlabel()
-    ('a', 'Relative prevalence versus b\n(log scale; 1 = equally common)')
+    >>> ax.get_yticklabels()[0].get_text(), ax.get_xlabel().split("\n")[0]
+    ('a versus b', 'Relative prevalence')
     """
     frames = _frames(estimates)
     first = next(iter(frames.values()))
     y = np.arange(len(first))[::-1].astype(float)
     labels, other = _row_labels(first)
+    own = ax is None
     ax = _axes(ax, labels, 0.32 + 0.14 * len(frames), 1.1)
     ax.axvline(1.0, color=INK, alpha=0.45, linewidth=1, zorder=0)
     offsets = np.linspace(0.22, -0.22, len(frames) + 1)
@@ -127,21 +130,42 @@ def plot_forest(
     log_axis(ax, np.concatenate(values))
     ax.set_yticks(y, labels)
     ax.set_ylim(-0.6, len(first) - 0.4)
-    label = _wrapped(f"Relative prevalence{other}", 44)
-    ax.set_xlabel(f"{label}\n(log scale; 1 = equally common)")
+    label = wrapped_label(f"Relative prevalence{other}", 44)
+    ax.set_xlabel(f"{label}\n(log scale; 1 = equally common; lines: pointwise intervals)")
     ax.spines["left"].set_visible(False)
     ax.tick_params(axis="y", length=0)
     _legend(ax)
+    _print_numbers(ax, y, first, own)
     return ax
+
+
+def _print_numbers(ax: Axes, y: np.ndarray, frame: pd.DataFrame, own: bool) -> None:
+    """Print the estimates of a method, and of how many people, to the right of its rows."""
+    estimates = zip(frame["estimate"], frame["ci_low"], frame["ci_high"], strict=True)
+    columns = {"Ratio (interval)": [with_interval(*row) for row in estimates]}
+    if {"n", "n_diagnosed"} <= set(frame):
+        counts = zip(frame["n_diagnosed"], frame["n"], strict=True)
+        columns["Diagnosed of n"] = [f"{cell(some)} of {cell(every)}" for some, every in counts]
+    right = 8.0  # points
+    for title, texts in columns.items():
+        for height, text in zip([len(y) - 0.45, *y], [title, *texts], strict=True):
+            ax.annotate(
+                text, (1.0, height), (right, 0), xycoords=("axes fraction", "data"),
+                textcoords="offset points", va="center", fontsize=8.5, label="_number",
+                annotation_clip=False,
+            )  # fmt: skip
+        right += POINTS_PER_LETTER * max(map(len, [title, *texts])) + 8.0
+    if own:
+        ax.figure.set_figwidth(WIDTH + right / 72)  # type: ignore[union-attr]
 
 
 def _row_labels(frame: pd.DataFrame) -> tuple[list[str], str]:
     """Labels of the rows, and what they are compared with if that is the same for all."""
     others = frame["versus"].map(versus_words)
-    if others.nunique() == 1:
-        return [_wrapped(group) for group in frame["group"]], f" versus {others.iloc[0]}"
+    if others.nunique() == 1 and len(frame) > 1:
+        return [wrapped_label(group) for group in frame["group"]], f" versus {others.iloc[0]}"
     pairs = zip(frame["group"], others, strict=True)
-    return [_wrapped(f"{group} vs {other}") for group, other in pairs], ""
+    return [wrapped_label(f"{group} versus {other}") for group, other in pairs], ""
 
 
 def _draw_method(
@@ -158,7 +182,7 @@ def _draw_method(
     return np.concatenate([estimate, low, high])
 
 
-@_styled
+@styled
 def plot_check(check: CheckResult, ax: Axes | None = None) -> Axes:
     """Any check's result, drawn as in the report.
 
@@ -208,7 +232,7 @@ def _names(axis: Axis) -> bool:
 def _named_rows(ax: Axes, own: bool) -> None:
     """Wrap the rows' labels and give each row the same room."""
     places = ax.get_yticks()
-    labels = [_wrapped(label.get_text(), lines=2) for label in ax.get_yticklabels()]
+    labels = [wrapped_label(label.get_text(), lines=2) for label in ax.get_yticklabels()]
     ax.set_yticks(places, labels)
     ax.tick_params(axis="y", length=0)
     ends = (min(places) - 0.6, max(places) + 0.6)
@@ -220,7 +244,7 @@ def _named_rows(ax: Axes, own: bool) -> None:
 def _legend(ax: Axes) -> None:
     """Put the legend above the axes, where it hides nothing, in as many columns as fit."""
     handles, labels = ax.get_legend_handles_labels()
-    words = [_wrapped(label, LINE_LETTERS // 2) for label in labels]
+    words = [wrapped_label(label, LINE_LETTERS // 2) for label in labels]
     longest = max((len(line) for label in words for line in label.split("\n")), default=0)
     columns = int(np.clip(LINE_LETTERS // (longest + 4), 1, 3))
     ax.legend(
@@ -233,7 +257,7 @@ def _legend(ax: Axes) -> None:
         figure.set_figheight(figure.get_figheight() + 0.2 * max(0.0, lines - 2))
 
 
-@_styled
+@styled
 def plot_symptoms(symptoms: pd.DataFrame, ax: Axes | None = None) -> Axes:
     """Weights of features, as bars from zero.
 
@@ -255,7 +279,7 @@ def plot_symptoms(symptoms: pd.DataFrame, ax: Axes | None = None) -> Axes:
     >>> [text.get_text() for text in plot_symptoms(table).get_yticklabels()]
     ['S00', 'Z34']
     """
-    labels = [_wrapped(symptom_words(row), 34) for row in symptoms.to_dict("records")]
+    labels = [wrapped_label(symptom_words(row), 34) for row in symptoms.to_dict("records")]
     ax = _axes(ax, labels, 0.28, 0.9)
     weight = symptoms["weight"].to_numpy(float)
     y = np.arange(len(weight))[::-1]
@@ -270,11 +294,15 @@ def plot_symptoms(symptoms: pd.DataFrame, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def symptom_words(row: Mapping[Any, Any]) -> str:
+def feature_words(feature: str, description: str) -> str:
     """A feature's code and, where there is one, its description."""
+    return f"{feature}: {description}" if description and description != feature else feature
+
+
+def symptom_words(row: Mapping[Any, Any]) -> str:
+    """The words for a feature in a row of a table of symptoms."""
     words = row.get("description")
-    has_words = isinstance(words, str) and words and words != row["feature"]
-    return f"{row['feature']}: {words}" if has_words else str(row["feature"])
+    return feature_words(str(row["feature"]), words if isinstance(words, str) else "")
 
 
 def log_axis(ax: Axes, values: np.ndarray) -> None:
@@ -323,5 +351,6 @@ def _height(labels: list[str], row_inches: float, margin: float) -> float:
     return margin + len(labels) * max(row_inches, 0.17 * lines)
 
 
-def _wrapped(text: str, width: int = LABEL_WIDTH, lines: int = 3) -> str:
+def wrapped_label(text: str, width: int = LABEL_WIDTH, lines: int = 3) -> str:
+    """Text in lines, cut after a few, for a label."""
     return "\n".join(textwrap.wrap(text, width, max_lines=lines, placeholder=" …")) or " "

@@ -47,6 +47,8 @@ class VariableFindings:
         visit): few of them are hidden, however many their visits.
     column : str
         Column of the data, where it is known: two variables of one column are recodes of it.
+    characteristics : DataFrame, optional
+        Counts for Table 1, from `relprev.cohort.characteristics.characteristics_table`.
 
     Examples
     --------
@@ -70,6 +72,7 @@ class VariableFindings:
     left_out: Mapping[str, Message | str] = field(default_factory=dict)
     groups: pd.DataFrame | None = None
     column: str = ""
+    characteristics: pd.DataFrame | None = None
 
     @property
     def counts(self) -> pd.DataFrame:
@@ -120,6 +123,16 @@ class StudyFindings:
         What the features are, in words, such as ``"reasons for visit (RFV) 340"``.
     unit : Unit
         What a row of the data is, a visit or a person; see :mod:`relprev.units`.
+    descriptions : mapping of feature to text
+        What features mean, to be shown beside their codes.
+    condition_codes : tuple of str
+        Codes and patterns of the condition, as the study has them.
+    rules : tuple of str
+        Who is included, rule by rule, in words.
+    weighted : bool
+        Whether the data have sampling weights.
+    unchecked : tuple of str
+        Checks that were not made.
 
     Examples
     --------
@@ -142,6 +155,11 @@ class StudyFindings:
     exclusive: tuple[tuple[str, ...], ...] = ()
     features: str = ""
     unit: Unit = VISIT
+    descriptions: Mapping[str, str] = field(default_factory=dict)
+    condition_codes: tuple[str, ...] = ()
+    rules: tuple[str, ...] = ()
+    weighted: bool = False
+    unchecked: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -162,6 +180,9 @@ class StudyReport(StudyFindings):
     inside, exclusive : tuple
     features : str
     unit : Unit
+    descriptions : mapping
+    condition_codes, rules, unchecked : tuple of str
+    weighted : bool
     rule : Rule
         What was hidden.
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterator
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,18 +12,23 @@ import pandas as pd
 
 from relprev.checks.check import CheckResult
 from relprev.checks.registry import CHECKS
+from relprev.disclosure import Column
 from relprev.display import cell
 from relprev.errors import InvalidInputError
 from relprev.estimates import versus_words
-from relprev.report.figures import off_screen, plot_check, plot_forest, plot_symptoms
+from relprev.report.characteristics import table_one
+from relprev.report.checklist import checklist
+from relprev.report.comparisons import count_texts, estimate_texts, once, with_absent
+from relprev.report.figures import feature_words, off_screen, plot_check, plot_forest, plot_symptoms
 from relprev.report.findings import StudyReport, VariableFindings
+from relprev.report.flow import Step, plot_flow, shared_steps
 from relprev.report.graphics import ReportFigure
+from relprev.report.methods import methods_text
 from relprev.report.sentences import (
     Answer,
     Trust,
     answer,
     method_name,
-    methods_text,
     size_words,
     trust,
 )
@@ -61,15 +66,6 @@ class CheckPart:
 
 
 @dataclass(frozen=True)
-class Step:
-    """One level of the attrition flow: how many are left, in words, and how many were excluded."""
-
-    words: str
-    left: str
-    excluded: str
-
-
-@dataclass(frozen=True)
 class VariablePart:
     """Everything the report says about one group variable."""
 
@@ -83,6 +79,7 @@ class VariablePart:
     checks: tuple[CheckPart, ...]
     sensitivity: tuple[CheckPart, ...]
     steps: tuple[Step, ...]
+    who: ReportTable | None
     attrition: ReportTable
     symptoms: ReportTable
     weights: ReportFigure | None
@@ -95,7 +92,7 @@ class VariablePart:
     @property
     def multiplies_out(self) -> bool:
         """Whether the decomposition is exact. PURPLE's is exact only for its fitted rates."""
-        frame = self.decomposition.frame
+        frame = self.decomposition.frame.dropna(subset=["diagnosis_ratio"])
         gap = np.log(frame["diagnosis_ratio"] * frame["estimate"] / frame["observed_ratio"])
         return not bool((np.abs(gap) > 0.005).any())
 
@@ -108,6 +105,8 @@ class VariablePart:
 
     @property
     def tables(self) -> Iterator[ReportTable]:
+        if self.who is not None:
+            yield self.who
         yield from (self.estimates, self.decomposition)
         yield from (part.table for part in self.checks + self.sensitivity)
         yield from (self.attrition, self.symptoms)
@@ -121,14 +120,27 @@ class Layout:
     variables: tuple[VariablePart, ...]
     trust: Trust
     methods: str
+    flow: ReportFigure | None
+    checklist: ReportTable
 
     @property
     def figures(self) -> list[ReportFigure]:
-        return [figure for part in self.variables for figure in part.figures]
+        own = [figure for part in self.variables for figure in part.figures]
+        return own if self.flow is None else [*own, self.flow]
+
+    @property
+    def shared_steps(self) -> tuple[Step, ...]:
+        """The steps that all variables begin with."""
+        return self.variables[0].steps[: shared_steps([part.steps for part in self.variables])]
+
+    def own_steps(self, part: VariablePart) -> tuple[Step, ...]:
+        """The steps that follow for one variable."""
+        return part.steps[len(self.shared_steps) :]
 
     @property
     def tables(self) -> list[ReportTable]:
-        return [table for part in self.variables for table in part.tables]
+        own = [table for part in self.variables for table in part.tables]
+        return [*own, self.checklist]
 
     @property
     def overview(self) -> dict[str, list[CheckPart | None]]:
@@ -162,11 +174,14 @@ def lay_out(report: StudyReport) -> Layout:
     for found in report.variables:
         if not any(len(frame) for frame in found.estimates.values()):
             raise InvalidInputError(f"the report has no estimates by {found.name}")
-    slugs = _slugs(names)
+    shown = replace(report, variables=tuple(map(once, report.variables)))
     parts = tuple(
-        _variable(report, found, slug) for found, slug in zip(report.variables, slugs, strict=True)
+        _variable(shown, found, slug)
+        for found, slug in zip(shown.variables, _slugs(names), strict=True)
     )
-    return Layout(report, parts, trust(report), methods_text(report))
+    return Layout(
+        report, parts, trust(report), methods_text(shown), _flow(parts), checklist(report)
+    )
 
 
 def _variable(report: StudyReport, found: VariableFindings, slug: str) -> VariablePart:
@@ -191,6 +206,7 @@ def _variable(report: StudyReport, found: VariableFindings, slug: str) -> Variab
             for k, check in enumerate(bands, 1)
         ),
         steps=tuple(_step(row, report.unit) for row in attrition.to_dict("records")),
+        who=table_one(report, found, slug),
         attrition=ReportTable(
             f"attrition-{slug}", f"Attrition by {found.name}", report.unit.table(attrition)
         ),
@@ -215,6 +231,8 @@ def _estimate_tables(
     against = f", versus {versus_words(others[0])}" if len(others) == 1 else ""
     same = {name for name in ("versus", "method") if frame[name].nunique() == 1}
     same |= {"note"} if "note" in frame and _blank(frame["note"]) else set()
+    main = with_absent(frame[frame["method"] == frame["method"].iloc[0]], found)
+    frame = with_absent(frame, found)
     intervals = {name: ends for name, ends in INTERVALS.items() if set(ends) <= set(frame)}
     return (
         ReportTable(
@@ -225,16 +243,31 @@ def _estimate_tables(
             {"estimate": INTERVALS["estimate"]},
             report.level,
             report.unit,
+            estimate_texts(frame, found, report.rule),
         ),
         ReportTable(
             f"decomposition-{slug}",
             f"Recorded ratio = diagnosis-rate ratio × corrected ratio, by {found.name}{against}",
-            frame[frame["method"] == frame["method"].iloc[0]],
+            main,
             tuple(name for name in DECOMPOSITION if name not in same),
             intervals,
             report.level,
+            report.unit,
+            estimate_texts(main, found, report.rule),
         ),
     )
+
+
+def _flow(parts: Sequence[VariablePart]) -> ReportFigure | None:
+    flows = [part.steps for part in parts]
+    count = shared_steps(flows)
+    if not any(flows):
+        return None
+    own = {part.name: part.steps[count:] for part in parts}
+    return ReportFigure(
+        "flow", "Who was left out", "Boxes from top to bottom: how many were left after each step.",
+        off_screen(plot_flow(flows[0][:count], own)),
+    )  # fmt: skip
 
 
 def _forest(found: VariableFindings, slug: str) -> ReportFigure:
@@ -266,13 +299,23 @@ def _check(report: StudyReport, variable: str, check: CheckResult, name: str) ->
     about = CHECKS[check.kind]
     intervals = {about.interval: ("ci_low", "ci_high")} if about.interval else {}
     title = f"{check.name}, by {variable}"
+    counts = [name for name, holds in about.table.items() if holds is Column.COUNT]
+    gone = count_texts(check.table, counts, report.rule)
+    drawn = check
+    if "feature" in check.table:
+        words = [feature_words(one, report.descriptions.get(one, ""))
+                 for one in check.table["feature"].astype(str)]  # fmt: skip
+        gone |= {(k, "feature"): text for k, text in enumerate(words)}
+        drawn = replace(check, table=check.table.assign(feature=words))
     description = f"{check.effect} The table that follows holds the same numbers."
     return CheckPart(
         check,
         name,
         about.explained,
-        ReportFigure(name, title, description, off_screen(plot_check(check))),
-        ReportTable(name, title, check.table, about.columns, intervals, report.level, report.unit),
+        ReportFigure(name, title, description, off_screen(plot_check(drawn))),
+        ReportTable(
+            name, title, check.table, about.columns, intervals, report.level, report.unit, gone
+        ),
     )
 
 

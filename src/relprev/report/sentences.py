@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -28,57 +27,6 @@ ASSUMPTIONS = (
 METHOD_NAMES = {  # names in study files and findings
     "calibrated": "Calibrated", "debiased": "DebiasedPURPLE", "purple": "PURPLE",
 }  # fmt: skip
-METHODS = {
-    "Calibrated": (
-        "Calibrated estimates are those of DebiasedPURPLE corrected by control conditions, which "
-        "are hardly ever missed in any group: the mean of the controls' errors is taken off, and "
-        "the prediction interval allows for their spread from condition to condition"
-    ),
-    "DebiasedPURPLE": (
-        "DebiasedPURPLE estimates the ratio of diagnosis rates from the diagnosed by a doubly "
-        "robust score, with group propensities and risk fitted out of fold, and divides the "
-        "recorded ratio by it; standard errors come from the influence function, in which the part "
-        "of the risk that the model leaves out is counted"
-    ),
-    "PURPLE": (
-        "PURPLE fits p(diagnosed | symptoms, group) = p(condition | symptoms) × diagnosis rate of "
-        "the group by L1-penalised maximum likelihood and compares the groups' mean "
-        "p(condition | symptoms); it gives no interval"
-    ),
-}
-REFERENCES = {
-    "PURPLE": (
-        "Shanmugam D, Hou K, Pierson E. Quantifying disparities in intimate partner violence: a "
-        "machine learning method to correct for underreporting."
-    ),
-    "DebiasedPURPLE": (
-        "Chernozhukov V, Chetverikov D, Demirer M, Duflo E, Hansen C, Newey W, Robins J. "
-        "Double/debiased machine learning for treatment and structural parameters. The "
-        "Econometrics Journal 2018;21:C1-C68."
-    ),
-    "Calibrated": (
-        "Schuemie MJ, Hripcsak G, Ryan PB, Madigan D, Suchard MA. Empirical confidence interval "
-        "calibration for population-level effect estimation studies in observational healthcare "
-        "data. Proceedings of the National Academy of Sciences 2018;115:2571-2577."
-    ),
-    "unconstrained": (
-        "Nadeau C, Bengio Y. Inference for the generalization error. Machine Learning "
-        "2003;52:239-281."
-    ),
-    "holm": (
-        "Holm S. A simple sequentially rejective multiple test procedure. Scandinavian Journal of "
-        "Statistics 1979;6:65-70."
-    ),
-    "delong": (
-        "LeDell E, Petersen M, van der Laan M. Computationally efficient confidence intervals for "
-        "cross-validated area under the ROC curve estimates. Electronic Journal of Statistics "
-        "2015;9:1583-1607."
-    ),
-    "bias_analysis": (
-        "Lash TL, Fox MP, Fink AK. Applying quantitative bias analysis to epidemiologic data. "
-        "Springer, 2009."
-    ),
-}
 GLOSSARY = {
     "Relative prevalence (corrected ratio)": (
         "How many times as common the condition is in one group as in another, recorded or not. "
@@ -97,6 +45,10 @@ GLOSSARY = {
     "Confidence interval (CI)": (
         "A range made by a procedure that covers the true ratio in the stated share of studies, if "
         "the assumptions hold. It says nothing about the assumptions being wrong."
+    ),
+    "Pointwise": (
+        "Said of intervals that hold one by one: of twenty 95% intervals, about one misses the "
+        "truth. `RelativePrevalence.simultaneous` in Python gives intervals that hold together."
     ),
     "Everyone else": "All other groups of the variable together.",
     "p(y|x)": "The chance of having the condition given the symptoms.",
@@ -202,7 +154,7 @@ def short(row: Mapping[Any, Any]) -> str:
         return sentence(row)
     value = with_interval(row["estimate"], row["ci_low"], row["ci_high"])
     recorded = "not shown" if pd.isna(row["observed_ratio"]) else cell(row["observed_ratio"])
-    few = f"; {_lower(FEW_WORDS)}" if has_few_cases(row) else ""
+    few = f"; {lower_first(FEW_WORDS)}" if has_few_cases(row) else ""
     return f"{row['group']} versus {versus_words(row['versus'])}: {value}; recorded {recorded}{few}"
 
 
@@ -257,11 +209,11 @@ def _limits(report: StudyReport) -> Iterator[str]:
         )
     without = [found.name for found in report.variables if found.main["ci_low"].isna().all()]
     if without:
-        yield f"No confidence intervals by {_listed(without)}: how much chance matters is unknown."
+        yield f"No confidence intervals by {listed(without)}: how much chance matters is unknown."
     for found in report.variables:
         withheld = [g for g in _without_estimate(found.main) if g not in found.left_out]
         if withheld:
-            yield f"No estimate by {found.name} for {_listed(withheld)}."
+            yield f"No estimate by {found.name} for {listed(withheld)}."
         for group, reason in found.left_out.items():
             yield f"No estimate by {found.name} for {group}: {reason}."
 
@@ -287,100 +239,15 @@ def sensitivity_checks(report: StudyReport) -> Iterator[tuple[str, CheckResult]]
         )
 
 
-def methods_text(report: StudyReport) -> str:
-    """A methods section with the numbers of this run, and references."""
-    used = list(dict.fromkeys(name for found in report.variables for name in found.estimates))
-    paragraphs = [
-        _aim(report),
-        "The ratio of recorded rates misleads if groups are diagnosed at different rates. "
-        "Relative prevalence corrects for this under three assumptions: "
-        + " ".join(f"({k}) {text[0].lower()}{text[1:-1]}{';' if k < 3 else '.'}"
-                   for k, text in enumerate(ASSUMPTIONS, 1)),
-        _estimation(report, used),
-        _checking(report),
-        _software(report),
-    ]  # fmt: skip
-    paragraphs += [f"{k}. {text}" for k, text in enumerate(references(report), 1)]
-    return "\n\n".join(paragraph for paragraph in paragraphs if paragraph) + "\n"
-
-
-def references(report: StudyReport) -> list[str]:
-    """Works to cite for this run."""
-    used = {method_name(name) for found in report.variables for name in found.estimates}
-    kinds = {check.kind for found in report.variables for check in found.checks}
-    works = {work for kind in kinds for work in CHECKS[kind].references}
-    return [text for name, text in REFERENCES.items() if name in {"PURPLE", *used, *works}]
-
-
-def _aim(report: StudyReport) -> str:
-    sizes = []
-    for found in report.variables:
-        last = found.attrition.iloc[-1] if len(found.attrition) else None
-        if last is None or pd.isna(last["visits"]):
-            continue
-        size = size_words(report.unit, last["visits"], last["patients"])
-        sizes.append(f"{size} in {len(found.counts)} groups by {found.name}")
-    analysed = f" We analysed {'; '.join(sizes)}." if sizes else ""
-    analysed += f" Features by kind: {report.features}." if report.features else ""
-    return (
-        f"We estimated the relative prevalence of {report.condition} among {report.population} "
-        f"({report.source}), by {_listed([found.name for found in report.variables])}.{analysed}"
-    )
-
-
 def size_words(unit: Unit, visits: Any, patients: Any) -> str:
     """How many were analysed, such as "1,200 visits by 900 patients" or "900 people"."""
     by = "" if pd.isna(patients) or unit == PERSON else f" by {cell(patients)} patients"
     return f"{cell(visits)} {unit.plural}{by}"
 
 
-def _estimation(report: StudyReport, used: list[str]) -> str:
-    words = " ".join(f"{METHODS.get(name, name)}." for name in map(method_name, used))
-    if any(found.main["ci_low"].notna().any() for found in report.variables):
-        words += f" Intervals are {report.level:.0%} confidence intervals on the log scale."
-        if report.sampling:
-            words += f" Standard errors allow for {report.sampling}."
-    results = [
-        f"{row['group']} versus {versus_words(row['versus'])} "
-        f"{with_interval(row['estimate'], row['ci_low'], row['ci_high'])}"
-        for found in report.variables for row in found.main.to_dict("records")
-        if not pd.isna(row["estimate"]) and not row.get("note")
-    ]  # fmt: skip
-    return f"{words} Estimates: {'; '.join(results)}." if results else words
-
-
-def _checking(report: StudyReport) -> str:
-    names = list(dict.fromkeys(check.name for _, check in assumption_checks(report)))
-    words = ""
-    if names:
-        words = f"Assumptions were checked: {_listed([_lower(name) for name in names])}. "
-        words += f"{trust(report).heading}. "
-    if next(sensitivity_checks(report), None):
-        words += (
-            "Sensitivity analyses varied the assumptions and give the point at which an interval "
-            "reaches 1. "
-        )
-    return words + report.rule.words
-
-
-def _software(report: StudyReport) -> str:
-    versions = report.manifest.get("versions", {})
-    named = versions if isinstance(versions, Mapping) else {}
-    listed = ", ".join(f"{name} {value}" for name, value in named.items())
-    seed = report.manifest.get("seed")
-    words = f"Software: {listed}." if listed else "Software: relprev."
-    return words if seed is None else f"{words} Seed {seed}."
-
-
-def wrapped(text: str, width: int = 90) -> str:
-    """Text with its paragraphs broken into lines, for a file."""
-    parts = text.strip().split("\n\n")
-    return "\n\n".join(textwrap.fill(p, width, break_on_hyphens=False) for p in parts) + "\n"
-
-
-def _listed(names: list[str]) -> str:
+def listed(names: list[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
-def _lower(text: str) -> str:
+def lower_first(text: str) -> str:
     return text if text[1:2].isupper() else text[:1].lower() + text[1:]

@@ -54,8 +54,9 @@ class ReportTable:
     """A table to be read, sorted and copied.
 
     ``frame`` holds the numbers in full, ``columns`` names those that people read (default: all).
-    ``intervals`` maps a column to its (low, high) columns, of confidence level ``level``. Files are
-    called ``name``.
+    ``intervals`` maps a column to its (low, high) columns, of confidence level ``level``. In
+    ``instead`` are words for cells that the number alone would leave empty or unclear, by the row's
+    position and the column. Files are called ``name``.
     """
 
     name: str
@@ -65,6 +66,7 @@ class ReportTable:
     intervals: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     level: float = 0.95
     unit: Unit = VISIT
+    instead: Mapping[tuple[int, str], str] = field(default_factory=dict)
 
     @property
     def _shown(self) -> list[str]:
@@ -82,13 +84,17 @@ class ReportTable:
 
     def rows(self) -> Iterator[list[Cell]]:
         """The cells of every row."""
-        for row in self.frame.to_dict("records"):
+        for place, row in enumerate(self.frame.to_dict("records")):
             cells = []
             for name in self._shown:
                 value: Any = versus_words(row[name]) if name == "versus" else row[name]
-                if name in self.intervals:
+                if (place, name) in self.instead:
+                    cells.append(Cell(self.instead[place, name], _key(value)))
+                elif name in self.intervals:
                     low, high = (row[bound] for bound in self.intervals[name])
                     text = with_interval(value, low, high, name)
+                    if pd.isna(low) and not pd.isna(value) and self._has_interval(name):
+                        text += " (no interval)"
                     cells.append(Cell(text, _key(value), _key(low), _key(high)))
                 else:
                     cells.append(Cell(cell(value, name), _key(value)))
@@ -112,7 +118,7 @@ class ReportTable:
         return text.encode()
 
     def _heading(self, name: str) -> str:
-        more = f" ({self.level:.0%} CI)" if self._has_interval(name) else ""
+        more = f" ({self.level:.0%} CI, pointwise)" if self._has_interval(name) else ""
         return heading(name, self.unit) + more
 
     def _has_interval(self, name: str) -> bool:
@@ -177,6 +183,13 @@ def attrition_frame(report: StudyReport) -> pd.DataFrame:
     return _by_variable(
         report, [report.unit.table(with_excluded(found.attrition)) for found in report.variables]
     )
+
+
+def characteristics_frame(report: StudyReport) -> pd.DataFrame:
+    """The characteristics of every variable's groups, where they are known."""
+    empty = pd.DataFrame(columns=["characteristic", "level", "among", "group", "n", "share"])
+    frames = [found.characteristics for found in report.variables]
+    return _by_variable(report, [empty if frame is None else frame for frame in frames])
 
 
 def symptoms_frame(report: StudyReport) -> pd.DataFrame:

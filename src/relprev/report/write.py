@@ -13,23 +13,28 @@ import pandas as pd
 from relprev.errors import InvalidInputError
 from relprev.report.figures import off_screen, plot_forest
 from relprev.report.findings import StudyReport
-from relprev.report.graphics import FIGURE_FORMATS, USUAL_FORMATS, figure_bytes
+from relprev.report.graphics import FIGURE_FORMATS, figure_bytes
 from relprev.report.layout import Layout, lay_out
+from relprev.report.methods import wrapped
 from relprev.report.page import manifest_text, render_layout, render_table
-from relprev.report.sentences import wrapped
 from relprev.report.tables import (
     attrition_frame,
+    characteristics_frame,
     checks_frame,
     csv_bytes,
     estimates_frame,
     symptoms_frame,
 )
+from relprev.report.word import require_docx, word_document
 from relprev.store.files import written_whole
 from relprev.store.versions import versions
 
+TABLE_FORMATS = ("html", "latex", "docx")
+FORMATS = (*FIGURE_FORMATS, *TABLE_FORMATS)
+
 
 def write_report(
-    report: StudyReport, folder: str | Path, formats: Sequence[str] = USUAL_FORMATS
+    report: StudyReport, folder: str | Path, formats: Sequence[str] = ()
 ) -> list[Path]:
     """Write a study's report into a folder.
 
@@ -42,8 +47,9 @@ def write_report(
         From `disclosed`: everything in it is written.
     folder : path
         Created if missing.
-    formats : sequence of "svg", "png" and "pdf"
-        Of the figures' files. The page has its own figures in any case.
+    formats : sequence of "svg", "png", "pdf", "html", "latex" and "docx"
+        Of further files: figures as SVG, PNG (300 dpi) or PDF; tables as HTML, LaTeX or one Word
+        document. The page has figures and tables of its own, and tables are always written as CSV.
 
     Returns
     -------
@@ -63,12 +69,19 @@ def write_report(
     >>> [file.name for file in files[:3]], files[-1].name
     (['report.html', 'estimates.csv', 'estimates.parquet'], 'manifest.json')
     """
-    unknown = [kind for kind in formats if kind not in FIGURE_FORMATS]
+    require_formats(formats)
+    return _write(_files(lay_out(report), formats), folder)
+
+
+def require_formats(formats: Sequence[str]) -> None:
+    """Fail unless files of these formats can be written."""
+    unknown = [kind for kind in formats if kind not in FORMATS]
     if unknown:
         raise InvalidInputError(
-            f"formats must be of {', '.join(FIGURE_FORMATS)}, got {', '.join(map(repr, unknown))}"
+            f"formats must be of {', '.join(FORMATS)}, got {', '.join(map(repr, unknown))}"
         )
-    return _write(_files(lay_out(report), formats), folder)
+    if "docx" in formats:
+        require_docx()
 
 
 def write_results(
@@ -121,16 +134,22 @@ def _files(layout: Layout, formats: Sequence[str]) -> dict[str, bytes]:
         "estimates.parquet": _parquet(estimates),
         "checks.csv": csv_bytes(checks_frame(report)),
         "attrition.csv": csv_bytes(attrition_frame(report)),
+        "characteristics.csv": csv_bytes(characteristics_frame(report)),
         "symptoms.csv": csv_bytes(symptoms_frame(report)),
         "methods.txt": wrapped(layout.methods).encode(),
     }
     for figure in layout.figures:
-        for kind in formats:
-            files[f"figures/{figure.name}.{kind}"] = figure.as_bytes(kind)
+        for kind in FIGURE_FORMATS:
+            if kind in formats:
+                files[f"figures/{figure.name}.{kind}"] = figure.as_bytes(kind)
     for table in layout.tables:
-        files[f"tables/{table.name}.html"] = render_table(table).encode()
-        files[f"tables/{table.name}.tex"] = table.to_latex()
         files[f"tables/{table.name}.csv"] = table.to_csv()
+        if "html" in formats:
+            files[f"tables/{table.name}.html"] = render_table(table).encode()
+        if "latex" in formats:
+            files[f"tables/{table.name}.tex"] = table.to_latex()
+    if "docx" in formats:
+        files["tables.docx"] = word_document(report.title, layout.tables)
     files["manifest.json"] = manifest_text(layout).encode()
     return files
 

@@ -13,6 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from relprev.cohort import BuiltCohort, Cohort, build_cohorts
+from relprev.cohort.characteristics import characteristics_table
 from relprev.cohort.part import ROW_FIELDS
 from relprev.cohort.part_files import HEADER, verify_parts
 from relprev.cohort.summary import group_patients, group_totals
@@ -141,11 +142,13 @@ def build(study: Study, folder: Path, *, verbose: bool = False) -> Outcome:
         for position, (name, item) in enumerate(built.items()):
             cohort = as_used(item.cohort, study.inference)
             values["sampling"] = sampling_words(cohort, source.unit)
+            values["weighted"] = "weights" in cohort.fields
             values["variables"][name] = _keep(item.cohort, folder, position) | {
                 "left_out": {group: why.plain() for group, why in item.left_out.items()}
             }
             tables[f"attrition{position}"] = item.attrition.to_frame()
             tables[f"groups{position}"] = groups_table(item.cohort)
+            tables[f"characteristics{position}"] = characteristics_table(name, built, source)
             if isinstance(source, SimulatedSource):
                 reference = reference_group(cohort, name, study.estimate)
                 truth = source.truth(item, versus_words(reference, study.estimate)).to_frame()

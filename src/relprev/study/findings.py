@@ -9,12 +9,14 @@ import pandas as pd
 
 from relprev.checks.check import CheckResult
 from relprev.checks.informativeness import withheld_groups
+from relprev.checks.registry import CHECKS
 from relprev.messages import Message
 from relprev.report import StudyFindings, VariableFindings
 from relprev.store.stages import Outcome
 from relprev.store.versions import versions
 from relprev.study.cohorts import KEYS
 from relprev.study.study import Study
+from relprev.study.variable import described
 from relprev.units import UNITS
 
 
@@ -50,6 +52,7 @@ def variable_findings(
         left_out={name: Message.from_plain(why).about(unit) for name, why in left_out.items()},
         attrition=cohorts.tables[f"attrition{position}"],
         groups=cohorts.tables[f"groups{position}"],
+        characteristics=cohorts.tables[f"characteristics{position}"],
     )  # fmt: skip
 
 
@@ -78,6 +81,12 @@ def study_findings(
             checks=[name.replace("_", " ") for name in skipped],
         ))  # fmt: skip
     about = outcomes["cohort"].values
+    features = {
+        str(feature)
+        for found in variables for check in found.checks if "feature" in check.table
+        for feature in check.table["feature"]
+    }  # fmt: skip
+    known = about["descriptions"]
     unit = UNITS[about["unit"]]
     return StudyFindings(
         title=options.title or f"Relative prevalence of {words}",
@@ -93,6 +102,17 @@ def study_findings(
         exclusive=tuple(tuple(one) for one in about["exclusive"]),
         features=about["features"],
         unit=unit,
+        descriptions={
+            name: text for name in sorted(features) if (text := known.get(name) or described(name))
+        },
+        condition_codes=tuple(str(pattern) for pattern in condition.patterns),
+        rules=tuple(str(rule) for rule in study.cohort.include),
+        weighted=about["weighted"],
+        unchecked=tuple(
+            check.title
+            for kind, check in CHECKS.items()
+            if not any(kind == made.kind for found in variables for made in found.checks)
+        ),
     )
 
 

@@ -14,7 +14,7 @@ from relprev.cohort.build import ROWS_PER_PART
 from relprev.settings import SETTINGS
 
 Method = Literal["debiased", "purple"]
-FigureFormat = Literal["svg", "png", "pdf"]
+Format = Literal["svg", "png", "pdf", "html", "latex", "docx"]
 if TYPE_CHECKING:
     CheckName = str
 else:
@@ -171,8 +171,9 @@ class ReportOptions:
     ----------
     title, condition, population : str
         In words; where empty, derived from the rest of the study.
-    formats : tuple of "svg", "png" and "pdf"
-        Of the figures' files. The page has its own figures in any case.
+    formats : tuple of "svg", "png", "pdf", "html", "latex" and "docx"
+        Of further files: figures as SVG, PNG (300 dpi) or PDF; tables as HTML, LaTeX or one Word
+        document. The page has figures and tables of its own, and tables are always written as CSV.
 
     Examples
     --------
@@ -186,5 +187,6 @@ class ReportOptions:
     condition: Annotated[str, Field(description="The condition in words.")] = ""
     population: Annotated[str, Field(description="Whom the answer is about, in words.")] = ""
     formats: Annotated[
-        tuple[FigureFormat, ...], Field(description="Formats of the figures' files.")
-    ] = ("svg", "png")
+        tuple[Format, ...],
+        Field(description="Further files: figures as svg, png, pdf; tables as html, latex, docx."),
+    ] = ()

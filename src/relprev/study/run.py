@@ -25,6 +25,7 @@ from relprev.messages import Message, message_of
 from relprev.parallel.cluster import require_ready
 from relprev.progress import Advance, progress
 from relprev.report import StudyReport, VariableFindings, disclosed, write_report
+from relprev.report.write import require_formats
 from relprev.store.digests import digest, files_digest
 from relprev.store.modules import source_digest
 from relprev.store.stages import Outcome, Store
@@ -53,6 +54,7 @@ def run_study(
 ) -> StudyResult:  # fmt: skip
     """Run the whole study; see `Study.run`."""
     target = None if out is None else Path(out)
+    require_formats(study.report.formats)  # before hours of work
     if client is not None:
         require_ready(client)
         study = replace(study, compute=replace(study.compute, out_of_core=True))

@@ -121,7 +121,7 @@ class Variable:
         table = pd.DataFrame(
             {
                 "feature": pd.array([names[j] for j in top], dtype="str"),
-                "description": pd.array([_described(names[j]) for j in top], dtype="str"),
+                "description": pd.array([described(names[j]) for j in top], dtype="str"),
                 "weight": weight[top],
                 "visits": visits[top].astype(np.int64),
             }
@@ -154,6 +154,7 @@ def _visits_with(cohort: CohortPart) -> FloatArray:
     return feature_counts(cohort, np.ones(cohort.n))
 
 
-def _described(feature: str) -> str:
+def described(feature: str) -> str:
+    """What an ICD code among the features means; empty where no list of them is installed."""
     version, colon, code = feature.partition(":")
     return describe(version, code) if colon else ""

@@ -1,0 +1,123 @@
+"""Who is in a cohort: the counts behind a report's Table 1.
+
+For every group variable, the visits of each level of a characteristic (age in bands, sex, year, the
+study's other group variables): in all, in every group and among the diagnosed. Levels of a
+characteristic add up to everybody: visits without a value are a level of their own.
+
+A level is a number per visit, made in the database, so that memory holds a few bytes per visit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from relprev.cohort.cohort import Cohort
+from relprev.cohort.grouped import BuiltCohort
+from relprev.sources.database import identifier, quoted
+from relprev.sources.source import Source
+
+ALL, GROUP, DIAGNOSED = "all", "group", "diagnosed"  # among whom levels are counted
+COLUMNS = ("characteristic", "level", "among", "group", "n", "weighted", "patients")
+AGE_BANDS = {"under 18": 18, "18 to 44": 45, "45 to 64": 65, "65 or more": 1000}
+MISSING = "missing"
+COLUMNS_READ = ("age", "sex", "year")
+MOST_LEVELS = 20  # of a characteristic that is worth a table
+Codes = NDArray[np.integer[Any]]
+
+
+def characteristics_table(
+    name: str, built: Mapping[str, BuiltCohort], source: Source
+) -> pd.DataFrame:
+    """The characteristics of the cohort of a group variable.
+
+    Returns
+    -------
+    DataFrame
+        One row for every level that occurs, with columns characteristic, level, among ("all",
+        "group" or "diagnosed"), group (empty unless among is "group"), n, weighted (sum of sampling
+        weights) and patients; the last two are NaN where there are none.
+    """
+    cohort, rows = built[name].cohort, np.flatnonzero(built[name].visits)
+    everybody = np.zeros(cohort.n, dtype=np.int8)
+    found = []
+    for characteristic, levels, codes in _characteristics(name, built, source):
+        own = codes[rows]
+        if (own == own[0]).all():
+            continue  # nothing to compare
+        for among, part, names in (
+            (ALL, everybody, [""]), (GROUP, cohort.groups, cohort.group_names),
+            (DIAGNOSED, np.where(cohort.diagnosed == 1, 0, -1), [""]),
+        ):  # fmt: skip
+            counts = _counted(cohort, own, part, levels, names)
+            found.append(counts.assign(characteristic=characteristic, among=among))
+    table = pd.concat(found, ignore_index=True) if found else pd.DataFrame(columns=list(COLUMNS))
+    return table[list(COLUMNS)]
+
+
+def _counted(
+    cohort: Cohort, level: Codes, part: Codes, levels: Sequence[str], names: Sequence[str]
+) -> pd.DataFrame:
+    """Visits, weights and patients by level and part (-1: in none), where there are any."""
+    inside = part >= 0
+    cell = level[inside].astype(np.int64) * len(names) + part[inside]
+    size = len(levels) * len(names)
+    n = np.bincount(cell, minlength=size)
+    weights, patients = cohort.weights, cohort.clusters
+    weighted: Any = np.nan
+    if weights is not None:
+        weighted = np.bincount(cell, np.asarray(weights)[inside], minlength=size)
+    people: Any = np.nan
+    if patients is not None:
+        pairs = np.unique(np.asarray(patients)[inside].astype(np.int64) * size + cell)
+        people = np.bincount(pairs % size, minlength=size).astype(float)
+    table = pd.DataFrame({
+        "level": np.repeat(np.asarray(levels, dtype=object), len(names)),
+        "group": np.tile(np.asarray(names, dtype=object), len(levels)),
+        "n": n, "weighted": weighted, "patients": people,
+    })  # fmt: skip
+    return table[n > 0]
+
+
+def _characteristics(
+    name: str, built: Mapping[str, BuiltCohort], source: Source
+) -> Iterator[tuple[str, list[str], Codes]]:
+    """Name, levels and every visit's position among them, of each characteristic."""
+    present = source.columns("visits")
+    for column in COLUMNS_READ:
+        if column in present and column not in built:
+            levels, codes = _of_column(source, column)
+            if 1 < len(levels) <= MOST_LEVELS:
+                yield column, levels, codes
+    for other, item in built.items():
+        if other != name:
+            groups = item.cohort.group_names
+            label = np.full(len(item.visits), len(groups), dtype=np.int16)
+            label[item.visits] = item.cohort.groups
+            yield other, [*groups, f"{MISSING} or other"], label
+
+
+def _of_column(source: Source, column: str) -> tuple[list[str], Codes]:
+    """Levels of a column, and the position of every visit's among them; none if all are missing."""
+    name = identifier(column)
+    if column == "age":
+        levels = list(AGE_BANDS)
+        cases = [f"{name} < {end}" for end in AGE_BANDS.values()]
+    else:
+        rows = source.query(
+            f"SELECT DISTINCT {name}::VARCHAR AS value FROM visits WHERE {name} IS NOT NULL "
+            f"ORDER BY value LIMIT {MOST_LEVELS + 1}"
+        )
+        levels = [value for (value,) in rows]
+        cases = [f"{name}::VARCHAR = {quoted(level)}" for level in levels]
+    if not levels or not source.query(f"SELECT count({name}) FROM visits")[0][0]:
+        return [], np.empty(0, dtype=np.int16)
+    whens = " ".join(f"WHEN {case} THEN {k}" for k, case in enumerate(cases))
+    found = source.connection.execute(
+        f"SELECT (CASE {whens} ELSE {len(levels)} END)::SMALLINT AS code FROM visits ORDER BY visit"
+    )
+    return [*levels, MISSING], np.asarray(found.fetchnumpy()["code"])
