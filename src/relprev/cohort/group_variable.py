@@ -6,7 +6,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from pydantic import ConfigDict
 
@@ -31,6 +31,10 @@ class GroupVariable:
         Groups with fewer visits are excluded and counted.
     missing : str
         Group name for visits without a value. If empty, they are excluded and counted.
+    few_diagnosed : "drop" or "keep"
+        What to do with a group that has too few diagnosed patients for an estimate. Dropped, as
+        long as two groups remain, it is counted and named; kept, it takes the estimates of all
+        groups that are compared with everybody else.
     name : str
         Name of the cohort. Default: the column.
 
@@ -48,6 +52,7 @@ class GroupVariable:
     recode: Mapping[str, Value | tuple[Value, ...]] = field(default_factory=dict)
     minimum_size: int = 0
     missing: str = ""
+    few_diagnosed: Literal["drop", "keep"] = "drop"
     name: str = ""
 
     def __post_init__(self) -> None:
@@ -66,6 +71,10 @@ class GroupVariable:
             raise InvalidInputError(
                 f"groups {self.column!r}: got {len(recode):,} groups, but at most {MAX_GROUPS:,} "
                 "can be compared; merge some of them"
+            )
+        if self.few_diagnosed not in ("drop", "keep"):
+            raise InvalidInputError(
+                f"few_diagnosed must be 'drop' or 'keep', got {self.few_diagnosed!r}"
             )
         object.__setattr__(self, "recode", recode)
         object.__setattr__(self, "name", self.name or self.column)

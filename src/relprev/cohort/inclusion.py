@@ -12,8 +12,10 @@ from relprev.cohort.feature_rules import Extra
 from relprev.cohort.group_variable import GroupVariable
 from relprev.cohort.recode import group_names, position_sql
 from relprev.cohort.spec import CohortSpec
+from relprev.cohort.unmatched import nameable, values_of
 from relprev.cohort.visit_rules import Include, Screening
 from relprev.errors import InvalidInputError
+from relprev.matrix.coerce import listed
 from relprev.sources.attrition import Attrition, Step
 from relprev.sources.database import execute, identifier, quoted
 from relprev.sources.source import Source
@@ -108,7 +110,9 @@ def select_visits(
         rules.append((str(spec.tested), f"{_tested(spec.tested)} = 1"))
     rules += _design_rules(source)
     _require_numbers(spec, source)
-    attrition = source.attrition.then(*_counts(source, rules))
+    steps = _counts(source, rules)
+    _require_visits(spec, source, steps, rules)
+    attrition = source.attrition.then(*steps)
     where = " AND ".join(f"({sql})" for _, sql in rules) or "true"
     names = {group.name: group_names(group, source, where) for group in groups}
     columns = ["visit", "patient", "weight", "stratum", "psu", *(["visit_id"] if keep_ids else [])]
@@ -152,6 +156,22 @@ def _keep(source: Source, query: str) -> NDArray[np.int32]:
 def _column(source: Source, query: str) -> NDArray[np.int32]:
     (values,) = source.connection.sql(query).fetchnumpy().values()
     return np.asarray(values)
+
+
+def _require_visits(
+    spec: CohortSpec, source: Source, steps: list[Step], rules: list[tuple[str, str]]
+) -> None:
+    """Fail at the first step that leaves no visits, with the values that there are."""
+    for k, step in enumerate(steps):
+        if step.visits:
+            continue
+        hint = "check the study's include rules against the values in the source"
+        rule = spec.include[k] if k < len(spec.include) else None
+        if rule is not None and rule.one_of:
+            before = " AND ".join(f"({sql})" for _, sql in rules[:k]) or "true"
+            known = listed(nameable(values_of(source, rule.column, before)))
+            hint = f"values of {rule.column}: {known}" if known else f"{rule.column} is empty"
+        raise InvalidInputError(f"no visits remain after the step {step.step!r}; {hint}")
 
 
 def _design(source: Source) -> tuple[str, ...]:
@@ -255,13 +275,6 @@ def _counts(source: Source, rules: list[tuple[str, str]]) -> list[Step]:
         patients = f"count(DISTINCT patient) FILTER ({met})" if identified else "0"
         selects += [f"count(*) FILTER ({met})", patients]
     counts = source.query(f"SELECT {', '.join(selects)} FROM visits")[0]
-    steps = [
+    return [
         Step(words, counts[2 * k], counts[2 * k + 1] or None) for k, (words, _) in enumerate(rules)
     ]
-    for step in steps:
-        if step.visits == 0:
-            raise InvalidInputError(
-                f"no visits remain after the step {step.step!r}; check the study's include rules "
-                "against the values in the source"
-            )
-    return steps

@@ -19,6 +19,7 @@ import pandas as pd
 
 from relprev.checks.check import CheckResult
 from relprev.checks.registry import CHECKS
+from relprev.cohort.grouped import FEW_DIAGNOSED
 from relprev.disclosure import Cells, Column, Rule
 from relprev.inference.estimable import MIN_PATIENTS
 from relprev.messages import Cell
@@ -93,7 +94,7 @@ def study_cells(findings: StudyFindings, rule: Rule) -> tuple[Cells, list[Variab
     if findings.inside is None:
         _recodes(cells, variables, rule)
     else:
-        _nested(cells, variables, findings.inside)
+        _nested(cells, variables, findings.inside, rule)
     return cells, variables
 
 
@@ -290,6 +291,8 @@ def _across(cells: Cells, variables: Sequence[VariableCells], rule: Rule) -> Non
         both = [names.counts.get("patients_diagnosed") for names in (one, two)]
         apart = None if any(x is None for x in both) else int(both[0].sum() - both[1].sum())  # type: ignore[union-attr]
         cells.apart(one.totals["n_diagnosed"], two.totals["n_diagnosed"], rule, apart)
+        if _has_few_diagnosed(one.found) or _has_few_diagnosed(two.found):
+            _secret_gap(cells, one.totals["n_diagnosed"], two.totals["n_diagnosed"], rule)
     same: dict[tuple[str, ...], list[Cell]] = {}
     for cell in cells.known:
         if cell[0] == "feature" and len(cell) == 4:
@@ -297,6 +300,23 @@ def _across(cells: Cells, variables: Sequence[VariableCells], rule: Rule) -> Non
     for alike in same.values():
         for a, b in combinations(alike, 2):
             cells.apart(a, b, rule)
+
+
+def _has_few_diagnosed(found: VariableFindings) -> bool:
+    """Whether a group left the cohort for having too few diagnosed patients."""
+    return any(why == FEW_DIAGNOSED for why in found.left_out.values())
+
+
+def _secret_gap(cells: Cells, one: Cell, two: Cell, rule: Rule) -> None:
+    """The difference of two counts as a secret, if it may be that of a group left out.
+
+    Such a group has none or one: if none were told, one would be known.
+    """
+    smaller, larger = sorted((one, two), key=lambda cell: cells.known[cell].value)
+    gap = cells.known[larger].value - cells.known[smaller].value
+    if rule.hide and gap <= rule.threshold:
+        secret = cells.add(("left out", *larger, "and", *smaller), gap, derived=True, secret=True)
+        cells.sums(larger, [smaller, secret])
 
 
 def _recodes(cells: Cells, variables: Sequence[VariableCells], rule: Rule) -> None:
@@ -311,8 +331,9 @@ def _recodes(cells: Cells, variables: Sequence[VariableCells], rule: Rule) -> No
 
 
 def _nested(
-    cells: Cells, variables: Sequence[VariableCells], inside: Sequence[tuple[str, str, str, str]]
-) -> None:
+    cells: Cells, variables: Sequence[VariableCells], inside: Sequence[tuple[str, str, str, str]],
+    rule: Rule,
+) -> None:  # fmt: skip
     """A group that contains others is their sum and a rest."""
     by_name = {names.found.name: names for names in variables}
     parts: dict[tuple[str, str, str], list[str]] = {}
@@ -322,7 +343,11 @@ def _nested(
     for (variable, other, whole), groups in parts.items():
         within, around = by_name[variable], by_name[other]
         for column in COUNTS:
-            cells.rest(
-                around.group(column, whole), [within.group(column, group) for group in groups],
-                ("rest of", other, whole, variable, column),
-            )  # fmt: skip
+            own = [within.group(column, group) for group in groups]
+            name = ("rest of", other, whole, variable, column)
+            cells.rest(around.group(column, whole), own, name)
+            if column == "n_diagnosed" and _has_few_diagnosed(within.found):
+                sum_of_parts = sum(cells.known[one].value for one in own)
+                both = cells.add((*name, "parts"), sum_of_parts, derived=True)
+                cells.sums(both, own)
+                _secret_gap(cells, around.group(column, whole), both, rule)

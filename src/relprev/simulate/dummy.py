@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from relprev.codes import CodeSet, describe
 from relprev.codes.descriptions import icd9_descriptions
-from relprev.codes.patterns import is_expression
+from relprev.codes.patterns import example_code, is_expression
 from relprev.cohort import CohortSpec
 from relprev.errors import InvalidInputError
 from relprev.simulate.neds import icd10_like
@@ -157,7 +157,7 @@ def condition_codes(condition: CodeSet, version: str) -> list[str]:
         return []
     known = _known(version)
     real = [code for code in known if any(p.matches(version, code) for p in patterns)]
-    return real or [p.text.removesuffix("*") for p in patterns if not is_expression(p.text)]
+    return real or [example_code(p.text) for p in patterns if not is_expression(p.text)]
 
 
 def _known(version: str) -> list[str]:

@@ -25,7 +25,7 @@ from relprev.sources.source import Source
 from relprev.store.digests import digest, file_digest
 from relprev.store.stages import Outcome
 from relprev.study.contrasts import as_used, reference_group, sampling_words, versus_words
-from relprev.study.notes import namesake_note, sibling_note, tested_note
+from relprev.study.notes import missing_note, namesake_note, sibling_note, tested_note
 from relprev.study.simulated import SimulatedSource
 from relprev.study.source import source_words
 
@@ -63,7 +63,8 @@ def study_cohorts(
             )
         wanted = study.estimate.reference.get(name)
         if wanted is not None and wanted not in groups:
-            words = f"{wanted!r} has no visits in the cohort; its groups are {', '.join(groups)}"
+            why = str(item.left_out.get(wanted, "no visits"))
+            words = f"{wanted!r} is not in the cohort ({why}); its groups are {', '.join(groups)}"
             raise study.error(("estimate", "reference", name), words)
     return built
 
@@ -153,7 +154,8 @@ def build(study: Study, folder: Path, *, verbose: bool = False) -> Outcome:
     values["features"] = features_words(item.kinds, source)
     said = sibling_note(study.cohort.condition, features)
     said += namesake_note(study.cohort.condition, features, source.descriptions)
-    said += [note for item in built.values() for note in tested_note(item, study)]
+    for item in built.values():
+        said += [*tested_note(item, study), *missing_note(item, study)]
     return Outcome(values, tables, tuple(said))
 
 
@@ -246,6 +248,3 @@ def _cohort_digest(cohort: Cohort) -> str:
     rows = [getattr(cohort, name) for name in ROW_FIELDS if name != "ids"]
     arrays = [*cohort.X.to_arrays().values(), *(values for values in rows if values is not None)]
     return digest(cohort.group_names, cohort.feature_names, *arrays)
-
-
-# -- features that may mean the condition too ------------------------------------------------
