@@ -38,7 +38,8 @@ class Population:
         return int(mask.sum()) if self.patients is None else len(np.unique(self.patients[mask]))
 
 
-def population(seed: int) -> Population:
+def population(seed: int, *, crossed: bool = False) -> Population:
+    """Visits at random; ``crossed`` ones have states, races and the combinations of both."""
     rng = np.random.default_rng(seed)
     n = int(np.exp(rng.uniform(np.log(200), np.log(3000))))
     who = rng.integers(0, max(20, int(n * rng.uniform(0.3, 0.9))), n)
@@ -52,6 +53,9 @@ def population(seed: int) -> Population:
     merged = np.where(race >= 3, 3, race)  # two of the groups together
     labels = {"state": state[who], "county": county[who], "race": race[who], "again": merged[who]}
     chosen = [str(name) for name in rng.choice(list(labels), rng.integers(1, 4), replace=False)]
+    if crossed:
+        labels["both"] = np.where(race[who] < 0, -1, state[who] * 5 + race[who])
+        chosen = ["state", "race", "both"]
     groups, names = {}, {}
     for name in chosen:
         label = labels[name].copy()
@@ -64,7 +68,7 @@ def population(seed: int) -> Population:
             number[kept] = np.arange(len(kept))
             groups[name], names[name] = number[label], [f"{name} {value}" for value in kept]
     if not groups:
-        return population(seed + 10_000)
+        return population(seed + 10_000, crossed=crossed)
     rate = np.exp(rng.uniform(np.log(0.005), np.log(0.5), 8))
     diagnosed = rng.random(n) < rate[labels["race"]]
     if rng.random() < 0.3:
@@ -78,7 +82,8 @@ def population(seed: int) -> Population:
     features |= {name: age == k for k, name in enumerate(bins)}
     excluded = tuple(int(x) for x in rng.choice([0, 2, 5, 9, 30, 400], 2))
     return Population(
-        groups, names, {"state": "state", "county": "county", "race": "race", "again": "race"},
+        groups, names, {"state": "state", "county": "county", "race": "race", "again": "race",
+                 "both": ""},
         diagnosed, who if rng.random() < 0.5 else None, features, bins, excluded,
     )  # fmt: skip
 

@@ -80,8 +80,8 @@ def fifths(report_findings):
     return found
 
 
-def attack(seed, folder):
-    at = population(seed)
+def attack(seed, folder, **how):
+    at = population(seed, **how)
     found = findings(at, seed)
     write_report(disclosed(found, Rule()), folder, formats=("svg",))
     thief = Adversary(folder, found.inside, at.bins)
@@ -111,6 +111,11 @@ def attack(seed, folder):
 @pytest.mark.parametrize("seed", range(20))
 def test_no_small_count_can_be_worked_out(seed, tmp_path):
     attack(seed, tmp_path)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_no_small_count_can_be_worked_out_of_combinations_of_groups(seed, tmp_path):
+    attack(seed, tmp_path, crossed=True)
 
 
 @pytest.mark.parametrize("seed", range(8))

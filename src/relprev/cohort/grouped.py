@@ -130,6 +130,7 @@ class CohortMaker:
         self._feature_names = coded.feature_names
         self._control_names, self._kinds = coded.control_names, coded.kinds
         self._names = selected.group_names[variable.name]
+        self._recoded = any(one.recode for one in (variable, *spec.parts_of(variable)))
         self._tested = np.zeros((len(self._names), 3), dtype=np.int64)  # not known, no, yes
         self._tested_diagnosed = np.zeros(3, dtype=np.int64)
         n_patients = None if selected.patients is None else int(selected.patients.max()) + 1
@@ -164,6 +165,8 @@ class CohortMaker:
         few = Message("too few visits")
         none = Message("no visits")
         self._small = {names[k]: few if self._size[k] else none for k in np.flatnonzero(is_small)}
+        if variable.is_cross:  # nobody asked for combinations that do not occur
+            self._small = {name: why for name, why in self._small.items() if why != none}
         self._large_enough = ~is_small
         is_thin = self._thin(~is_small)
         self._few = {names[k]: FEW_DIAGNOSED for k in np.flatnonzero(is_thin)}
@@ -279,7 +282,7 @@ class CohortMaker:
             steps.append(self._coded.step("at least one code"))
         if not variable.missing:
             steps.append(self._known.step(known_step(name)))
-        if variable.recode:
+        if self._recoded:
             steps.append(self._grouped.step(f"{name} in one of the study's groups"))
         if self._small:
             steps.append(self._large.step(f"{name} group of {self._smallest:,} visits or more"))

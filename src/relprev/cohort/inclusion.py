@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from relprev.cohort.feature_rules import Extra
 from relprev.cohort.group_variable import GroupVariable
-from relprev.cohort.recode import group_names, position_sql
+from relprev.cohort.recode import grouping
 from relprev.cohort.spec import CohortSpec
 from relprev.cohort.unmatched import nameable, values_of
 from relprev.cohort.visit_rules import Include, Screening
@@ -114,26 +114,25 @@ def select_visits(
     _require_visits(spec, source, steps, rules)
     attrition = source.attrition.then(*steps)
     where = " AND ".join(f"({sql})" for _, sql in rules) or "true"
-    names = {group.name: group_names(group, source, where) for group in groups}
+    found = {
+        group.name: grouping(group, spec.parts_of(group), source, where, str(k))
+        for k, group in enumerate(groups)
+    }
     columns = ["visit", "patient", "weight", "stratum", "psu", *(["visit_id"] if keep_ids else [])]
     columns += [
         f"{_value(extra)} AS {identifier(f'extra:{k}')}"
         for k, extra in enumerate(spec.features.extra)
     ]
     columns += [f"{_tested(spec.tested)} AS tested"] if spec.tested is not None else []
-    joins = []
-    for k, group in enumerate(groups):
-        position, join = position_sql(group, names[group.name], source, k)
-        columns.append(f"{position} AS {identifier('group:' + group.name)}")
-        joins.append(join)
-    chosen = (
-        f"SELECT {', '.join(columns)} FROM (SELECT * FROM visits WHERE {where}) {''.join(joins)}"
-    )
+    columns += [f"{one.position} AS {identifier('group:' + name)}" for name, one in found.items()]
+    joins = "".join(one.join for one in found.values())
+    chosen = f"SELECT {', '.join(columns)} FROM (SELECT * FROM visits WHERE {where}) {joins}"
     visit = _keep(source, chosen)
     n, n_source = len(visit), source.n_visits
     rows = np.full(n_source, -1, dtype=np.int32)
     rows[visit] = np.arange(n, dtype=np.int32)
     size = rows_per_part or n
+    names = {name: one.names for name, one in found.items()}
     return Selected(
         source, names, attrition, rows, _patients(source, rows, n), _design(source),
         (*visit[::size].tolist(), n_source), n, size,
@@ -237,6 +236,11 @@ def _require_numbers(spec: CohortSpec, source: Source) -> None:
         )
         for extra in spec.features.extra
         if extra.edges
+    ]
+    ranges += [
+        (f"groups: {group.column}", group.columns[0], "its edges cannot be used; use recode, or")
+        for group in spec.groups
+        if group.edges
     ]
     for where, name, remedy in ranges:
         kind, column = kinds[name], identifier(name)

@@ -38,6 +38,14 @@ It is written as frozen dataclasses, or as an equivalent TOML file:
     [groups.recode]                     # group = raw values; other values are excluded
     White = ["WHITE", "WHITE - RUSSIAN"]
     Black = ["BLACK/AFRICAN AMERICAN"]
+
+    [[groups]]
+    column = "age"
+    edges = [18, 40, 65]                # bands of a number, named by labels if there are any
+    missing = "Unknown"                 # visits without a value as a group of their own
+
+    [[groups]]
+    column = ["race", "sex"]            # combinations; race as recoded above
 """
 
 from __future__ import annotations
@@ -153,10 +161,26 @@ class CohortSpec:
     def columns(self) -> set[str]:
         """Columns of ``visits`` that the specification uses."""
         tested = () if self.tested is None else (self.tested,)
-        parts: tuple[Include | Extra | GroupVariable | Screening, ...] = (
-            *self.include, *tested, *self.features.extra, *self.groups,
+        parts: tuple[Include | Extra | Screening, ...] = (
+            *self.include, *tested, *self.features.extra,
         )  # fmt: skip
-        return {part.column for part in parts}
+        grouped = [group for one in self.groups for group in self.parts_of(one) or (one,)]
+        return {part.column for part in parts} | {group.columns[0] for group in grouped}
+
+    def parts_of(self, group: GroupVariable) -> tuple[GroupVariable, ...]:
+        """The variables that a group variable of several columns combines; none, if it has one.
+
+        Examples
+        --------
+        >>> age = GroupVariable("age", edges=(18,), name="adult")
+        >>> both = GroupVariable(("adult", "sex"))
+        >>> CohortSpec(code_set("ipv"), (age, both)).parts_of(both)[0] == age
+        True
+        """
+        if not group.is_cross:
+            return ()
+        known = {one.name: one for one in self.groups if not one.is_cross}
+        return tuple(known.get(name) or GroupVariable(name) for name in group.columns)
 
     @staticmethod
     def read(path: str | Path) -> CohortSpec:

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from relprev.cohort import BuiltCohort, Cohort, build_cohorts
+from relprev.cohort import BuiltCohort, Cohort, GroupVariable, build_cohorts
 from relprev.cohort.part import ROW_FIELDS
 from relprev.cohort.part_files import HEADER, verify_parts
 from relprev.cohort.summary import group_patients, group_totals
@@ -112,13 +112,20 @@ def _columns_named(study: Study) -> Iterator[tuple[KeyPath, str]]:
     places: list[tuple[KeyPath, tuple[Any, ...]]] = [
         (("include",), cohort.include),
         (("features", "extra"), cohort.features.extra),
-        (("groups",), cohort.groups),
     ]
     for path, items in places:
         for position, item in enumerate(items):
             yield (*path, position, "column"), item.column
+    for position, group in enumerate(cohort.groups):
+        for part in cohort.parts_of(group) or (group,):
+            yield ("groups", position, "column"), part.columns[0]
     if cohort.tested is not None:
         yield ("tested", "column"), cohort.tested.column
+
+
+def column_name(group: GroupVariable) -> str:
+    """The column of a group variable; empty if it combines several."""
+    return "" if group.is_cross else group.columns[0]
 
 
 def build(study: Study, folder: Path, *, verbose: bool = False) -> Outcome:

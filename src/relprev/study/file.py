@@ -242,8 +242,9 @@ def _check_references(study: Study) -> None:
         if name not in groups:
             words = f"there is no group variable of that name; {suggestion(name, list(groups))}"
             raise study.error(at, words)
-        known = [*groups[name].recode, *filter(None, [groups[name].missing])]
-        if groups[name].recode and reference not in known:
+        named = [*groups[name].recode, *groups[name].bands]
+        known = [*named, *filter(None, [groups[name].missing])]
+        if named and reference not in known:
             raise study.error(at, f"got {reference!r}; {suggestion(reference, known)}")
 
 

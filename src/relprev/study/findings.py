@@ -13,7 +13,7 @@ from relprev.messages import Message
 from relprev.report import StudyFindings, VariableFindings
 from relprev.store.stages import Outcome
 from relprev.store.versions import versions
-from relprev.study.cohorts import KEYS
+from relprev.study.cohorts import KEYS, column_name
 from relprev.study.study import Study
 
 
@@ -43,7 +43,7 @@ def variable_findings(
     both = zip(symptoms["feature"], symptoms["description"], strict=True)
     described = pd.array([words.get(name, known) for name, known in both], dtype="str")
     return VariableFindings(
-        name=group.name, column=group.column, estimates=tables, checks=tuple(checks),
+        name=group.name, column=column_name(group), estimates=tables, checks=tuple(checks),
         symptoms=symptoms.assign(description=described),
         left_out={name: Message.from_plain(why) for name, why in left_out.items()},
         attrition=cohorts.tables[f"attrition{position}"],

@@ -31,7 +31,13 @@ from relprev.report import VariableFindings
 from relprev.settings import KeyPath, suggestion
 from relprev.sources.source import Source
 from relprev.store.files import TemporaryFolder
-from relprev.study.cohorts import features_words, groups_inside, groups_table, study_cohorts
+from relprev.study.cohorts import (
+    column_name,
+    features_words,
+    groups_inside,
+    groups_table,
+    study_cohorts,
+)
 from relprev.study.notes import missing_note, namesake_note, sibling_note, tested_note
 from relprev.study.study import Study
 from relprev.study.variable import Variable
@@ -73,7 +79,7 @@ class Inspection:
 
 def inspect_study(study: Study) -> Inspection:
     """Read the data and build the cohorts; fit nothing."""
-    columns = {group.name: group.column for group in study.cohort.groups}
+    columns = {group.name: column_name(group) for group in study.cohort.groups}
     variables, words, problems = [], {}, []
     with recorded_warnings() as on_opening:
         source = study.open_source()
@@ -122,7 +128,7 @@ def unknown_values(study: Study, source: Source) -> Iterator[Message]:
         for k, rule in enumerate(cohort.include)
     ]
     named += [
-        (("groups", k, "recode", name), group.column, tuple(values))
+        (("groups", k, "recode", name), group.columns[0], tuple(values))
         for k, group in enumerate(cohort.groups)
         for name, values in group.recode.items()
     ]
