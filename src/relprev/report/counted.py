@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
@@ -21,8 +22,10 @@ from relprev.checks.check import CheckResult
 from relprev.checks.registry import CHECKS
 from relprev.cohort.grouped import FEW_DIAGNOSED
 from relprev.disclosure import Cells, Column, Rule
+from relprev.disclosure.nesting import BETWEEN, within
 from relprev.inference.estimable import MIN_PATIENTS
 from relprev.messages import Cell
+from relprev.report.analyses import Analysis
 from relprev.report.findings import StudyFindings, VariableFindings
 
 COUNTS = ("n", "n_diagnosed")
@@ -55,6 +58,14 @@ class VariableCells:
         """The people who make up a share of a group's diagnosed."""
         return str(self.position), "share", column, str(group)
 
+    def part(self, column: str, analysis: Analysis, stratum: str, group: str) -> Cell:
+        """A count of a group within a stratum."""
+        return str(self.position), column, analysis.kind, analysis.name, str(stratum), str(group)
+
+    def strata(self, analysis: Analysis) -> StrataCells:
+        """The cells of an analysis within strata."""
+        return StrataCells(self, analysis)
+
     def row(
         self, kind: str, row: Mapping[Any, Any], columns: Mapping[str, Column]
     ) -> dict[str, Cell]:
@@ -80,6 +91,28 @@ class VariableCells:
         return str(self.position), name, *named, kind
 
 
+@dataclass(frozen=True)
+class StrataCells:
+    """Names of the cells of a variable's groups within strata, as if they were groups too."""
+
+    variable: VariableCells
+    analysis: Analysis
+
+    @property
+    def name(self) -> str:
+        """As nestings name it."""
+        return within(self.found.name, self.analysis.name)
+
+    @property
+    def found(self) -> VariableFindings:
+        return self.variable.found
+
+    def group(self, column: str, group: str) -> Cell:
+        """A count of a group within a stratum."""
+        stratum, _, own = group.partition(BETWEEN)
+        return self.variable.part(column, self.analysis, stratum, own)
+
+
 def study_cells(findings: StudyFindings, rule: Rule) -> tuple[Cells, list[VariableCells]]:
     """All counts of a study, and their names in every variable."""
     cells = Cells()
@@ -89,6 +122,8 @@ def study_cells(findings: StudyFindings, rule: Rule) -> tuple[Cells, list[Variab
         _features(cells, names, findings.exclusive)
         for check in names.found.checks:
             _check_table(cells, names, check)
+        for analysis in names.found.analyses:
+            _strata(cells, names, analysis)
     _levels(cells, variables, rule)
     _across(cells, variables, rule)
     if findings.inside is None:
@@ -282,6 +317,28 @@ def _shares(
             cells.rest(whole, [part], (*part, "others"))
 
 
+# -- strata --------------------------------------------------------------------------------
+
+
+def _strata(cells: Cells, names: VariableCells, analysis: Analysis) -> None:
+    """Counts of groups within strata: with those outside all strata they add up to the group's."""
+    parts: dict[tuple[str, str], list[Cell]] = {}
+    rank = (COUNT, -names.position)
+    for row in analysis.parts():
+        found = {}
+        for column in COUNTS:
+            cell = names.part(column, analysis, row["stratum"], row["group"])
+            people = row.get(PEOPLE[column])
+            few = None if people is None or pd.isna(people) else int(people)
+            found[column] = cells.add(cell, int(row[column]), few, rank=rank)
+            parts.setdefault((column, str(row["group"])), []).append(cell)
+        without = _undiagnosed(pd.Series(row))
+        cells.rest(found["n"], [found["n_diagnosed"]], (*found["n_diagnosed"], "un"), without)
+    for (column, group), own in parts.items():
+        outside = (str(names.position), column, analysis.kind, analysis.name, "outside", group)
+        cells.rest(names.group(column, group), own, (*outside, "rest"))
+
+
 # -- several variables ---------------------------------------------------------------------
 
 
@@ -335,18 +392,23 @@ def _nested(
     rule: Rule,
 ) -> None:  # fmt: skip
     """A group that contains others is their sum and a rest."""
-    by_name = {names.found.name: names for names in variables}
+    by_name: dict[str, VariableCells | StrataCells] = {
+        names.found.name: names for names in variables
+    }
+    by_name |= {
+        one.name: one for names in variables for one in map(names.strata, names.found.analyses)
+    }
     parts: dict[tuple[str, str, str], list[str]] = {}
     for variable, group, other, whole in inside:
         if variable in by_name and other in by_name:
             parts.setdefault((variable, other, whole), []).append(group)
     for (variable, other, whole), groups in parts.items():
-        within, around = by_name[variable], by_name[other]
+        inner, around = by_name[variable], by_name[other]
         for column in COUNTS:
-            own = [within.group(column, group) for group in groups]
+            own = [inner.group(column, group) for group in groups]
             name = ("rest of", other, whole, variable, column)
             cells.rest(around.group(column, whole), own, name)
-            if column == "n_diagnosed" and _has_few_diagnosed(within.found):
+            if column == "n_diagnosed" and _has_few_diagnosed(inner.found):
                 sum_of_parts = sum(cells.known[one].value for one in own)
                 both = cells.add((*name, "parts"), sum_of_parts, derived=True)
                 cells.sums(both, own)

@@ -17,6 +17,7 @@ from relprev.checks.check import CheckResult
 from relprev.disclosure import Rule
 from relprev.disclosure.nesting import Nesting
 from relprev.messages import Message
+from relprev.report.analyses import Analysis
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,8 @@ class VariableFindings:
         visit): few of them are hidden, however many their visits.
     column : str
         Column of the data, where it is known: two variables of one column are recodes of it.
+    analyses : tuple of Analysis
+        Analyses beside the estimates, such as those within strata.
 
     Examples
     --------
@@ -69,6 +72,7 @@ class VariableFindings:
     left_out: Mapping[str, Message | str] = field(default_factory=dict)
     groups: pd.DataFrame | None = None
     column: str = ""
+    analyses: tuple[Analysis, ...] = ()
 
     @property
     def counts(self) -> pd.DataFrame:

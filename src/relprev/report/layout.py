@@ -15,6 +15,7 @@ from relprev.checks.registry import CHECKS
 from relprev.display import MISSING, cell
 from relprev.errors import InvalidInputError
 from relprev.estimates import versus_words
+from relprev.report.analyses import Analysis
 from relprev.report.figures import off_screen, plot_check, plot_forest, plot_symptoms
 from relprev.report.findings import StudyReport, VariableFindings
 from relprev.report.graphics import ReportFigure
@@ -52,6 +53,16 @@ class CheckPart:
 
 
 @dataclass(frozen=True)
+class AnalysisPart:
+    """An analysis beside the estimates, with its explanation, words and numbers."""
+
+    title: str
+    explained: str
+    words: tuple[str, ...]
+    table: ReportTable
+
+
+@dataclass(frozen=True)
 class Step:
     """One level of the attrition flow."""
 
@@ -78,6 +89,7 @@ class VariablePart:
     attrition: ReportTable
     symptoms: ReportTable
     weights: ReportFigure | None
+    analyses: tuple[AnalysisPart, ...] = ()
 
     @property
     def size(self) -> str:
@@ -104,6 +116,7 @@ class VariablePart:
     def tables(self) -> Iterator[ReportTable]:
         yield from (self.estimates, self.decomposition)
         yield from (part.table for part in self.checks + self.sensitivity)
+        yield from (part.table for part in self.analyses)
         yield from (self.attrition, self.symptoms)
 
 
@@ -193,7 +206,12 @@ def _variable(report: StudyReport, found: VariableFindings, slug: str) -> Variab
             tuple(str(name) for name in found.symptoms if not _blank(found.symptoms[name])),
         ),
         weights=_weights(found, slug),
-    )
+        analyses=tuple(
+            _analysis(report, found, one, f"{one.kind}-{slug}-{own}")
+            for one, own in zip(found.analyses, _slugs([one.name for one in found.analyses]),
+                                strict=True)
+        ),
+    )  # fmt: skip
 
 
 def _estimate_tables(
@@ -265,6 +283,19 @@ def _check(report: StudyReport, variable: str, check: CheckResult, name: str) ->
         ReportFigure(name, title, description, off_screen(plot_check(check))),
         ReportTable(name, title, check.table, about.columns, intervals, report.level),
     )
+
+
+def _analysis(
+    report: StudyReport, found: VariableFindings, analysis: Analysis, name: str
+) -> AnalysisPart:
+    about = analysis.about
+    title = f"{about.title}, by {found.name}: {analysis.name}"
+    known = {key: ends for key, ends in about.intervals.items() if {*ends} <= {*analysis.table}}
+    shown = tuple(key for key in about.columns if key in analysis.table)
+    if "note" in analysis.table and _blank(analysis.table["note"]):
+        shown = tuple(key for key in shown if key != "note")
+    table = ReportTable(name, title, analysis.table, shown, known, report.level)
+    return AnalysisPart(title, about.explained, tuple(map(str, analysis.words)), table)
 
 
 def _step(row: dict[Hashable, Any]) -> Step:

@@ -24,6 +24,11 @@ run = ["constant_ratio", "overlap"]
 [report]
 title = "Intimate partner violence, NEDS 2019"
 
+[anchor.race]                # absolute rates: one outside value, and how sure it is
+group = "White"
+prevalence = 0.031
+interval = [0.028, 0.034]
+
 [disclosure]
 threshold = 10               # counts of 1 to 10 people, and what reveals them, are hidden
 
@@ -58,6 +63,7 @@ from relprev.settings import (
 )
 from relprev.sources.kinds import Kind
 from relprev.study.options import (
+    AnchorOptions,
     CheckOptions,
     ComputeOptions,
     EstimateOptions,
@@ -110,6 +116,10 @@ class StudyFile:
     checks: CheckOptions = field(default_factory=CheckOptions)
     report: ReportOptions = field(default_factory=ReportOptions)
     disclosure: Rule = field(default_factory=Rule)
+    anchor: Annotated[
+        Mapping[str, AnchorOptions],
+        Field(description="An outside value of a group of a variable, for absolute rates."),
+    ] = field(default_factory=dict)
     compute: ComputeOptions = field(default_factory=ComputeOptions)
 
 
@@ -130,12 +140,14 @@ def read_study(path: str | Path) -> Study:
         report=content.report,
         compute=content.compute,
         disclosure=content.disclosure,
+        anchor=content.anchor,
         seed=content.seed,
         name=path.stem,
         file=str(path),
         text=text,
     )
     _check_references(study)
+    _check_anchors(study)
     _check_kinds(study)
     return study
 
@@ -246,6 +258,17 @@ def _check_references(study: Study) -> None:
         known = [*named, *filter(None, [groups[name].missing])]
         if named and reference not in known:
             raise study.error(at, f"got {reference!r}; {suggestion(reference, known)}")
+
+
+def _check_anchors(study: Study) -> None:
+    groups = [group.name for group in study.cohort.groups]
+    for name in study.anchor:
+        if name not in groups:
+            words = f"there is no group variable of that name; {suggestion(name, groups)}"
+            raise study.error(("anchor", name), words)
+        if "debiased" not in study.estimate.methods:
+            words = 'absolute rates need the method "debiased"; add it, or leave [anchor] out'
+            raise study.error(("estimate", "methods"), words)
 
 
 def _check_kinds(study: Study) -> None:

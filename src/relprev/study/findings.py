@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -11,6 +11,7 @@ from relprev.checks.check import CheckResult
 from relprev.checks.informativeness import withheld_groups
 from relprev.messages import Message
 from relprev.report import StudyFindings, VariableFindings
+from relprev.report.analyses import Analysis
 from relprev.store.stages import Outcome
 from relprev.store.versions import versions
 from relprev.study.cohorts import KEYS, column_name
@@ -19,7 +20,7 @@ from relprev.study.study import Study
 
 def variable_findings(
     study: Study, position: int, cohorts: Outcome, estimates: Mapping[str, Outcome],
-    checks: list[CheckResult],
+    checks: list[CheckResult], analyses: Sequence[Analysis] = (),
 ) -> VariableFindings:  # fmt: skip
     """The findings for the group variable at a position of the study."""
     group = study.cohort.groups[position]
@@ -48,6 +49,7 @@ def variable_findings(
         left_out={name: Message.from_plain(why) for name, why in left_out.items()},
         attrition=cohorts.tables[f"attrition{position}"],
         groups=cohorts.tables[f"groups{position}"],
+        analyses=tuple(analyses),
     )  # fmt: skip
 
 
