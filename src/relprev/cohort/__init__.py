@@ -16,16 +16,18 @@ if TYPE_CHECKING:
     from relprev.cohort.part_files import write_parts
     from relprev.cohort.spec import CohortSpec, cohort_spec
     from relprev.cohort.table import read_table
-    from relprev.cohort.visit_rules import Include, Screening
+    from relprev.cohort.visit_rules import Case, Exclude, Include, Screening
 else:
     __getattr__, __dir__ = on_demand(__name__)
 
 __all__ = [
     "BuiltCohort",
+    "Case",
     "Cohort",
     "CohortPart",
     "CohortSpec",
     "Controls",
+    "Exclude",
     "Extra",
     "Features",
     "GroupVariable",

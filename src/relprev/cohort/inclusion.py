@@ -8,12 +8,13 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from relprev.cohort.code_rules import has_code_sql
 from relprev.cohort.feature_rules import Extra
 from relprev.cohort.group_variable import GroupVariable
 from relprev.cohort.recode import grouping
 from relprev.cohort.spec import CohortSpec
 from relprev.cohort.unmatched import nameable, values_of
-from relprev.cohort.visit_rules import Include, Screening
+from relprev.cohort.visit_rules import Exclude, Include, Screening
 from relprev.errors import InvalidInputError
 from relprev.matrix.coerce import listed
 from relprev.sources.attrition import Attrition, Step
@@ -105,11 +106,14 @@ def select_visits(
             f"the {source.name} source has {source.n_visits:,} visits, but at most {MAX_VISITS:,} "
             "can be read; read fewer years at a time"
         )
-    rules = [(str(rule), _condition(rule)) for rule in spec.include]
+    _require_numbers(spec, source)
+    rules = [
+        (str(rule), _condition(rule, source, f"rule_{k}"))
+        for k, rule in enumerate((*spec.include, *spec.exclude))
+    ]
     if spec.tested is not None and spec.tested.not_tested == "drop":
         rules.append((str(spec.tested), f"{_tested(spec.tested)} = 1"))
     rules += _design_rules(source)
-    _require_numbers(spec, source)
     steps = _counts(source, rules)
     _require_visits(spec, source, steps, rules)
     attrition = source.attrition.then(*steps)
@@ -195,7 +199,12 @@ def _patients(source: Source, row: NDArray[np.int32], n: int) -> NDArray[np.int3
     return numbers
 
 
-def _condition(rule: Include) -> str:
+def _condition(rule: Include, source: Source, key: str) -> str:
+    met = has_code_sql(rule, source, key) if rule.codes else _in_column(rule)
+    return f"NOT coalesce({met}, false)" if isinstance(rule, Exclude) else met
+
+
+def _in_column(rule: Include) -> str:
     column = identifier(rule.column)
     if rule.one_of:
         return f"{column}::VARCHAR IN ({', '.join(quoted(value) for value in rule.one_of)})"
@@ -224,9 +233,13 @@ def _require_numbers(spec: CohortSpec, source: Source) -> None:
     """Fail if a range is applied to a column without any number."""
     kinds = {row[0]: row[1] for row in source.query("DESCRIBE visits")}
     ranges = [
-        (f"include: {rule.column}", rule.column, f"{str(rule)!r} cannot be applied; use one_of, or")
-        for rule in spec.include
-        if not rule.one_of
+        (
+            f"{rule.key}: {rule.column}",
+            rule.column,
+            f"{str(rule)!r} cannot be applied; use one_of, or",
+        )
+        for rule in (*spec.include, *spec.exclude)
+        if rule.column and not rule.one_of
     ]
     ranges += [
         (

@@ -12,6 +12,13 @@ It is written as frozen dataclasses, or as an equivalent TOML file:
     column = "age"
     minimum = 18
 
+    [[exclude]]                         # after include; codes work for both
+    codes = ["ICD10:O*"]                # in the visit or, with lookback_days, before it
+
+    [case]                              # optional: when a visit counts as diagnosed
+    roles = ["principal"]
+    min_visits = 2
+
     [tested]                            # optional: who was looked at for the condition
     column = "screened"
     not_tested = "drop"                 # or "keep", the default
@@ -62,7 +69,7 @@ from relprev.codes import CodeSet, code_set
 from relprev.cohort.controls import Controls
 from relprev.cohort.feature_rules import Extra, Features
 from relprev.cohort.group_variable import GroupVariable
-from relprev.cohort.visit_rules import Include, Screening
+from relprev.cohort.visit_rules import Case, Exclude, Include, Screening
 from relprev.errors import InvalidInputError
 from relprev.settings import SETTINGS, parse_settings, read_settings
 
@@ -112,6 +119,10 @@ class CohortSpec:
         One cohort is made for each.
     include : tuple of Include
         Rules that a visit must meet.
+    exclude : tuple of Exclude
+        Rules that a visit must not meet.
+    case : Case
+        When a visit counts as diagnosed. Default: if it has any code of the condition.
     features : Features
         Columns of the design matrix.
     without_codes : "drop" or "keep"
@@ -146,6 +157,8 @@ class CohortSpec:
     tested: Screening | None = None
     derive: Mapping[str, str] = field(default_factory=dict)
     name: str = ""
+    exclude: tuple[Exclude, ...] = ()
+    case: Case = field(default_factory=Case)
 
     def __post_init__(self) -> None:
         if not self.groups:
@@ -162,10 +175,12 @@ class CohortSpec:
         """Columns of ``visits`` that the specification uses."""
         tested = () if self.tested is None else (self.tested,)
         parts: tuple[Include | Extra | Screening, ...] = (
-            *self.include, *tested, *self.features.extra,
+            *self.include, *self.exclude, *tested, *self.features.extra,
         )  # fmt: skip
         grouped = [group for one in self.groups for group in self.parts_of(one) or (one,)]
-        return {part.column for part in parts} | {group.columns[0] for group in grouped}
+        return {part.column for part in parts if part.column} | {
+            group.columns[0] for group in grouped
+        }
 
     def parts_of(self, group: GroupVariable) -> tuple[GroupVariable, ...]:
         """The variables that a group variable of several columns combines; none, if it has one.

@@ -111,11 +111,13 @@ def _columns_named(study: Study) -> Iterator[tuple[KeyPath, str]]:
     cohort = study.cohort
     places: list[tuple[KeyPath, tuple[Any, ...]]] = [
         (("include",), cohort.include),
+        (("exclude",), cohort.exclude),
         (("features", "extra"), cohort.features.extra),
     ]
     for path, items in places:
         for position, item in enumerate(items):
-            yield (*path, position, "column"), item.column
+            if item.column:
+                yield (*path, position, "column"), item.column
     for position, group in enumerate(cohort.groups):
         for part in cohort.parts_of(group) or (group,):
             yield ("groups", position, "column"), part.columns[0]

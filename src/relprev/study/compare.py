@@ -50,16 +50,20 @@ def differences(one: str | Path, two: str | Path) -> list[str]:
         found.append(f"the sources differ ({a['source']} and {b['source']})")
     if a["include"] != b["include"]:
         found.append("the rules on which visits to include differ")
+    if a["case"] != b["case"]:
+        found.append("the rules on which visits count as diagnosed differ")
     return found
 
 
 def _asked(folder: Path) -> dict[str, Any]:
     """What a run's study was about."""
     study = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))["study"]
-    condition = study["cohort"]["condition"]
+    cohort = study["cohort"]
+    condition = cohort["condition"]
     return {
         "condition": condition["name"], "codes": sorted(condition["codes"]),
-        "source": study["source"]["kind"], "include": study["cohort"]["include"],
+        "source": study["source"]["kind"], "include": [cohort["include"], cohort.get("exclude")],
+        "case": cohort.get("case"),
     }  # fmt: skip
 
 

@@ -47,7 +47,16 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import ConfigDict, Field, TypeAdapter
 
 from relprev.codes import code_set
-from relprev.cohort import CohortSpec, Features, GroupVariable, Include, Screening, cohort_spec
+from relprev.cohort import (
+    Case,
+    CohortSpec,
+    Exclude,
+    Features,
+    GroupVariable,
+    Include,
+    Screening,
+    cohort_spec,
+)
 from relprev.cohort.controls import Controls
 from relprev.cohort.spec import Condition, cohort_spec_names
 from relprev.disclosure.rule import Rule
@@ -91,6 +100,12 @@ class StudyFile:
     condition: Condition | None = None
     include: Annotated[
         tuple[Include, ...] | None, Field(description="Which visits, rule by rule.")
+    ] = None
+    exclude: Annotated[
+        tuple[Exclude, ...] | None, Field(description="Which visits to leave out, rule by rule.")
+    ] = None
+    case: Annotated[
+        Case | None, Field(description="When a visit counts as diagnosed; default: by any code.")
     ] = None
     features: Annotated[
         Features | None, Field(description="Which codes are symptoms; default all.")
@@ -227,8 +242,8 @@ def _require_printable_name(path: Path) -> None:
 
 def _cohort(content: StudyFile, path: Path, text: str) -> CohortSpec:
     """The file's own cohort, or a shipped one with the parts that the file replaces."""
-    names = ("condition", "include", "features", "groups", "without_codes", "controls", "tested",
-             "derive")  # fmt: skip
+    names = ("condition", "include", "exclude", "case", "features", "groups", "without_codes",
+             "controls", "tested", "derive")  # fmt: skip
     given: dict[str, Any] = {
         name: getattr(content, name) for name in names if getattr(content, name) is not None
     }

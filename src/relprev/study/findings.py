@@ -70,7 +70,7 @@ def study_findings(
     """Everything the study found, nothing hidden yet; ``skipped`` checks lack a method."""
     condition, options = study.cohort.condition, study.report
     words = options.condition or (condition.title or condition.name).lower()
-    rules = " and ".join(str(rule) for rule in study.cohort.include)
+    rules = " and ".join(map(str, (*study.cohort.include, *study.cohort.exclude)))
     said = [message for outcome in outcomes.values() for message in outcome.warnings]
     if skipped:
         said.append(Message(

@@ -124,8 +124,9 @@ def unknown_values(study: Study, source: Source) -> Iterator[Message]:
     """Values in rules and recodes that no visit has, with their keys and remedies."""
     cohort = study.cohort
     named: list[tuple[KeyPath, str, tuple[str, ...]]] = [
-        (("include", k, "one_of"), rule.column, rule.one_of)
-        for k, rule in enumerate(cohort.include)
+        ((rule.key, k, "one_of"), rule.column, rule.one_of)
+        for rules in (cohort.include, cohort.exclude)
+        for k, rule in enumerate(rules)
     ]
     named += [
         (("groups", k, "recode", name), group.columns[0], tuple(values))
