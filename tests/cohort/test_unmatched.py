@@ -70,6 +70,6 @@ def test_a_filter_that_leaves_nobody_names_the_values_that_there_are():
                       (Include("place", one_of=("female",)),))  # fmt: skip
     with (
         source(["J45.9"] * 40, place=["F"] * 20 + ["M"] * 19 + ["X"]) as data,
-        pytest.raises(InvalidInputError, match=r"values of place: F, M$"),
+        pytest.raises(InvalidInputError, match=r"check the rule: place is F, M$"),
     ):
         build_cohorts(spec, data)

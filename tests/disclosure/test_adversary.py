@@ -8,7 +8,7 @@ import pytest
 
 from relprev.disclosure import NOT_SHOWN, Rule
 from relprev.report import disclosed, write_report
-from relprev.study.compare import KEYS, compare_runs
+from relprev.study.compare import KEYS, RATIO, across_runs, compare_runs
 from tests.disclosure.adversary import Adversary
 from tests.disclosure.populations import counts, findings, population
 
@@ -136,23 +136,22 @@ def test_no_small_count_can_be_worked_out_of_rounded_ones(seed, tmp_path):
         assert low - 1e-3 <= wanted[cell] <= high + 1e-3, (seed, cell)
 
 
-def test_comparing_two_runs_tells_nothing_that_neither_tells(tmp_path):
-    runs = {"_a": tmp_path / "one", "_b": tmp_path / "two"}
-    for seed, folder in zip((3, 7), runs.values(), strict=True):
-        write_report(disclosed(findings(population(seed), seed), Rule()), folder, formats=())
-    both = compare_runs(*runs.values()).set_index(KEYS)
-    ratio = both.pop("b_over_a")
-    pd.testing.assert_series_equal(
-        ratio, both["estimate_b"] / both["estimate_a"], check_names=False
-    )
-    for end, folder in runs.items():
+def test_comparing_runs_tells_nothing_that_none_of_them_tells(tmp_path):
+    """Everything in a comparison is published by a run, or made of estimates and precision."""
+    runs = {str(seed): tmp_path / str(seed) for seed in (3, 7, 11)}
+    for seed, folder in runs.items():
+        found = findings(population(int(seed)), int(seed))
+        write_report(disclosed(found, Rule()), folder, formats=())
+    table = compare_runs(*runs.values(), names=list(runs))
+    own = [name for name in table if name not in (*RATIO, "run", "level")]
+    for run, folder in runs.items():
         published = pd.read_csv(folder / "estimates.csv").set_index(KEYS)
-        own = both[[name for name in both if name.endswith(end)]]
-        own = own.rename(columns=lambda name, end=end: name.removesuffix(end))
         assert published["n_diagnosed"].isna().any()
-        pd.testing.assert_frame_equal(
-            own.loc[published.index], published[own.columns], check_dtype=False
-        )
+        part = table.loc[table["run"] == run, own].set_index(KEYS).loc[published.index]
+        pd.testing.assert_frame_equal(part, published[part.columns], check_dtype=False)
+    made = [name for name in across_runs(table) if name not in KEYS]
+    assert made == ["runs", "p_equal", "per_unit", "per_unit_ci_low", "per_unit_ci_high",
+                    "p_trend", "p_line"]  # fmt: skip
 
 
 @pytest.mark.slow

@@ -173,7 +173,7 @@ def _require_visits(
         if rule is not None and rule.one_of:
             before = " AND ".join(f"({sql})" for _, sql in rules[:k]) or "true"
             known = listed(nameable(values_of(source, rule.column, before)))
-            hint = f"values of {rule.column}: {known}" if known else f"{rule.column} is empty"
+            hint = f"check the rule: {rule.column} is {known or 'empty'}"
         raise InvalidInputError(f"no visits remain after the step {step.step!r}; {hint}")
 
 

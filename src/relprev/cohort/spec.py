@@ -119,10 +119,6 @@ class CohortSpec:
         One cohort is made for each.
     include : tuple of Include
         Rules that a visit must meet.
-    exclude : tuple of Exclude
-        Rules that a visit must not meet.
-    case : Case
-        When a visit counts as diagnosed. Default: if it has any code of the condition.
     features : Features
         Columns of the design matrix.
     without_codes : "drop" or "keep"
@@ -136,6 +132,10 @@ class CohortSpec:
         Columns made of those of the source, see :mod:`relprev.sources.derived`.
     name : str
         Short name, such as that of the file.
+    exclude : tuple of Exclude
+        Rules that a visit must not meet.
+    case : Case
+        When a visit counts as diagnosed. Default: if it has any code of the condition.
 
     Examples
     --------

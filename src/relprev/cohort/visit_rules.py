@@ -98,8 +98,16 @@ class Exclude(Include):
 
     Parameters
     ----------
-    column, minimum, maximum, one_of, codes, lookback_days
-        As in `Include`.
+    column : str
+        Column of the source's ``visits``.
+    minimum, maximum : float, optional
+        Ends of the range, both left out.
+    one_of : tuple of str
+        Values to leave out, compared as text.
+    codes : tuple of str
+        Instead of a column: patterns of codes, of which a visit must have none.
+    lookback_days : int, optional
+        With codes: nor may a visit of the same patient up to so many days before.
 
     Examples
     --------

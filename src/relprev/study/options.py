@@ -155,7 +155,7 @@ class AnchorOptions:
 
     @property
     def value(self) -> float:
-        """The value."""
+        """The diagnosis rate or prevalence that is known."""
         return float(getattr(self, self.given))
 
 

@@ -53,14 +53,14 @@ class Study:
         Where cohorts are kept.
     disclosure : Rule
         Which counts are hidden, and how the others are rounded.
-    anchor : mapping of group variable to AnchorOptions
-        Outside values, for absolute rates.
     seed : int
         Seeds everything random.
     name : str
         Name of the study file, without its extension.
     file, text : str
         Path and content of the study file, for error messages.
+    anchor : mapping of group variable to AnchorOptions
+        Outside values, for absolute rates.
 
     Examples
     --------
