@@ -10,7 +10,7 @@ from relprev.disclosure import NOT_SHOWN, Rule
 from relprev.report import disclosed, write_report
 from relprev.study.compare import KEYS, RATIO, across_runs, compare_runs
 from tests.disclosure.adversary import Adversary
-from tests.disclosure.populations import counts, findings, population
+from tests.disclosure.populations import SEXES, counts, findings, population
 
 FEWEST = 4.0  # largest less smallest value that must be left for a hidden count
 
@@ -41,6 +41,8 @@ def secrets(at, most=10):
                 note(("feature", name, kind, feature), among & has)
                 note(("without", name, kind, feature), among & ~has)
         note(("drop", name, "visits", "3"), ~known)
+        if at.strata is not None:
+            found |= _small_strata(at, name, kinds)
         for other, around in at.groups.items():
             for k, whole in enumerate(at.names[other]):
                 inside = [g for g in range(len(at.names[name])) if (around[label == g] == k).all()]
@@ -51,6 +53,21 @@ def secrets(at, most=10):
     for k, gap in enumerate(at.excluded, 1):
         if 1 <= gap <= 10:
             found |= {("drop", name, "visits", str(k)): gap for name in at.groups}
+    return found
+
+
+def _small_strata(at, name, kinds):
+    """Few people of a group within a stratum; few visits of it in no stratum."""
+    found, label = {}, at.groups[name]
+    for k, group in enumerate(at.names[name]):
+        for kind, among in kinds.items():
+            here = among & (label == k)
+            for j, stratum in enumerate(SEXES):
+                inside = here & (at.strata == j)
+                if 1 <= at.people(inside) <= 10:
+                    found["stratum", name, "sex", kind, stratum, group] = int(inside.sum())
+            if kind != "u" and 1 <= (outside := int((here & (at.strata < 0)).sum())) <= 10:
+                found["no stratum", name, kind, group] = outside
     return found
 
 
@@ -116,6 +133,18 @@ def test_no_small_count_can_be_worked_out(seed, tmp_path):
 @pytest.mark.parametrize("seed", range(6))
 def test_no_small_count_can_be_worked_out_of_combinations_of_groups(seed, tmp_path):
     attack(seed, tmp_path, crossed=True)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_no_small_count_can_be_worked_out_of_strata(seed, tmp_path):
+    attack(seed, tmp_path, stratified=True)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(6))
+def test_no_small_count_can_be_worked_out_of_strata_and_combinations(seed, tmp_path):
+    """The same people are counted in several tables."""
+    attack(seed, tmp_path, crossed=True, stratified=True)
 
 
 @pytest.mark.parametrize("seed", range(8))

@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from relprev.cohort.controls import Controls, control_set, control_set_names
     from relprev.cohort.feature_rules import Extra, Features
     from relprev.cohort.from_arrays import as_cohort
-    from relprev.cohort.group_variable import GroupVariable
-    from relprev.cohort.grouped import BuiltCohort, LookedAt
+    from relprev.cohort.group_variable import GroupVariable, Strata
+    from relprev.cohort.grouped import BuiltCohort, LookedAt, StratumOfRows
     from relprev.cohort.part import CohortPart
     from relprev.cohort.part_files import write_parts
     from relprev.cohort.spec import CohortSpec, cohort_spec
@@ -34,6 +34,8 @@ __all__ = [
     "Include",
     "LookedAt",
     "Screening",
+    "Strata",
+    "StratumOfRows",
     "as_cohort",
     "build_cohorts",
     "cohort_spec",

@@ -151,3 +151,56 @@ class GroupVariable:
             raise InvalidInputError(f"{where}: labels must be different names")
         object.__setattr__(self, "edges", tuple(float(edge) for edge in self.edges))
         object.__setattr__(self, "labels", tuple(self.labels))
+
+
+@dataclass(frozen=True)
+class Strata(GroupVariable):
+    """Strata in which every group variable is estimated on its own, such as bands of age.
+
+    Parameters
+    ----------
+    column : str or tuple of str
+        As in `GroupVariable`.
+    recode : mapping of stratum to raw values
+        Visits with other raw values are in no stratum. If empty, every value is a stratum.
+    minimum_size : int
+        Not used: every stratum is tried.
+    missing : str
+        Name of the stratum of visits without a value. If empty, they are in none.
+    name : str
+        Default: the column, or all of them.
+    edges : tuple of float
+        Bands of a number.
+    labels : tuple of str
+        Names of the bands.
+    few_diagnosed : str
+        Not used: a stratum with too few diagnosed patients has no estimate, and says so.
+    standard : "", "pooled" or mapping of stratum to share
+        A distribution of the strata to which relative prevalences are standardised besides: that of
+        all visits, or one given. Default: none.
+
+    Examples
+    --------
+    >>> ages = Strata("age", edges=(40, 65), standard={"under 40": 0.5, "40 to under 65": 0.3,
+    ...                                               "65 and over": 0.2})
+    >>> ages.standard["65 and over"]
+    0.2
+    """
+
+    standard: str | Mapping[str, float] = ""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if isinstance(self.standard, str) and self.standard not in ("", "pooled"):
+            raise InvalidInputError(
+                f"strata {self.name!r}: standard must be 'pooled' or a table of shares, got "
+                f"{self.standard!r}"
+            )
+        named = [*self.recode, *self.bands, *filter(None, [self.missing])]
+        unknown = sorted(set(self.standard) - set(named)) if not isinstance(
+            self.standard, str) and (self.recode or self.edges) else []  # fmt: skip
+        if unknown:
+            raise InvalidInputError(
+                f"strata {self.name!r}: standard names {', '.join(unknown)}; there are "
+                f"{', '.join(named)}"
+            )

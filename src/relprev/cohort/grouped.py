@@ -53,6 +53,22 @@ class LookedAt:
 
 
 @dataclass(frozen=True, eq=False)
+class StratumOfRows:
+    """The stratum of every row of a cohort.
+
+    Parameters
+    ----------
+    names : tuple of str
+        Names of the strata.
+    number : int16 array of shape (n,)
+        Position of each row's stratum in ``names``; negative if it is in none.
+    """
+
+    names: tuple[str, ...]
+    number: NDArray[np.int16]
+
+
+@dataclass(frozen=True, eq=False)
 class BuiltCohort:
     """A cohort and how it was selected.
 
@@ -72,6 +88,8 @@ class BuiltCohort:
         Number of features of every kind, see `relprev.sources.kinds`.
     tested : LookedAt, optional
         Visits of the cohort that were looked at for the condition, if the study says who was.
+    strata : mapping of str to StratumOfRows
+        The stratum of every row, by the name of the strata.
 
     Examples
     --------
@@ -90,6 +108,7 @@ class BuiltCohort:
     visits: Mask = field(default_factory=lambda: np.empty(0, dtype=bool))
     kinds: Mapping[str, int] = field(default_factory=dict)
     tested: LookedAt | None = None
+    strata: Mapping[str, StratumOfRows] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,6 +150,8 @@ class CohortMaker:
         self._control_names, self._kinds = coded.control_names, coded.kinds
         self._names = selected.group_names[variable.name]
         self._recoded = any(one.recode for one in (variable, *spec.parts_of(variable)))
+        self._strata_names = selected.strata_names
+        self._strata: dict[str, list[NDArray[np.int16]]] = {name: [] for name in self._strata_names}
         self._tested = np.zeros((len(self._names), 3), dtype=np.int64)  # not known, no, yes
         self._tested_diagnosed = np.zeros(3, dtype=np.int64)
         n_patients = None if selected.patients is None else int(selected.patients.max()) + 1
@@ -248,6 +269,8 @@ class CohortMaker:
             self._tested_diagnosed += np.bincount(state[hit], minlength=3)
         self._visits[part.table.column("visit").to_numpy()[mask]] = True
         rows = np.flatnonzero(mask)
+        for name, numbers in self._strata.items():
+            numbers.append(part.table.column(f"strata:{name}").to_numpy()[rows])
         group = self._number[self._position(part)[rows]]
 
         def column(name: str) -> Any:
@@ -292,6 +315,8 @@ class CohortMaker:
         return BuiltCohort(
             name, cohort, self._attrition.then(*steps), left_out, self._visits,
             self._kinds, None if self._spec.tested is None else self._looked_at(),
+            {own: StratumOfRows(self._strata_names[own], np.concatenate(numbers))
+             for own, numbers in self._strata.items()},
         )  # fmt: skip
 
     def _looked_at(self) -> LookedAt:

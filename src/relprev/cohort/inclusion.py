@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
@@ -47,6 +47,7 @@ class Selected:
         First visit of every part, then the number of visits in the source.
     n, rows_per_part : int
         Total number of rows, and rows of every part but the last.
+    strata_names : dict of strata to their names
     """
 
     source: Source
@@ -58,6 +59,7 @@ class Selected:
     edges: tuple[int, ...]
     n: int
     rows_per_part: int
+    strata_names: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def n_parts(self) -> int:
@@ -74,7 +76,8 @@ class Selected:
 
     def read(self, part: int, *columns: str) -> pa.Table:
         """Columns of a part: visit, visit_id, weight, stratum, psu, ``extra:<number>``, tested
-        (1, 0 or -1 for not known) or ``group:<name>`` (position of the group, MISSING or OTHER)."""
+        (1, 0 or -1 for not known), ``group:<name>`` or ``strata:<name>`` (position of the group or
+        stratum, MISSING or OTHER)."""
         low, high = self.edges[part : part + 2]
         return self.source.connection.sql(
             f"SELECT {', '.join(map(identifier, columns))} FROM {TABLE} "
@@ -128,8 +131,15 @@ def select_visits(
         for k, extra in enumerate(spec.features.extra)
     ]
     columns += [f"{_tested(spec.tested)} AS tested"] if spec.tested is not None else []
-    columns += [f"{one.position} AS {identifier('group:' + name)}" for name, one in found.items()]
-    joins = "".join(one.join for one in found.values())
+    of_strata = {
+        one.name: grouping(one, spec.parts_of(one), source, where, f"strata_{k}")
+        for k, one in enumerate(spec.strata)
+    }
+    for kind, made in (("group", found), ("strata", of_strata)):
+        columns += [
+            f"{one.position} AS {identifier(f'{kind}:{name}')}" for name, one in made.items()
+        ]
+    joins = "".join(one.join for one in (*found.values(), *of_strata.values()))
     chosen = f"SELECT {', '.join(columns)} FROM (SELECT * FROM visits WHERE {where}) {joins}"
     visit = _keep(source, chosen)
     n, n_source = len(visit), source.n_visits
@@ -140,6 +150,7 @@ def select_visits(
     return Selected(
         source, names, attrition, rows, _patients(source, rows, n), _design(source),
         (*visit[::size].tolist(), n_source), n, size,
+        {name: one.names for name, one in of_strata.items()},
     )  # fmt: skip
 
 
@@ -252,7 +263,7 @@ def _require_numbers(spec: CohortSpec, source: Source) -> None:
     ]
     ranges += [
         (f"groups: {group.column}", group.columns[0], "its edges cannot be used; use recode, or")
-        for group in spec.groups
+        for group in (*spec.groups, *spec.strata)
         if group.edges
     ]
     for where, name, remedy in ranges:

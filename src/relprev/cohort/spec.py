@@ -53,6 +53,11 @@ It is written as frozen dataclasses, or as an equivalent TOML file:
 
     [[groups]]
     column = ["race", "sex"]            # combinations; race as recoded above
+
+    [[strata]]                          # every variable is estimated within strata besides
+    column = "age"
+    edges = [40, 65]
+    standard = "pooled"                 # and standardised to their distribution
 """
 
 from __future__ import annotations
@@ -68,7 +73,7 @@ from pydantic import ConfigDict, PlainValidator, ValidationInfo, WithJsonSchema
 from relprev.codes import CodeSet, code_set
 from relprev.cohort.controls import Controls
 from relprev.cohort.feature_rules import Extra, Features
-from relprev.cohort.group_variable import GroupVariable
+from relprev.cohort.group_variable import GroupVariable, Strata
 from relprev.cohort.visit_rules import Case, Exclude, Include, Screening
 from relprev.errors import InvalidInputError
 from relprev.settings import SETTINGS, parse_settings, read_settings
@@ -136,6 +141,8 @@ class CohortSpec:
         Rules that a visit must not meet.
     case : Case
         When a visit counts as diagnosed. Default: if it has any code of the condition.
+    strata : tuple of Strata
+        Strata in which groups are compared besides.
 
     Examples
     --------
@@ -159,6 +166,7 @@ class CohortSpec:
     name: str = ""
     exclude: tuple[Exclude, ...] = ()
     case: Case = field(default_factory=Case)
+    strata: tuple[Strata, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.groups:
@@ -166,6 +174,9 @@ class CohortSpec:
         names = [group.name for group in self.groups]
         if len({name.lower() for name in names}) < len(names):
             raise InvalidInputError(f"groups: names must differ, got {names}")
+        of_strata = [one.name for one in self.strata]
+        if len({name.lower() for name in of_strata}) < len(of_strata):
+            raise InvalidInputError(f"strata: names must differ, got {of_strata}")
         if self.without_codes not in ("drop", "keep"):
             raise InvalidInputError(
                 f"without_codes must be 'drop' or 'keep', got {self.without_codes!r}"
@@ -194,7 +205,7 @@ class CohortSpec:
         """
         if not group.is_cross:
             return ()
-        known = {one.name: one for one in self.groups if not one.is_cross}
+        known = {one.name: one for one in (*self.groups, *self.strata) if not one.is_cross}
         return tuple(known.get(name) or GroupVariable(name) for name in group.columns)
 
     @staticmethod

@@ -66,13 +66,19 @@ class Include:
                 f"{self.key} {self.column!r}: give either minimum/maximum or one_of"
             )
         elif self.lookback_days is not None:
-            raise InvalidInputError(f"{self.key} {self.column!r}: lookback_days goes with codes")
+            raise InvalidInputError(
+                f"{self.key} {self.column!r}: lookback_days goes with codes; give "
+                "codes, or leave it out"
+            )
 
     def _check_codes(self, *, has_values: bool) -> None:
         for text in self.codes:
             CodePattern.parse(text)
         if has_values:
-            raise InvalidInputError(f"{self.key}: minimum, maximum and one_of go with a column")
+            raise InvalidInputError(
+                f"{self.key}: minimum, maximum and one_of go with a column; "
+                "give that, or codes alone"
+            )
         if self.lookback_days is not None and self.lookback_days < 1:
             raise InvalidInputError(
                 f"{self.key}: lookback_days must be 1 or more, got {self.lookback_days}"
@@ -160,7 +166,7 @@ class Case:
             if value is not None and (isinstance(value, bool) or value < 1):
                 raise InvalidInputError(f"case: {name} must be 1 or more, got {value}")
         if self.within_days is not None and self.min_visits == 1:
-            raise InvalidInputError("case: within_days goes with min_visits of 2 or more")
+            raise InvalidInputError("case: within_days goes with min_visits; give 2 or more")
 
     def __str__(self) -> str:
         role = f"{' or '.join(self.roles)} " if self.roles else ""

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from relprev.inference.replication import Replication, bootstrap, replicate_weights
     from relprev.inference.sample_size import power, visits_needed
     from relprev.inference.sampling import SamplingDesign
+    from relprev.inference.standardising import standardise
 else:
     __getattr__, __dir__ = on_demand(__name__)
 
@@ -26,5 +27,6 @@ __all__ = [
     "plan",
     "power",
     "replicate_weights",
+    "standardise",
     "visits_needed",
 ]

@@ -13,6 +13,7 @@ Let x_j be log ratios with standard errors e_j, j = 1, ..., k, and w_j = 1 / e_j
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -192,6 +193,21 @@ def trend(
     departure = float(stats.chi2.sf(rest, len(x) - 2)) if len(x) > 2 else float("nan")
     low, factor, high = np.exp([slope - half, slope, slope + half])
     return Trend(float(factor), float(low), float(high), p, departure)
+
+
+def numbers_of(names: Sequence[str]) -> list[float] | None:
+    """Names as numbers, such as years; None unless all are.
+
+    Examples
+    --------
+    >>> numbers_of(["2018", "2019"]), numbers_of(["before", "after"])
+    ([2018.0, 2019.0], None)
+    """
+    try:
+        found = [float(name) for name in names]
+    except ValueError:
+        return None
+    return found if np.isfinite(found).all() else None
 
 
 def _known(estimates: ArrayLike, std_errors: ArrayLike) -> tuple[np.ndarray, ...]:

@@ -396,7 +396,10 @@ def _nested(
         names.found.name: names for names in variables
     }
     by_name |= {
-        one.name: one for names in variables for one in map(names.strata, names.found.analyses)
+        one.name: one
+        for names in variables
+        for one in map(names.strata, names.found.analyses)
+        if any(one.analysis.parts())
     }
     parts: dict[tuple[str, str, str], list[str]] = {}
     for variable, group, other, whole in inside:

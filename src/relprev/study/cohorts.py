@@ -12,17 +12,18 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from relprev.cohort import BuiltCohort, Cohort, GroupVariable, build_cohorts
+from relprev.cohort import BuiltCohort, Cohort, GroupVariable, StratumOfRows, build_cohorts
 from relprev.cohort.part import ROW_FIELDS
 from relprev.cohort.part_files import HEADER, verify_parts
 from relprev.cohort.summary import group_patients, group_totals
 from relprev.disclosure import nested_groups
-from relprev.disclosure.nesting import Nesting
+from relprev.disclosure.nesting import Nesting, within
 from relprev.disclosure.suppression import MIN_VALUES
 from relprev.errors import InvalidInputError
 from relprev.settings import KeyPath, suggestion, unprintable
 from relprev.sources.source import Source
 from relprev.store.digests import digest, file_digest
+from relprev.store.files import written_whole
 from relprev.store.stages import Outcome
 from relprev.study.contrasts import as_used, reference_group, sampling_words, versus_words
 from relprev.study.notes import missing_note, namesake_note, sibling_note, tested_note
@@ -118,9 +119,13 @@ def _columns_named(study: Study) -> Iterator[tuple[KeyPath, str]]:
         for position, item in enumerate(items):
             if item.column:
                 yield (*path, position, "column"), item.column
-    for position, group in enumerate(cohort.groups):
-        for part in cohort.parts_of(group) or (group,):
-            yield ("groups", position, "column"), part.columns[0]
+    grouped: list[tuple[str, Sequence[GroupVariable]]] = [
+        ("groups", cohort.groups), ("strata", cohort.strata),
+    ]  # fmt: skip
+    for key, variables in grouped:
+        for position, group in enumerate(variables):
+            for part in cohort.parts_of(group) or (group,):
+                yield (key, position, "column"), part.columns[0]
     if cohort.tested is not None:
         yield ("tested", "column"), cohort.tested.column
 
@@ -149,7 +154,8 @@ def build(study: Study, folder: Path, *, verbose: bool = False) -> Outcome:
             cohort = as_used(item.cohort, study.inference)
             values["sampling"] = sampling_words(cohort)
             values["variables"][name] = _keep(item.cohort, folder, position) | {
-                "left_out": {group: why.plain() for group, why in item.left_out.items()}
+                "left_out": {group: why.plain() for group, why in item.left_out.items()},
+                "strata": _keep_strata(item, folder.parent),
             }
             tables[f"attrition{position}"] = item.attrition.to_frame()
             tables[f"groups{position}"] = groups_table(item.cohort)
@@ -170,10 +176,21 @@ def build(study: Study, folder: Path, *, verbose: bool = False) -> Outcome:
 
 def groups_inside(built: Mapping[str, BuiltCohort]) -> tuple[Nesting, ...]:
     """Groups of one variable that lie within a group of another."""
-    return nested_groups(
-        {name: _group_of_visits(item) for name, item in built.items()},
-        {name: item.cohort.group_names for name, item in built.items()},
-    )
+    labels = {name: _group_of_visits(item) for name, item in built.items()}
+    names: dict[str, Sequence[str]] = {
+        name: item.cohort.group_names for name, item in built.items()
+    }
+    for name, item in built.items():
+        for strata, own in item.strata.items():
+            groups = item.cohort.group_names
+            number = own.number.astype(np.int32) * len(groups) + item.cohort.groups
+            label = np.full(len(item.visits), -1, dtype=np.int32)
+            label[item.visits] = np.where(own.number < 0, -1, number)
+            labels[within(name, strata)] = label
+            names[within(name, strata)] = [
+                within(stratum, group) for stratum in own.names for group in groups
+            ]
+    return nested_groups(labels, names)
 
 
 def _group_of_visits(item: BuiltCohort) -> NDArray[np.int32]:
@@ -241,8 +258,35 @@ def _keep(cohort: Cohort, folder: Path, position: int) -> dict[str, Any]:
     return {"digest": mark, "file": place, "checksum": checksum}
 
 
+def _keep_strata(item: BuiltCohort, folder: Path) -> dict[str, Any]:
+    """Save the stratum of every row; names of strata, file and checksum, empty without strata."""
+    if not item.strata:
+        return {}
+    arrays = [own.number for own in item.strata.values()]
+    file = folder / f"strata-{digest(item.name, list(item.strata), *arrays)}.npz"
+    with written_whole(file) as temporary, temporary.open("wb") as opened:
+        np.savez_compressed(opened, *arrays)
+    names = {name: list(own.names) for name, own in item.strata.items()}
+    return {"names": names, "file": file.name, "checksum": file_digest(file)}
+
+
+def open_strata(folder: Path, about: Mapping[str, Any]) -> dict[str, StratumOfRows]:
+    """The strata that a cohort's outcome names."""
+    if not about:
+        return {}
+    with np.load(folder / about["file"]) as kept:
+        arrays = [kept[key] for key in kept.files]
+    pairs = zip(about["names"].items(), arrays, strict=True)
+    return {name: StratumOfRows(tuple(names), number) for (name, names), number in pairs}
+
+
 def _is_kept(folder: Path, about: dict[str, Any]) -> bool:
     file = folder / about["file"]
+    strata = about["strata"]
+    if strata and not (folder / strata["file"]).is_file():
+        return False
+    if strata and file_digest(folder / strata["file"]) != strata["checksum"]:
+        return False
     try:
         if file.suffix == ".npz":
             return file_digest(file) == about["checksum"]

@@ -7,7 +7,6 @@ they are hidden, follow from the intervals.
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Sequence
 from itertools import combinations
 from pathlib import Path
@@ -19,7 +18,7 @@ from scipy import stats
 
 from relprev.arrays import FloatArray
 from relprev.errors import InvalidInputError
-from relprev.inference.differences import heterogeneity, ratio_of_ratios, trend
+from relprev.inference.differences import heterogeneity, numbers_of, ratio_of_ratios, trend
 
 KEYS = ["variable", "method", "group", "versus"]
 SHOWN = ["estimate", "ci_low", "ci_high", "observed_ratio", "n", "n_diagnosed"]
@@ -75,7 +74,7 @@ def across_runs(table: pd.DataFrame, *, level: float = LEVEL) -> pd.DataFrame:
         of all runs are numbers, such as years, also the factor per unit (per_unit, its interval,
         p_trend) and p_line, of the test of whether a line is enough.
     """
-    at = numbers_of(table["run"].unique())
+    at = numbers_of(list(table["run"].unique()))
     rows = []
     for key, part in table.groupby(KEYS, sort=False):
         errors = _errors(part)
@@ -89,21 +88,6 @@ def across_runs(table: pd.DataFrame, *, level: float = LEVEL) -> pd.DataFrame:
                     "p_line": line.departure}  # fmt: skip
         rows.append(row)
     return pd.DataFrame(rows)
-
-
-def numbers_of(names: Sequence[str] | Any) -> list[float] | None:
-    """Names as numbers, such as years; None unless all are.
-
-    Examples
-    --------
-    >>> numbers_of(["2018", "2019"]), numbers_of(["before", "after"])
-    ([2018.0, 2019.0], None)
-    """
-    try:
-        found = [float(name) for name in names]
-    except ValueError:
-        return None
-    return found if all(map(math.isfinite, found)) else None
 
 
 def differences(*folders: str | Path, names: Sequence[str] = ()) -> list[str]:

@@ -55,6 +55,7 @@ from relprev.cohort import (
     GroupVariable,
     Include,
     Screening,
+    Strata,
     cohort_spec,
 )
 from relprev.cohort.controls import Controls
@@ -119,6 +120,10 @@ class StudyFile:
     ] = None
     groups: Annotated[
         tuple[GroupVariable, ...] | None, Field(description="The groups to compare.")
+    ] = None
+    strata: Annotated[
+        tuple[Strata, ...] | None,
+        Field(description="Strata in which the groups are compared besides."),
     ] = None
     without_codes: Literal["drop", "keep"] | None = None
     controls: Annotated[
@@ -242,8 +247,8 @@ def _require_printable_name(path: Path) -> None:
 
 def _cohort(content: StudyFile, path: Path, text: str) -> CohortSpec:
     """The file's own cohort, or a shipped one with the parts that the file replaces."""
-    names = ("condition", "include", "exclude", "case", "features", "groups", "without_codes",
-             "controls", "tested", "derive")  # fmt: skip
+    names = ("condition", "include", "exclude", "case", "features", "groups", "strata",
+             "without_codes", "controls", "tested", "derive")  # fmt: skip
     given: dict[str, Any] = {
         name: getattr(content, name) for name in names if getattr(content, name) is not None
     }
@@ -281,9 +286,11 @@ def _check_anchors(study: Study) -> None:
         if name not in groups:
             words = f"there is no group variable of that name; {suggestion(name, groups)}"
             raise study.error(("anchor", name), words)
-        if "debiased" not in study.estimate.methods:
-            words = 'absolute rates need the method "debiased"; add it, or leave [anchor] out'
-            raise study.error(("estimate", "methods"), words)
+    wanting = [f"[{key}]" for key, asked in
+               (("anchor", study.anchor), ("[strata]", study.cohort.strata)) if asked]  # fmt: skip
+    if wanting and "debiased" not in study.estimate.methods:
+        words = f'{wanting[0]} needs the method "debiased"; add it, or leave {wanting[0]} out'
+        raise study.error(("estimate", "methods"), words)
 
 
 def _check_kinds(study: Study) -> None:

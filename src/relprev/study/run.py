@@ -31,7 +31,7 @@ from relprev.store.modules import source_digest
 from relprev.store.stages import Outcome, Store
 from relprev.store.versions import versions
 from relprev.study.checks import check_results, run_check
-from relprev.study.cohorts import PARTS, build, is_whole, open_cohort
+from relprev.study.cohorts import PARTS, build, is_whole, open_cohort, open_strata
 from relprev.study.findings import study_findings, variable_findings
 from relprev.study.results_folder import FINISHED, put_in_place, require_replaceable, working_folder
 from relprev.study.study import Study, StudyResult
@@ -109,7 +109,7 @@ def _findings(
     if not estimates:
         why = f"{'; '.join(failed)}; or take this variable out"
         raise study.error(("groups", position, "column"), why)
-    analyses = _analyses(study, variable, key, stages) if "debiased" in estimates else []
+    analyses = _analyses(study, variable, key, stages, about) if "debiased" in estimates else []
     checks, fits = [], SplitFits()
     for kind in _checks(study)[0]:
         checking = partial(run_check, variable, kind, study.checks, fits)
@@ -121,9 +121,11 @@ def _findings(
     return variable_findings(study, position, cohorts, estimates, checks, analyses)
 
 
-def _analyses(study: Study, variable: Variable, key: str, stages: Stages) -> list[Analysis]:
+def _analyses(
+    study: Study, variable: Variable, key: str, stages: Stages, about: Mapping[str, Any]
+) -> list[Analysis]:
     """What the study asks for besides the estimates."""
-    from relprev.study.analyses import absolute_rates, analyses_of
+    from relprev.study.analyses import absolute_rates, analyses_of, within_strata
 
     found: list[Analysis] = []
     if variable.name in study.anchor:
@@ -136,6 +138,15 @@ def _analyses(study: Study, variable: Variable, key: str, stages: Stages) -> lis
             "absolute", analysis_key(key, asdict(options)),
             partial(absolute_rates, variable, options), of=variable.name,
             unless=InvalidInputError, failure=Message("no absolute rates"),
+        )  # fmt: skip
+        found += analyses_of(made)
+    strata = open_strata(stages.store.folder, about["strata"])
+    for one in study.cohort.strata:
+        settings = {"strata": about["strata"], "name": one.name, "standard": one.standard}
+        making = partial(within_strata, variable, strata[one.name], one.name, one.standard)
+        made = stages(
+            f"strata {one.name}", analysis_key(key, settings), making, of=variable.name,
+            unless=InvalidInputError, failure=Message("no estimates within strata"),
         )  # fmt: skip
         found += analyses_of(made)
     return found
@@ -153,6 +164,7 @@ def _steps(study: Study, verbose: bool) -> tuple[int, bool, list[float]]:
     fitted = [SECONDS[name] for name in study.estimate.methods]
     checked = [CHECKS[name].seconds for name in _checks(study)[0]]
     each = (fitted + checked) * len(study.cohort.groups) + [1.0] * len(study.anchor)
+    each += [SECONDS["debiased"]] * len(study.cohort.strata) * len(study.cohort.groups)
     return len(each) + 2, verbose, [SECONDS["cohort"], *each, SECONDS["report"]]
 
 
