@@ -17,6 +17,7 @@ from simulations import coverage as coverage_
 from simulations import informed as informed_
 from simulations import learners as learners_
 from simulations import power as power_
+from simulations import standardised as standardised_
 from simulations import verdicts as verdicts_
 from simulations.nonlinear import NONLINEAR
 from simulations.page import PAGE, write_page
@@ -107,6 +108,18 @@ def controls(
     jobs = [(name, number) for number in range(replicates) for name in controls_.SPREADS]
     command = f"controls --replicates {replicates}"
     _show(controls_.summary(run_all(controls_.replicate, jobs, out, processes, command)))
+
+
+@app.command()
+def standardised(
+    replicates: Replicates = 500,
+    processes: Processes = CORES,
+    out: Out = RESULTS / "standardised.csv",
+) -> None:
+    """Coverage of intervals of the standardised relative prevalence."""
+    jobs = [(standardised_.SCENARIO, number) for number in range(replicates)]
+    command = f"standardised --replicates {replicates}"
+    _show(standardised_.summary(run_all(standardised_.replicate, jobs, out, processes, command)))
 
 
 @app.command()

@@ -51,10 +51,15 @@ HEADINGS = {
     "estimate_low": "Ratio from",
     "estimate_high": "Ratio to",
     "auc": "AUC",
+    "stratum": "Stratum",
+    "unadjusted": "Unadjusted ratio",
+    "diagnosis_rate": "Diagnosis rate",
+    "prevalence": "Prevalence",
+    "outside": "Outside value",
 }
 PERCENT = {
     "predicted", "predicted_sd", "recorded", "recorded_sd", "sure_share",
-    "diagnosed_with_exclusive_codes", "predictive_value", "reach",
+    "diagnosed_with_exclusive_codes", "predictive_value", "reach", "diagnosis_rate", "prevalence",
 }  # fmt: skip
 ROUNDED = {"effective_cases"}
 

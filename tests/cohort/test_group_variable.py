@@ -13,6 +13,13 @@ from relprev.errors import InvalidInputError
         ({"name": "a\x1b[2J"}, "cannot be printed"),
         ({"recode": {"a": ["1"], "b": ["1", "2"]}}, "in more than one group: '1'"),
         ({"recode": {str(k): [str(k)] for k in range(1001)}}, "at most 1,000"),
+        ({"edges": (18, 18)}, "edges must be increasing numbers"),
+        ({"edges": (18, float("nan"))}, "edges must be increasing numbers"),
+        ({"edges": (18,), "recode": {"a": ["1"]}}, "either recode or edges"),
+        ({"edges": (18,), "labels": ("young",)}, "1 edges make 2 bands, but labels has 1 names"),
+        ({"edges": (18,), "labels": ("a", "a")}, "labels must be different"),
+        ({"labels": ("a", "b")}, "0 edges make 1 bands"),
+        ({"few_diagnosed": "leave"}, "'drop' or 'keep'"),
     ],
 )
 def test_impossible_groups_are_refused(settings, words):
@@ -31,3 +38,18 @@ def test_many_recoded_values_are_compared_in_a_moment():
     group = GroupVariable("r", {"low": values[:20_000], "high": values[20_000:]})
     assert time.perf_counter() - began < 2
     assert len(group.recode["high"]) == 20_000
+
+
+@pytest.mark.parametrize(
+    ("column", "settings", "words"),
+    [
+        (("a", "a"), {}, "list of different names"),
+        ((), {}, "list of different names"),
+        ("", {}, "a name or a list"),
+        (("a", "b"), {"edges": (1,)}, "for a single column"),
+        (("a", "b"), {"recode": {"x": ["1"]}}, "for a single column"),
+    ],
+)
+def test_impossible_columns_are_refused(column, settings, words):
+    with pytest.raises(InvalidInputError, match=words):
+        GroupVariable(column, **settings)

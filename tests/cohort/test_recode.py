@@ -5,7 +5,8 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from relprev.cohort import GroupVariable, recode
+from relprev.codes import CodeSet
+from relprev.cohort import CohortSpec, GroupVariable, build_cohorts, recode
 from relprev.cohort.recode import MISSING, OTHER, group_names, position_sql
 from relprev.errors import InvalidInputError
 from relprev.sources import read_tables
@@ -52,3 +53,70 @@ def test_too_many_values_ask_for_a_recode(source, monkeypatch):
 def test_missing_values_cannot_take_the_name_of_a_group(source):
     with pytest.raises(InvalidInputError, match="ward already has a group 'a'"):
         group_names(GroupVariable("ward", missing="a"), source, "true")
+
+
+RACE = ["W", "B", "W", None, "B", "X"] * 20
+SEX = ["F", "F", "M", "M", None, "M"] * 20
+AGE = [10, 18, 64, 65, None, 17] * 20
+RACES = GroupVariable("race", recode={"White": ["W"], "Black": ["B"]})
+
+
+def built(*groups, **more):
+    n = len(RACE)
+    made = {"id": range(n), "race": RACE, "gender": SEX, "years": AGE} | more
+    codes = {"dx": ["J45", "R51", "R52"] * (n // 3), "too": ["J45"] * 60 + ["R51"] * 60}
+    visits = pd.DataFrame(made | codes)
+    spec = CohortSpec(CodeSet.of("asthma", ["ICD10:J45"]), groups)
+    names = [name for name in made if name != "id"]
+    with read_tables(visits, visit_id="id", code=["dx", "too"], version="ICD10",
+                     attributes=names) as source:  # fmt: skip
+        return build_cohorts(spec, source, keep_ids=True)
+
+
+def groups_of(item):
+    ids, labels = item.cohort.ids.tolist(), item.cohort.group_labels.tolist()
+    return {int(k): label for k, label in zip(ids, labels, strict=True) if int(k) < 6}
+
+
+def test_bands_hold_their_lower_edge_and_not_their_upper_one():
+    ages = GroupVariable("years", edges=(18, 65), labels=("child", "adult", "old"))
+    item = built(ages)["years"]
+    assert groups_of(item) == {0: "child", 1: "adult", 2: "adult", 3: "old", 5: "child"}
+    item = built(GroupVariable("years", edges=(18, 65), missing="Unknown"))["years"]
+    assert groups_of(item)[4] == "Unknown"
+    assert item.cohort.group_names == ("under 18", "18 to under 65", "65 and over", "Unknown")
+
+
+def test_several_columns_make_groups_of_combinations():
+    item = built(RACES, GroupVariable(("race", "gender")))["race and gender"]
+    assert groups_of(item) == {0: "White / F", 1: "Black / F", 2: "White / M"}
+    steps = item.attrition.to_frame().set_index("step")["visits"]
+    assert steps["race and gender known"] == 80  # neither race nor sex is missing
+    assert steps["race and gender in one of the study's groups"] == 60
+    assert not item.left_out  # nobody asked for Black men, of whom there are none
+
+
+def test_combinations_may_have_bands_and_missing_values_of_their_parts():
+    ages = GroupVariable("years", edges=(18,), labels=("child", "adult"), name="age group",
+                         missing="no age")  # fmt: skip
+    item = built(ages, GroupVariable(("age group", "gender"), missing="?"))["age group and gender"]
+    assert groups_of(item) == {0: "child / F", 1: "adult / F", 2: "adult / M", 3: "adult / M",
+                               4: "?", 5: "child / M"}  # fmt: skip
+
+
+SLASHES = {"gender": ["a", "a / b"] * 60, "race": ["b / c", "c"] * 60}
+MANY = {"gender": [str(k) for k in range(120)], "race": [str(k % 20) for k in range(120)]}
+
+
+@pytest.mark.parametrize(
+    ("group", "more", "words"),
+    [
+        (GroupVariable(("race", "gender")), MANY, "2,400 combinations, but at most 1,000"),
+        (GroupVariable(("gender", "race")), SLASHES, "values contain ' / '"),
+        (GroupVariable("race", edges=(1,)), {}, "text, not numbers"),
+        (GroupVariable("race", missing="W"), {}, "already has a group 'W'"),
+    ],
+)
+def test_impossible_groups_are_refused_when_the_data_show_it(group, more, words):
+    with pytest.raises(InvalidInputError, match=words):
+        built(group, **more)

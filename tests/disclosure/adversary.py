@@ -17,6 +17,8 @@ import pandas as pd
 from scipy import sparse
 from scipy.optimize import linprog
 
+from relprev.disclosure.nesting import BETWEEN, within
+
 ROUNDING = 1e-7  # of shares and ratios as files hold them
 
 
@@ -35,8 +37,9 @@ class Adversary:
             within.setdefault((variable, other, whole), []).append(group)
         for (variable, other, whole), groups in within.items():
             for kind in ("n", "d"):
-                parts = [(variable, kind, group) for group in groups]
-                self._sum((other, kind, whole), [*parts, ("rest", variable, other, kind, whole)])
+                parts = [_cell(variable, kind, group) for group in groups]
+                rest = ("rest", variable, other, kind, whole)
+                self._sum(_cell(other, kind, whole), [*parts, rest])
 
     # -- knowledge -------------------------------------------------------------------------
 
@@ -99,6 +102,37 @@ class Adversary:
         self._features(slug, v, bins)
         self._fifths(slug, v, groups)
         self._shares(slug, v)
+        self._strata(slug, v, groups)
+
+    def _strata(self, slug: str, v: str, groups) -> None:
+        """Counts within strata add up to the group's, with those in no stratum."""
+        table = self._table(f"strata-{slug}-sex")
+        if not len(table):
+            return
+        for row in table.to_dict("records"):
+            n, d, u = (_cell(within(v, "sex"), kind, within(row["stratum"], row["group"]))
+                       for kind in "ndu")  # fmt: skip
+            self._sum(n, [d, u])
+            self._known(n, row["n"])
+            self._known(d, row["n_diagnosed"])
+        for stratum, part in table.groupby("stratum"):
+            if not part["n"].isna().any() and part["observed_ratio"].notna().any():
+                self._stratum_ratios(v, str(stratum), part)
+        for g in groups:
+            for kind in "nd":
+                parts = [_cell(within(v, "sex"), kind, within(stratum, g))
+                         for stratum in table["stratum"].unique()]  # fmt: skip
+                self._sum((v, kind, g), [*parts, ("no stratum", v, kind, g)])
+
+    def _stratum_ratios(self, v: str, stratum: str, part: pd.DataFrame) -> None:
+        """d (N - n) = r n (D - d) within a stratum whose visits are known."""
+        N = part["n"].sum()
+        cells = {g: _cell(within(v, "sex"), "d", within(stratum, g)) for g in part["group"]}
+        for row in part.to_dict("records"):
+            n, r = row["n"], row["observed_ratio"]
+            if not pd.isna(r) and np.isfinite(r):
+                others = [(cell, -r) for g, cell in cells.items() if g != row["group"]]
+                self._equation([(cells[row["group"]], (N - n) / n), *others])
 
     def _value(self, cell):
         for terms, value, _ in self.rows:
@@ -230,6 +264,13 @@ class Adversary:
         kinds = ("txt", "json", "html", "svg", "tex", "csv")
         files = [file for kind in kinds for file in self.folder.rglob(f"*.{kind}")]
         return "\n".join(_words(file.read_text(encoding="utf-8")) for file in files)
+
+
+def _cell(variable: str, kind: str, group: str) -> tuple[str, ...]:
+    """A group's count, or that of a group within a stratum."""
+    if BETWEEN not in variable:
+        return variable, kind, group
+    return "stratum", *variable.split(BETWEEN), kind, *group.split(BETWEEN)
 
 
 class _Words(HTMLParser):

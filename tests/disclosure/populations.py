@@ -6,7 +6,7 @@ people, so that whoever has the results can try to work out what they hide.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -14,9 +14,12 @@ import pandas as pd
 from relprev.checks.check import CheckResult, Verdict
 from relprev.checks.leakage import wilson
 from relprev.disclosure import nested_groups
+from relprev.disclosure.nesting import within
 from relprev.messages import Count, Message, Number
 from relprev.report import StudyFindings, VariableFindings
+from relprev.report.analyses import Analysis
 
+SEXES = ("women", "men")
 SMALLEST_GROUP = 15  # visits; smaller ones are left out
 
 
@@ -32,13 +35,18 @@ class Population:
     features: dict[str, np.ndarray]
     bins: tuple[str, ...]
     excluded: tuple[int, ...]  # at the steps before the groups
+    strata: np.ndarray | None = None  # 0, 1 or -1
 
     def people(self, mask: np.ndarray) -> int:
         """Patients of some visits, or the visits."""
         return int(mask.sum()) if self.patients is None else len(np.unique(self.patients[mask]))
 
 
-def population(seed: int) -> Population:
+def population(seed: int, *, crossed: bool = False, stratified: bool = False) -> Population:
+    """Visits at random; ``crossed`` ones have states, races and the combinations of both.
+
+    ``stratified`` ones have two strata, which some visits are in neither of.
+    """
     rng = np.random.default_rng(seed)
     n = int(np.exp(rng.uniform(np.log(200), np.log(3000))))
     who = rng.integers(0, max(20, int(n * rng.uniform(0.3, 0.9))), n)
@@ -52,6 +60,9 @@ def population(seed: int) -> Population:
     merged = np.where(race >= 3, 3, race)  # two of the groups together
     labels = {"state": state[who], "county": county[who], "race": race[who], "again": merged[who]}
     chosen = [str(name) for name in rng.choice(list(labels), rng.integers(1, 4), replace=False)]
+    if crossed:
+        labels["both"] = np.where(race[who] < 0, -1, state[who] * 5 + race[who])
+        chosen = ["state", "race", "both"]
     groups, names = {}, {}
     for name in chosen:
         label = labels[name].copy()
@@ -64,7 +75,7 @@ def population(seed: int) -> Population:
             number[kept] = np.arange(len(kept))
             groups[name], names[name] = number[label], [f"{name} {value}" for value in kept]
     if not groups:
-        return population(seed + 10_000)
+        return population(seed + 10_000, crossed=crossed, stratified=stratified)
     rate = np.exp(rng.uniform(np.log(0.005), np.log(0.5), 8))
     diagnosed = rng.random(n) < rate[labels["race"]]
     if rng.random() < 0.3:
@@ -78,8 +89,10 @@ def population(seed: int) -> Population:
     features |= {name: age == k for k, name in enumerate(bins)}
     excluded = tuple(int(x) for x in rng.choice([0, 2, 5, 9, 30, 400], 2))
     return Population(
-        groups, names, {"state": "state", "county": "county", "race": "race", "again": "race"},
+        groups, names, {"state": "state", "county": "county", "race": "race", "again": "race",
+                 "both": ""},
         diagnosed, who if rng.random() < 0.5 else None, features, bins, excluded,
+        rng.choice([-1, 0, 1], n, p=[0.02, 0.9, 0.08]) if stratified else None,
     )  # fmt: skip
 
 
@@ -101,8 +114,45 @@ def findings(at: Population, seed: int) -> StudyFindings:
     return StudyFindings(
         f"Study {seed}", "asthma", "visits", "made up", variables, {"seed": seed},
         warnings=(*said, "3 of 40 patients are diagnosed", "diagnosed patients: 3"),
-        inside=nested_groups(at.groups, at.names), exclusive=(at.bins,),
+        inside=nested_groups(*_labels(at)), exclusive=(at.bins,),
     )  # fmt: skip
+
+
+def _labels(at: Population) -> tuple[dict[str, np.ndarray], dict[str, list[str]]]:
+    """Groups of every visit, and their names; those within strata are groups too."""
+    labels, names = dict(at.groups), dict(at.names)
+    for name, label in at.groups.items():
+        if at.strata is not None:
+            own = at.names[name]
+            both = at.strata * len(own) + label
+            labels[within(name, "sex")] = np.where((at.strata < 0) | (label < 0), -1, both)
+            names[within(name, "sex")] = [within(one, group) for one in SEXES for group in own]
+    return labels, names
+
+
+def _strata(at: Population, name: str, rng: np.random.Generator) -> tuple[Analysis, ...]:
+    """Estimates within strata, made up, with the counts of the people."""
+    if at.strata is None:
+        return ()
+    rows = []
+    for k, stratum in enumerate(SEXES):
+        inside = replace(at, groups={name: np.where(at.strata == k, at.groups[name], -1)})
+        rows += [(stratum, *row) for row in counts(inside, name)]
+    columns = ["stratum", "group", "n", "n_diagnosed", "patients", "patients_undiagnosed",
+               "patients_diagnosed"]  # fmt: skip
+    table = pd.DataFrame(rows, columns=columns)
+    table = table if at.patients is not None else table[columns[:4]]
+    n, d = (table.groupby("stratum")[key].transform("sum") for key in ("n", "n_diagnosed"))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        observed = (table["n_diagnosed"] / table["n"]) / (
+            (d - table["n_diagnosed"]) / (n - table["n"]))  # fmt: skip
+    estimate = np.exp(rng.normal(0, 0.5, len(table)))
+    table = table.assign(
+        versus="complement", estimate=estimate, ci_low=estimate * 0.8, ci_high=estimate * 1.2,
+        observed_ratio=observed, observed_ci_low=observed * 0.9, observed_ci_high=observed * 1.1,
+        note="",
+    )  # fmt: skip
+    return (Analysis("strata", "sex", table),)
 
 
 def counts(at: Population, name: str) -> list[tuple[str, int, int, int, int, int]]:
@@ -128,7 +178,7 @@ def _variable(at: Population, name: str, rng: np.random.Generator) -> VariableFi
         (_leakage(at, name), _calibration(at, name, rng), _overlap(table, rng)),
         _symptoms(at, name, rng),
         {"nobody": Message("only {n}", n=Count(int(rng.integers(1, 11)), "visit"))},
-        groups, at.columns[name],
+        groups, at.columns[name], _strata(at, name, rng),
     )  # fmt: skip
 
 

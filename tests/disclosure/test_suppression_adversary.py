@@ -8,9 +8,9 @@ import pytest
 
 from relprev.disclosure import NOT_SHOWN, Rule
 from relprev.report import disclosed, write_report
-from relprev.study.compare import KEYS, compare_runs
+from relprev.study.compare import KEYS, RATIO, across_runs, compare_runs
 from tests.disclosure.adversary import Adversary
-from tests.disclosure.populations import counts, findings, population
+from tests.disclosure.populations import SEXES, counts, findings, population
 
 FEWEST = 4.0  # largest less smallest value that must be left for a hidden count
 
@@ -41,6 +41,8 @@ def secrets(at, most=10):
                 note(("feature", name, kind, feature), among & has)
                 note(("without", name, kind, feature), among & ~has)
         note(("drop", name, "visits", "3"), ~known)
+        if at.strata is not None:
+            found |= _small_strata(at, name, kinds)
         for other, around in at.groups.items():
             for k, whole in enumerate(at.names[other]):
                 inside = [g for g in range(len(at.names[name])) if (around[label == g] == k).all()]
@@ -51,6 +53,21 @@ def secrets(at, most=10):
     for k, gap in enumerate(at.excluded, 1):
         if 1 <= gap <= 10:
             found |= {("drop", name, "visits", str(k)): gap for name in at.groups}
+    return found
+
+
+def _small_strata(at, name, kinds):
+    """Few people of a group within a stratum; few visits of it in no stratum."""
+    found, label = {}, at.groups[name]
+    for k, group in enumerate(at.names[name]):
+        for kind, among in kinds.items():
+            here = among & (label == k)
+            for j, stratum in enumerate(SEXES):
+                inside = here & (at.strata == j)
+                if 1 <= at.people(inside) <= 10:
+                    found["stratum", name, "sex", kind, stratum, group] = int(inside.sum())
+            if kind != "u" and 1 <= (outside := int((here & (at.strata < 0)).sum())) <= 10:
+                found["no stratum", name, kind, group] = outside
     return found
 
 
@@ -80,8 +97,8 @@ def fifths(report_findings):
     return found
 
 
-def attack(seed, folder):
-    at = population(seed)
+def attack(seed, folder, **how):
+    at = population(seed, **how)
     found = findings(at, seed)
     write_report(disclosed(found, Rule()), folder, formats=("svg",))
     thief = Adversary(folder, found.inside, at.bins)
@@ -113,6 +130,23 @@ def test_no_small_count_can_be_worked_out(seed, tmp_path):
     attack(seed, tmp_path)
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_no_small_count_can_be_worked_out_of_combinations_of_groups(seed, tmp_path):
+    attack(seed, tmp_path, crossed=True)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_no_small_count_can_be_worked_out_of_strata(seed, tmp_path):
+    attack(seed, tmp_path, stratified=True)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(6))
+def test_no_small_count_can_be_worked_out_of_strata_and_combinations(seed, tmp_path):
+    """The same people are counted in several tables."""
+    attack(seed, tmp_path, crossed=True, stratified=True)
+
+
 @pytest.mark.parametrize("seed", range(8))
 def test_no_small_count_can_be_worked_out_of_rounded_ones(seed, tmp_path):
     """OpenSAFELY's rule: up to 7 people are hidden, other counts rounded to multiples of 5."""
@@ -131,23 +165,22 @@ def test_no_small_count_can_be_worked_out_of_rounded_ones(seed, tmp_path):
         assert low - 1e-3 <= wanted[cell] <= high + 1e-3, (seed, cell)
 
 
-def test_comparing_two_runs_tells_nothing_that_neither_tells(tmp_path):
-    runs = {"_a": tmp_path / "one", "_b": tmp_path / "two"}
-    for seed, folder in zip((3, 7), runs.values(), strict=True):
-        write_report(disclosed(findings(population(seed), seed), Rule()), folder, formats=())
-    both = compare_runs(*runs.values()).set_index(KEYS)
-    ratio = both.pop("b_over_a")
-    pd.testing.assert_series_equal(
-        ratio, both["estimate_b"] / both["estimate_a"], check_names=False
-    )
-    for end, folder in runs.items():
+def test_comparing_runs_tells_nothing_that_none_of_them_tells(tmp_path):
+    """Everything in a comparison is published by a run, or made of estimates and precision."""
+    runs = {str(seed): tmp_path / str(seed) for seed in (3, 7, 11)}
+    for seed, folder in runs.items():
+        found = findings(population(int(seed)), int(seed))
+        write_report(disclosed(found, Rule()), folder, formats=())
+    table = compare_runs(*runs.values(), names=list(runs))
+    own = [name for name in table if name not in (*RATIO, "run", "level")]
+    for run, folder in runs.items():
         published = pd.read_csv(folder / "estimates.csv").set_index(KEYS)
-        own = both[[name for name in both if name.endswith(end)]]
-        own = own.rename(columns=lambda name, end=end: name.removesuffix(end))
         assert published["n_diagnosed"].isna().any()
-        pd.testing.assert_frame_equal(
-            own.loc[published.index], published[own.columns], check_dtype=False
-        )
+        part = table.loc[table["run"] == run, own].set_index(KEYS).loc[published.index]
+        pd.testing.assert_frame_equal(part, published[part.columns], check_dtype=False)
+    made = [name for name in across_runs(table) if name not in KEYS]
+    assert made == ["runs", "p_equal", "per_unit", "per_unit_ci_low", "per_unit_ci_high",
+                    "p_trend", "p_line"]  # fmt: skip
 
 
 @pytest.mark.slow

@@ -7,6 +7,7 @@ from relprev.codes import CodeSet
 from relprev.cohort import CohortSpec, GroupVariable
 from relprev.errors import InvalidInputError
 from relprev.study import Study
+from relprev.study.inspect import inspect_study
 from tests.cli.commands import invoke
 from tests.study.conftest import TABLES, simulated, write_tables
 
@@ -60,3 +61,32 @@ def test_small_groups_are_left_out_with_a_reason():
     left_out = result.report.variables[0].left_out
     assert {group: str(why) for group, why in left_out.items()} == {"Group D": "too few visits"}
     assert any("excluded" in text for text in result.report.warnings)
+
+
+def test_groups_may_be_bands_and_combinations_and_lie_within_one_another(tmp_path):
+    """A combination lies within the groups that it is made of: disclosure must know."""
+    file = write_tables(tmp_path)
+    more = """
+[[groups]]
+column = "age"
+name = "age group"
+edges = [40, 65]
+
+[[groups]]
+column = ["ward", "age group"]
+"""
+    file.write_text(file.read_text() + more)
+    seen = inspect_study(Study.from_toml(file))
+    counts = {found.name: found.counts.set_index("group")["n"] for found in seen.variables}
+    both = counts["ward and age group"]
+    assert both["North / under 40"] + both["South / under 40"] == counts["age group"]["under 40"]
+    assert ("ward and age group", "North / under 40", "ward", "North") in seen.inside
+    assert ("ward and age group", "North / under 40", "age group", "under 40") in seen.inside
+
+
+def test_a_column_of_a_combination_that_does_not_exist_is_named_with_its_line(tmp_path):
+    file = write_tables(tmp_path)
+    file.write_text(file.read_text().replace('column = "ward"', 'column = ["ward", "sx"]')
+                    .replace('[groups.recode]\nNorth = ["N"]\nSouth = ["S"]\n', ""))  # fmt: skip
+    with pytest.raises(InvalidInputError, match=r"line 21: groups\[1\].column: .* 'sx'"):
+        inspect_study(Study.from_toml(file))

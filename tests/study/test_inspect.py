@@ -54,19 +54,71 @@ def test_check_says_what_would_stop_the_study(tmp_path):
     assert "Ready" not in result.output
 
 
-def test_check_says_that_one_small_group_takes_all_estimates(tmp_path):
+def test_a_group_with_too_few_diagnosed_leaves_the_others_their_estimates(tmp_path):
     """Three visits of one diagnosed patient are too few: compared as patients, not visits."""
     file = with_a_small_ward(tmp_path)
+    result = invoke("check", file)
+    assert result.exit_code == 0
+    assert "excluded for having too few diagnosed patients: Tiny" in result.stderr
+    assert "ward group with enough diagnosed patients" in result.output
+    found = Study.from_toml(file).run(verbose=False).report.variables[0]
+    assert found.estimates["debiased"]["estimate"].notna().all()
+    assert found.left_out["Tiny"] == "too few diagnosed patients"
+    assert found.attrition["visits"].iloc[-1] == found.counts["n"].sum()
+
+
+def test_check_says_that_one_small_group_takes_all_estimates_if_it_is_kept(tmp_path):
+    file = with_a_small_ward(tmp_path)
+    kept = 'column = "ward"\nfew_diagnosed = "keep"'
+    text = file.read_text().replace('column = "ward"', kept)
+    file.write_text(text)
     result = invoke("check", file)
     assert result.exit_code == 0
     assert "too few diagnosed patients for a debiased estimate in Tiny" in result.stderr
     assert "no group gets one" in result.stderr
     estimates = Study.from_toml(file).run(verbose=False).report.variables[0].estimates
     assert estimates["debiased"]["estimate"].isna().all()
-    text = file.read_text()
     file.write_text(text.replace("[estimate]", '[estimate]\nversus = "pairwise"'))
     assert "comparisons with it get none" in invoke("check", file).stderr
     file.write_text(text.replace('["debiased", "purple"]', '["purple"]'))
     result = invoke("check", file)
     assert result.exit_code == 0
     assert "Tiny to choose" not in result.stderr
+
+
+def test_a_reference_with_too_few_diagnosed_is_an_error_with_its_line(tmp_path):
+    file = with_a_small_ward(tmp_path)
+    file.write_text(file.read_text() + '\n[estimate.reference]\nward = "Tiny"\n')
+    message = refused("check", file)
+    assert re.search(
+        r"estimate.reference.ward: 'Tiny' is not in the cohort \(too few diag", message
+    )
+
+
+def test_check_remarks_on_many_visits_without_a_group(tmp_path):
+    file = write_tables(tmp_path)
+    visits = pd.read_csv(tmp_path / "visits.csv")
+    visits.loc[visits["person"] % 4 == 0, "ward"] = None
+    visits.to_csv(tmp_path / "visits.csv", index=False)
+    said = invoke("check", file).stderr
+    assert re.search(r'ward: 2\d% of the visits have no value.*missing = "Unknown"', said)
+    file.write_text(TABLES.replace('column = "ward"', 'column = "ward"\nmissing = "Unknown"'))
+    assert "have no value" not in invoke("check", file).stderr
+
+
+def test_check_suggests_codes_that_would_match(tmp_path):
+    file = write_tables(tmp_path)
+    file.write_text(TABLES.replace('"ICD10:R52*"', '"ICD10:R52*", "ICD10:A00-A02", "ICD9:A03"'))
+    said = invoke("check", file).stderr
+    assert re.search(r"condition: no visit has ICD9:A03; did you mean ICD10:A03 \(\d+ pat", said)
+    assert "A00-A02" not in said
+
+
+def test_a_file_saved_on_windows_is_refused_with_the_option_that_reads_it(tmp_path):
+    file = write_tables(tmp_path)
+    visits = (tmp_path / "visits.csv").read_text().replace("N", "Nörd")
+    (tmp_path / "visits.csv").write_bytes(visits.encode("cp1252"))
+    assert "'cp1252' for most files saved on Windows" in refused("check", file)
+    file.write_text(TABLES.replace('["N"]', '["Nörd"]').replace(
+        'kind = "tables"', 'kind = "tables"\nencoding = "cp1252"'))  # fmt: skip
+    assert invoke("check", file).exit_code == 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -175,40 +175,42 @@ def run(
 
 @app.command()
 def compare(
-    a: Annotated[Path, typer.Argument(help="Results folder of one run.")],
-    b: Annotated[Path, typer.Argument(help="Results folder of another run.")],
+    folders: Annotated[list[Path], typer.Argument(help="Results folders of two or more runs.")],
+    name: Annotated[
+        list[str] | None,
+        typer.Option(help="Name of a run, in the order of the folders; years give a trend."),
+    ] = None,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="CSV file for the comparison.")
     ] = None,
 ) -> None:
-    """Put the estimates of two runs side by side.
+    """Put the estimates of several runs side by side: ratios of ratios, tests, trend.
 
-    Says whether their conditions, sources or rules differ, and warns that counts of few people
-    may follow from two reports that are published together.
+    Ratios are over the first run, with intervals and p-values that take the runs as independent.
+    If all names are numbers, such as years, the change per unit is tested too. Says whether
+    conditions, sources or rules differ, and warns that counts of few people may follow from
+    reports that are published together. Example:
 
-    Example: relprev compare results-2018 results-2019 --out comparison.csv
+    relprev compare results-2018 results-2019 --name 2018 --name 2019 --out comparison.csv
     """
-    import pandas as pd
-
     from relprev.disclosure import DIFFERENCING
-    from relprev.estimates import versus_words
     from relprev.store.files import written_whole
-    from relprev.study.compare import compare_runs, differences
+    from relprev.study.compare import KEYS, across_runs, compare_runs, differences
 
-    table = compare_runs(a, b)
+    names = name or []
+    table = compare_runs(*folders, names=names)
+    across = across_runs(table)
     for (variable, method), part in table.groupby(["variable", "method"], sort=False):
-        shown = pd.DataFrame({
-            "group": part["group"], "versus": part["versus"].map(versus_words),
-            str(a): _with_intervals(part, "a"), str(b): _with_intervals(part, "b"),
-            "b_over_a": part["b_over_a"],
-        })  # fmt: skip
-        typer.echo(f"{variable}, {method}: corrected ratios")
-        typer.echo(_text(shown))
-    for text in [*differences(a, b), DIFFERENCING]:
+        typer.echo(f"{variable}, {method}: corrected ratios, and their ratios over the first run")
+        typer.echo(_text(_side_by_side(part)))
+        own = across[(across["variable"] == variable) & (across["method"] == method)]
+        if own["p_equal"].notna().any():
+            typer.echo(_text(_tests(own)))
+    for text in [*differences(*folders, names=names), DIFFERENCING]:
         say_warning(text)
     if out is not None:
         with written_whole(out) as temporary:
-            table.to_csv(temporary, index=False)
+            table.merge(across, "left", KEYS).to_csv(temporary, index=False)
         typer.echo(f"Written: {out}")
 
 
@@ -298,8 +300,44 @@ def _say_result(result: StudyResult) -> None:
         typer.echo(f"Report: {result.folder / 'report.html'}")
 
 
-def _with_intervals(part: pd.DataFrame, which: str) -> list[str]:
+def _side_by_side(part: pd.DataFrame) -> pd.DataFrame:
+    """Contrasts and runs as people read them."""
+    import pandas as pd
+
+    from relprev.estimates import versus_words
+
+    return pd.DataFrame({
+        "group": part["group"], "versus": part["versus"].map(versus_words), "run": part["run"],
+        "corrected ratio": _with_intervals(part, ("estimate", "ci_low", "ci_high")),
+        "over the first": _with_intervals(part, ("ratio", "ratio_ci_low", "ratio_ci_high")),
+        "p_value": part["ratio_p_value"],
+    })  # fmt: skip
+
+
+def _tests(across: pd.DataFrame) -> pd.DataFrame:
+    """Tests across runs as people read them."""
+    import pandas as pd
+
+    from relprev.display import cell
+    from relprev.estimates import versus_words
+
+    shown = pd.DataFrame({
+        "group": across["group"], "versus": across["versus"].map(versus_words),
+        "p, all runs equal": [cell(p, "p_value") for p in across["p_equal"]],
+    })  # fmt: skip
+    if "per_unit" not in across:
+        return shown
+    ends = ("per_unit", "per_unit_ci_low", "per_unit_ci_high")
+    return shown.assign(**{
+        "change per unit": _with_intervals(across, ends),
+        "p, no trend": [cell(p, "p_value") for p in across["p_trend"]],
+        "p, a line is enough": [cell(p, "p_value") for p in across["p_line"]],
+    })  # fmt: skip
+
+
+def _with_intervals(part: pd.DataFrame, columns: Sequence[str]) -> list[str]:
     from relprev.display import with_interval
 
-    columns = [f"{name}_{which}" for name in ("estimate", "ci_low", "ci_high")]
-    return [with_interval(*row) for row in part[columns].to_numpy(dtype=float)]
+    known = [name for name in columns if name in part]
+    rows = part[known].to_numpy(dtype=float)
+    return [with_interval(*row, *[float("nan")] * (3 - len(known))) for row in rows]

@@ -1,24 +1,30 @@
-"""Patterns that match codes: a single code, a prefix or a regular expression."""
+"""Patterns that match codes: a single code, a prefix, a range or a regular expression."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
 
-from relprev.codes.spelling import normalize, version_name
+from relprev.codes.spelling import VERSION_NAMES, normalize, version_name
 from relprev.errors import InvalidInputError
+
+SHORTEST = 3  # characters of an ICD category, of which ranges are made
+_RANGE = re.compile(r"([A-Za-z0-9.]+)\*?\s*[-\u2013]\s*([A-Za-z0-9.]+)\*?")
 
 
 @dataclass(frozen=True)
 class CodePattern:
-    """A code, a prefix (trailing ``*``) or a regular expression (between slashes).
+    """A code, a prefix (trailing ``*``), a range or a regular expression (between slashes).
+
+    A range of ICD codes holds everything from its first code to the last, with all that is below
+    them: ``ICD10:I10-I13`` has I10, I11.0 and I13.2. Codes of other vocabularies may hold a dash.
 
     Parameters
     ----------
     version : str
         Such as ``"ICD10"``.
     text : str
-        ``"N801"``, ``"N80*"`` or ``"/N8[0-2].*/"``.
+        ``"N801"``, ``"N80*"``, ``"I10-I13"`` or ``"/N8[0-2].*/"``.
 
     Examples
     --------
@@ -27,6 +33,9 @@ class CodePattern:
     ('ICD10:N801*', True, False)
     >>> str(CodePattern.parse("ICD10:T74.11XA").cut_to(4))
     'ICD10:T741'
+    >>> hypertension = CodePattern.parse("ICD10:I10-I13")
+    >>> [hypertension.matches("ICD10", code) for code in ("I10", "I132", "I14")]
+    [True, True, False]
     """
 
     version: str
@@ -34,7 +43,7 @@ class CodePattern:
 
     @staticmethod
     def parse(text: str) -> CodePattern:
-        """Read ``VERSION:code``, ``VERSION:prefix*`` or ``VERSION:/expression/``."""
+        """Read ``VERSION:code``, ``VERSION:prefix*``, a range or ``VERSION:/expression/``."""
         version, colon, pattern = text.partition(":")
         if not (colon and version.strip() and pattern.strip()):
             raise InvalidInputError(
@@ -49,6 +58,8 @@ class CodePattern:
                 raise InvalidInputError(
                     f"{text!r} is not a valid regular expression: {error}"
                 ) from None
+        elif version_name(version) in VERSION_NAMES.values() and _RANGE.fullmatch(pattern):
+            pattern = _range(text, pattern)
         elif pattern.endswith("*"):
             pattern = normalize(pattern[:-1]) + "*"
         else:
@@ -61,6 +72,9 @@ class CodePattern:
             return False
         if is_expression(self.text):
             return re.fullmatch(self.text[1:-1], code) is not None
+        if is_range(self.text):
+            low, high = self.text.split("-")
+            return low <= code[: len(low)] and code[: len(high)] <= high
         if self.text.endswith("*"):
             return code.startswith(self.text[:-1])
         return code == self.text
@@ -72,6 +86,8 @@ class CodePattern:
                 f"{self} is a regular expression, but the data keep only the first {length} "
                 f"characters of {self.version} codes; use codes or prefixes instead"
             )
+        if is_range(self.text):
+            return replace(self, text="-".join(end[:length] for end in self.text.split("-")))
         body = self.text.rstrip("*")
         if len(body) >= length:
             return replace(self, text=body[:length])
@@ -81,6 +97,40 @@ class CodePattern:
         return f"{self.version}:{self.text}"
 
 
+def example_code(pattern: str) -> str:
+    """A code that a pattern's text, which is no expression, matches.
+
+    Examples
+    --------
+    >>> example_code("N80*"), example_code("I10-I13")
+    ('N80', 'I10')
+    """
+    return pattern.removesuffix("*").partition("-")[0]
+
+
+def is_broad(pattern: str) -> bool:
+    """Whether a pattern's text may match several codes."""
+    return pattern.endswith("*") or is_range(pattern) or is_expression(pattern)
+
+
+def is_range(pattern: str) -> bool:
+    """Whether a pattern's text is a range; canonical codes have no dash."""
+    return "-" in pattern and not is_expression(pattern)
+
+
 def is_expression(pattern: str) -> bool:
     """Whether a pattern's text is a regular expression."""
     return len(pattern) > 2 and pattern.startswith("/") and pattern.endswith("/")
+
+
+def _range(text: str, pattern: str) -> str:
+    """The canonical spelling of a range; fails if its ends are not in order."""
+    found = _RANGE.fullmatch(pattern)
+    assert found is not None
+    low, high = map(normalize, found.groups())
+    if min(len(low), len(high)) < SHORTEST or low[: len(high)] > high[: len(low)]:
+        raise InvalidInputError(
+            f"{text!r} is not a range of codes; write both ends in full, the lower one first, as "
+            "in ICD10:I10-I13 or ICD9:401-405"
+        )
+    return f"{low}-{high}"

@@ -11,7 +11,7 @@ from importlib import resources
 from pathlib import Path
 
 from relprev.codes.descriptions import describe
-from relprev.codes.patterns import CodePattern, is_expression
+from relprev.codes.patterns import CodePattern, is_broad
 from relprev.errors import InvalidInputError
 
 SUITS = ("yes", "with care", "no", "")
@@ -27,7 +27,7 @@ class CodeSet:
     name : str
         Short name of the set.
     patterns : tuple of CodePattern
-        Codes, prefixes and expressions.
+        Codes, prefixes, ranges and expressions.
     title, source : str
         What it is and where it comes from.
     suits : str
@@ -118,8 +118,8 @@ class CodeSet:
 
     @cached_property
     def _broad(self) -> tuple[CodePattern, ...]:
-        """Prefixes and regular expressions."""
-        return tuple(p for p in self.patterns if p.text.endswith("*") or is_expression(p.text))
+        """Prefixes, ranges and regular expressions."""
+        return tuple(p for p in self.patterns if is_broad(p.text))
 
     def matching(self, codes: Iterable[tuple[str, str]]) -> set[tuple[str, str]]:
         """Those of the given (version, code) pairs, in canonical spelling, that are in the set."""

@@ -10,28 +10,32 @@ if TYPE_CHECKING:
     from relprev.cohort.controls import Controls, control_set, control_set_names
     from relprev.cohort.feature_rules import Extra, Features
     from relprev.cohort.from_arrays import as_cohort
-    from relprev.cohort.group_variable import GroupVariable
-    from relprev.cohort.grouped import BuiltCohort, LookedAt
+    from relprev.cohort.group_variable import GroupVariable, Strata
+    from relprev.cohort.grouped import BuiltCohort, LookedAt, StratumOfRows
     from relprev.cohort.part import CohortPart
     from relprev.cohort.part_files import write_parts
     from relprev.cohort.spec import CohortSpec, cohort_spec
     from relprev.cohort.table import read_table
-    from relprev.cohort.visit_rules import Include, Screening
+    from relprev.cohort.visit_rules import Case, Exclude, Include, Screening
 else:
     __getattr__, __dir__ = on_demand(__name__)
 
 __all__ = [
     "BuiltCohort",
+    "Case",
     "Cohort",
     "CohortPart",
     "CohortSpec",
     "Controls",
+    "Exclude",
     "Extra",
     "Features",
     "GroupVariable",
     "Include",
     "LookedAt",
     "Screening",
+    "Strata",
+    "StratumOfRows",
     "as_cohort",
     "build_cohorts",
     "cohort_spec",

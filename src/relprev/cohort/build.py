@@ -124,6 +124,7 @@ def build_cohorts(
             for maker in makers:
                 maker.decide()
             advance("cohorts")
+            columns += [f"strata:{one.name}" for one in spec.strata]
             columns += ["visit", *selected.design, *(["visit_id"] if keep_ids else [])]
             cohorts = _made(makers, coded_parts(selected, coded, columns), folder)
     return {maker.name: maker.built(cohort) for maker, cohort in zip(makers, cohorts, strict=True)}

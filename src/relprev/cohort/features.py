@@ -27,6 +27,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from relprev.codes import roll_up
+from relprev.cohort.code_rules import cases
 from relprev.cohort.controls import control_codes
 from relprev.cohort.feature_rules import Extra, Features
 from relprev.cohort.inclusion import BATCH_ROWS, Selected
@@ -129,6 +130,7 @@ def coded_visits(
     first_extra = len(names)
     names += [_name(extra, label) for extra, labels in extras for label in labels]
     count = np.zeros(len(names), dtype=np.int64)
+    is_case = cases(spec, source)
     parts = []
     for k in range(selected.n_parts):
         more = _extra_keys(extras, selected, k, first_extra, len(names))
@@ -142,6 +144,9 @@ def coded_visits(
             selected.size(k),
             len(names),
         )
+        if is_case is not None:
+            visit = selected.read(k, "visit").column(0).to_numpy()
+            part = replace(part, diagnosed=is_case[visit].astype(np.uint8))
         count += _counted(part, keep_all=spec.without_codes == "keep")
         parts.append(part if scratch is None else part.with_arrays(scratch.spill(part.arrays())))
     kept = np.flatnonzero(count > spec.features.min_count)

@@ -1,4 +1,4 @@
-"""The groups that a specification compares: a column, and how its values make groups."""
+"""The groups that a specification compares: columns, and how their values make groups."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import unicodedata
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar
+from itertools import pairwise
+from typing import ClassVar, Literal
 
 from pydantic import ConfigDict
 
 from relprev.cohort.cohort import MAX_GROUPS
-from relprev.cohort.values import Value
+from relprev.cohort.values import Value, are_numbers
 from relprev.errors import InvalidInputError
 from relprev.matrix.coerce import listed
 from relprev.settings import SETTINGS
@@ -23,8 +24,10 @@ class GroupVariable:
 
     Parameters
     ----------
-    column : str
-        Column of the source's ``visits``.
+    column : str or tuple of str
+        Column of the source's ``visits``. Several columns make one group of each combination of
+        their values, such as "Black / F"; the name of another group variable stands for its groups,
+        recoded or in bands.
     recode : mapping of group name to raw values
         Visits with other raw values are excluded and counted. If empty, every value is a group.
     minimum_size : int
@@ -32,7 +35,16 @@ class GroupVariable:
     missing : str
         Group name for visits without a value. If empty, they are excluded and counted.
     name : str
-        Name of the cohort. Default: the column.
+        Name of the cohort. Default: the column, or all of them.
+    edges : tuple of float
+        Bands of a number: edges e1 < e2 < ... give groups below e1, from e1 to below e2, ..., and
+        from the last edge on.
+    labels : tuple of str
+        Names of the bands, one more than edges. Default: "under 18", "18 to under 65", ...
+    few_diagnosed : "drop" or "keep"
+        What to do with a group that has too few diagnosed patients for an estimate. Dropped, as
+        long as two groups remain, it is counted and named; kept, it takes the estimates of all
+        groups that are compared with everybody else.
 
     Examples
     --------
@@ -40,38 +52,155 @@ class GroupVariable:
     ...                                            "Private": ["Private"]})
     >>> insurance.name, insurance.recode["Public"]
     ('payer', ('Medicaid', 'Medicare'))
+    >>> GroupVariable("age", edges=(18, 65)).bands
+    ('under 18', '18 to under 65', '65 and over')
+    >>> GroupVariable(("race", "sex")).name
+    'race and sex'
     """
 
     __pydantic_config__: ClassVar[ConfigDict] = SETTINGS
 
-    column: str
+    column: str | tuple[str, ...]
     recode: Mapping[str, Value | tuple[Value, ...]] = field(default_factory=dict)
     minimum_size: int = 0
     missing: str = ""
     name: str = ""
+    edges: tuple[float, ...] = ()
+    labels: tuple[str, ...] = ()
+    few_diagnosed: Literal["drop", "keep"] = "drop"
 
     def __post_init__(self) -> None:
         recode = {
             str(group): tuple(str(value) for value in ([raw] if isinstance(raw, str) else raw))
             for group, raw in self.recode.items()
         }
-        counts = Counter(value for raw in recode.values() for value in raw)
+        object.__setattr__(self, "recode", recode)
+        if not isinstance(self.column, str):
+            object.__setattr__(self, "column", tuple(self.column))
+        object.__setattr__(self, "name", self.name or " and ".join(self.columns))
+        self._check_columns()
+        self._check_recode()
+        self._check_edges()
+        if self.few_diagnosed not in ("drop", "keep"):
+            raise InvalidInputError(
+                f"few_diagnosed must be 'drop' or 'keep', got {self.few_diagnosed!r}"
+            )
+        for text in (*self.columns, self.name, self.missing, *recode, *self.labels):
+            if any(unicodedata.category(sign) in ("Cc", "Cs") for sign in text):
+                raise InvalidInputError(
+                    f"groups: {text!r} contains a character that cannot be printed in reports; "
+                    "remove it"
+                )
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The column, or all of them."""
+        return (self.column,) if isinstance(self.column, str) else self.column
+
+    @property
+    def is_cross(self) -> bool:
+        """Whether groups are combinations of several columns."""
+        return len(self.columns) > 1
+
+    @property
+    def bands(self) -> tuple[str, ...]:
+        """Names of the bands; empty without edges."""
+        if self.labels or not self.edges:
+            return self.labels
+        ends = [f"{edge:g}" for edge in self.edges]
+        between = [f"{low} to under {high}" for low, high in pairwise(ends)]
+        return (f"under {ends[0]}", *between, f"{ends[-1]} and over")
+
+    def _check_columns(self) -> None:
+        if not all(self.columns) or len(set(self.columns)) < len(self.columns) or not self.columns:
+            raise InvalidInputError(
+                f"groups: column must be a name or a list of different names, got {self.column!r}"
+            )
+        if self.is_cross and (self.recode or self.edges or self.labels):
+            raise InvalidInputError(
+                f"groups {self.name!r}: recode, edges and labels are for a single column; give "
+                "them to a group variable of its own, and name that variable in column"
+            )
+
+    def _check_recode(self) -> None:
+        counts = Counter(value for raw in self.recode.values() for value in raw)
         twice = sorted(value for value, count in counts.items() if count > 1)
         if twice:
             raise InvalidInputError(
                 f"groups {self.column!r}: a value must not be in more than one group: "
                 f"{listed([*map(repr, twice)])}"
             )
-        if len(recode) > MAX_GROUPS:
+        if len(self.recode) > MAX_GROUPS:
             raise InvalidInputError(
-                f"groups {self.column!r}: got {len(recode):,} groups, but at most {MAX_GROUPS:,} "
-                "can be compared; merge some of them"
+                f"groups {self.column!r}: got {len(self.recode):,} groups, but at most "
+                f"{MAX_GROUPS:,} can be compared; merge some of them"
             )
-        object.__setattr__(self, "recode", recode)
-        object.__setattr__(self, "name", self.name or self.column)
-        for text in (self.column, self.name, self.missing, *recode):
-            if any(unicodedata.category(sign) in ("Cc", "Cs") for sign in text):
-                raise InvalidInputError(
-                    f"groups: {text!r} contains a character that cannot be printed in reports; "
-                    "remove it"
-                )
+
+    def _check_edges(self) -> None:
+        where = f"groups {self.column!r}"
+        if not are_numbers(self.edges) or list(self.edges) != sorted(set(self.edges)):
+            raise InvalidInputError(f"{where}: edges must be increasing numbers")
+        if self.edges and self.recode:
+            raise InvalidInputError(f"{where}: give either recode or edges, not both")
+        if self.labels and len(self.labels) != len(self.edges) + 1:
+            raise InvalidInputError(
+                f"{where}: {len(self.edges)} edges make {len(self.edges) + 1} bands, but labels "
+                f"has {len(self.labels)} names"
+            )
+        if len({*self.labels}) < len(self.labels) or not all(self.labels):
+            raise InvalidInputError(f"{where}: labels must be different names")
+        object.__setattr__(self, "edges", tuple(float(edge) for edge in self.edges))
+        object.__setattr__(self, "labels", tuple(self.labels))
+
+
+@dataclass(frozen=True)
+class Strata(GroupVariable):
+    """Strata in which every group variable is estimated on its own, such as bands of age.
+
+    Parameters
+    ----------
+    column : str or tuple of str
+        As in `GroupVariable`.
+    recode : mapping of stratum to raw values
+        Visits with other raw values are in no stratum. If empty, every value is a stratum.
+    minimum_size : int
+        Not used: every stratum is tried.
+    missing : str
+        Name of the stratum of visits without a value. If empty, they are in none.
+    name : str
+        Default: the column, or all of them.
+    edges : tuple of float
+        Bands of a number.
+    labels : tuple of str
+        Names of the bands.
+    few_diagnosed : str
+        Not used: a stratum with too few diagnosed patients has no estimate, and says so.
+    standard : "", "pooled" or mapping of stratum to share
+        A distribution of the strata to which relative prevalences are standardised besides: that of
+        all visits, or one given. Default: none.
+
+    Examples
+    --------
+    >>> ages = Strata("age", edges=(40, 65), standard={"under 40": 0.5, "40 to under 65": 0.3,
+    ...                                               "65 and over": 0.2})
+    >>> ages.standard["65 and over"]
+    0.2
+    """
+
+    standard: str | Mapping[str, float] = ""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if isinstance(self.standard, str) and self.standard not in ("", "pooled"):
+            raise InvalidInputError(
+                f"strata {self.name!r}: standard must be 'pooled' or a table of shares, got "
+                f"{self.standard!r}"
+            )
+        named = [*self.recode, *self.bands, *filter(None, [self.missing])]
+        unknown = sorted(set(self.standard) - set(named)) if not isinstance(
+            self.standard, str) and (self.recode or self.edges) else []  # fmt: skip
+        if unknown:
+            raise InvalidInputError(
+                f"strata {self.name!r}: standard names {', '.join(unknown)}; there are "
+                f"{', '.join(named)}"
+            )

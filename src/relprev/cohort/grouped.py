@@ -18,11 +18,15 @@ from relprev.cohort.group_variable import GroupVariable
 from relprev.cohort.inclusion import Selected
 from relprev.cohort.recode import MISSING
 from relprev.cohort.spec import CohortSpec
+from relprev.cohort.summary import MIN_PATIENTS
+from relprev.cohort.unmatched import code_hints
 from relprev.errors import DataWarning, InvalidInputError, TooFewCasesError
-from relprev.messages import Count, Message, Number
+from relprev.messages import Count, Message, Number, joined
 from relprev.sources.attrition import Attrition, Step
 
 Mask = NDArray[np.bool_]
+MOST_HINTS = 3  # codes for which an error says what was probably meant
+FEW_DIAGNOSED = Message("too few diagnosed patients")  # the same words for none and one
 
 
 @dataclass(frozen=True)
@@ -49,6 +53,22 @@ class LookedAt:
 
 
 @dataclass(frozen=True, eq=False)
+class StratumOfRows:
+    """The stratum of every row of a cohort.
+
+    Parameters
+    ----------
+    names : tuple of str
+        Names of the strata.
+    number : int16 array of shape (n,)
+        Position of each row's stratum in ``names``; negative if it is in none.
+    """
+
+    names: tuple[str, ...]
+    number: NDArray[np.int16]
+
+
+@dataclass(frozen=True, eq=False)
 class BuiltCohort:
     """A cohort and how it was selected.
 
@@ -61,13 +81,15 @@ class BuiltCohort:
     attrition : Attrition
         How many visits remained after each step.
     left_out : mapping of str to Message
-        Groups that are too small, and why.
+        Groups with too few visits or diagnosed patients, and why.
     visits : boolean array of shape (visits of the source,)
         Which of the source's visits are in the cohort.
     kinds : mapping of str to int
         Number of features of every kind, see `relprev.sources.kinds`.
     tested : LookedAt, optional
         Visits of the cohort that were looked at for the condition, if the study says who was.
+    strata : mapping of str to StratumOfRows
+        The stratum of every row, by the name of the strata.
 
     Examples
     --------
@@ -86,6 +108,7 @@ class BuiltCohort:
     visits: Mask = field(default_factory=lambda: np.empty(0, dtype=bool))
     kinds: Mapping[str, int] = field(default_factory=dict)
     tested: LookedAt | None = None
+    strata: Mapping[str, StratumOfRows] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,6 +122,11 @@ class VisitsPart:
     def column(self, name: str) -> Any:
         """Values of a column, or None if the source does not have it."""
         return self.table.column(name).to_pandas() if name in self.table.column_names else None
+
+
+def known_step(variable: str) -> str:
+    """What the attrition calls the step at which visits without a group leave."""
+    return f"{variable} known"
 
 
 def coded_parts(
@@ -117,15 +145,20 @@ class CohortMaker:
     ) -> None:
         self.name = variable.name
         self._spec, self._variable = spec, variable
-        self._attrition, self._feature_names = selected.attrition, coded.feature_names
+        self._source, self._attrition = selected.source, selected.attrition
+        self._feature_names = coded.feature_names
         self._control_names, self._kinds = coded.control_names, coded.kinds
         self._names = selected.group_names[variable.name]
+        self._recoded = any(one.recode for one in (variable, *spec.parts_of(variable)))
+        self._strata_names = selected.strata_names
+        self._strata: dict[str, list[NDArray[np.int16]]] = {name: [] for name in self._strata_names}
         self._tested = np.zeros((len(self._names), 3), dtype=np.int64)  # not known, no, yes
         self._tested_diagnosed = np.zeros(3, dtype=np.int64)
         n_patients = None if selected.patients is None else int(selected.patients.max()) + 1
-        self._coded, self._known, self._grouped, self._large = (
-            _Tally(n_patients) for _ in range(4)
+        self._coded, self._known, self._grouped, self._large, self._estimable = (
+            _Tally(n_patients) for _ in range(5)
         )
+        self._cases: list[NDArray[np.int64]] = []  # group and patient of every diagnosed visit
         self._size, self._diagnosed = np.zeros((2, len(self._names)), dtype=np.int64)
         self._visits = np.zeros(len(selected.row_of_visit), dtype=bool)
         self._patients = _PatientNumbers(n_patients or 0)
@@ -142,6 +175,9 @@ class CohortMaker:
         self._size += np.bincount(position[grouped], minlength=len(self._names))
         hit = grouped & (part.coded.diagnosed == 1)
         self._diagnosed += np.bincount(position[hit], minlength=len(self._names))
+        if part.patients is not None:
+            pairs = part.patients[hit].astype(np.int64) * len(self._names) + position[hit]
+            self._cases.append(np.unique(pairs))
 
     def decide(self) -> None:
         """Exclude small groups, and fail if nothing is left to compare."""
@@ -150,14 +186,20 @@ class CohortMaker:
         few = Message("too few visits")
         none = Message("no visits")
         self._small = {names[k]: few if self._size[k] else none for k in np.flatnonzero(is_small)}
-        for reason in dict.fromkeys(self._small.values()):
+        if variable.is_cross:  # nobody asked for combinations that do not occur
+            self._small = {name: why for name, why in self._small.items() if why != none}
+        self._large_enough = ~is_small
+        is_thin = self._thin(~is_small)
+        self._few = {names[k]: FEW_DIAGNOSED for k in np.flatnonzero(is_thin)}
+        left_out = self._small | self._few
+        for reason in dict.fromkeys(left_out.values()):
             said = Message(
                 "{variable}: excluded for having {reason}: {groups}",
                 variable=self.name, reason=reason,
-                groups=[name for name, why in self._small.items() if why == reason],
+                groups=[name for name, why in left_out.items() if why == reason],
             )  # fmt: skip
             warnings.warn(DataWarning(said), stacklevel=4)
-        kept = np.flatnonzero(~is_small)
+        kept = np.flatnonzero(~is_small & ~is_thin)
         if len(kept) < 2:
             raise InvalidInputError(
                 Message(
@@ -170,11 +212,10 @@ class CohortMaker:
         if not diagnosed:
             raise TooFewCasesError(
                 Message(
-                    "no visit of the {variable} cohort ({visits}) has a code of {condition}; check "
-                    "the code set, the versions (ICD9, ICD10) and the spelling of the codes in the "
-                    "source",
+                    "no visit of the {variable} cohort ({visits}) has a code of {condition}; "
+                    "{remedy}",
                     variable=variable.name, visits=Count(visits, "visit"),
-                    condition=repr(self._spec.condition.name),
+                    condition=repr(self._spec.condition.name), remedy=self._remedy(),
                 )
             )  # fmt: skip
         if diagnosed == visits:
@@ -189,6 +230,29 @@ class CohortMaker:
         self._number = np.full(len(names), -1)
         self._number[kept] = np.arange(len(kept))
 
+    def _thin(self, large: Mask) -> Mask:
+        """Groups with too few diagnosed patients; none, if fewer than two others would remain."""
+        cases = self._diagnosed
+        if self._cases:
+            of_group = np.unique(np.concatenate(self._cases)) % len(self._names)
+            cases = np.bincount(of_group, minlength=len(self._names))
+        thin = large & (cases < MIN_PATIENTS)
+        enough = np.count_nonzero(large & ~thin) >= 2
+        return thin if enough and self._variable.few_diagnosed == "drop" else thin & False
+
+    def _remedy(self) -> Message:
+        """What to do if no visit has the condition."""
+        hints = code_hints(self._spec.condition, self._source)
+        better = [hint for hint in hints if "other" in hint.values]
+        if better:
+            return joined(better[:MOST_HINTS], "; ")
+        if hints:
+            return Message(
+                "check the code set, the versions (ICD9, ICD10) and the spelling of the codes in "
+                "the source"
+            )
+        return Message("its codes occur only in visits that the study leaves out")
+
     def has_rows(self, part: VisitsPart) -> bool:
         """Whether any visit of a part belongs to the cohort."""
         return bool(self._rows(part).any())
@@ -196,7 +260,8 @@ class CohortMaker:
     def make(self, part: VisitsPart) -> Cohort:
         """The cohort's visits in a part."""
         mask = self._rows(part)
-        self._large.add(mask, part.patients)
+        self._large.add(self._in_large_groups(part), part.patients)
+        self._estimable.add(mask, part.patients)
         if self._spec.tested is not None:
             state = part.table.column("tested").to_numpy()[mask] + 1
             np.add.at(self._tested, (self._position(part)[mask], state), 1)
@@ -204,6 +269,8 @@ class CohortMaker:
             self._tested_diagnosed += np.bincount(state[hit], minlength=3)
         self._visits[part.table.column("visit").to_numpy()[mask]] = True
         rows = np.flatnonzero(mask)
+        for name, numbers in self._strata.items():
+            numbers.append(part.table.column(f"strata:{name}").to_numpy()[rows])
         group = self._number[self._position(part)[rows]]
 
         def column(name: str) -> Any:
@@ -237,14 +304,19 @@ class CohortMaker:
         if self._spec.without_codes == "drop":
             steps.append(self._coded.step("at least one code"))
         if not variable.missing:
-            steps.append(self._known.step(f"{name} known"))
-        if variable.recode:
+            steps.append(self._known.step(known_step(name)))
+        if self._recoded:
             steps.append(self._grouped.step(f"{name} in one of the study's groups"))
         if self._small:
             steps.append(self._large.step(f"{name} group of {self._smallest:,} or more"))
+        if self._few:
+            steps.append(self._estimable.step(f"{name} group with enough diagnosed patients"))
+        left_out = self._small | self._few
         return BuiltCohort(
-            name, cohort, self._attrition.then(*steps), dict(self._small), self._visits,
+            name, cohort, self._attrition.then(*steps), left_out, self._visits,
             self._kinds, None if self._spec.tested is None else self._looked_at(),
+            {own: StratumOfRows(self._strata_names[own], np.concatenate(numbers))
+             for own, numbers in self._strata.items()},
         )  # fmt: skip
 
     def _looked_at(self) -> LookedAt:
@@ -266,6 +338,10 @@ class CohortMaker:
         coded = has_code if self._spec.without_codes == "drop" else np.ones_like(has_code)
         known = coded & (position != MISSING)
         return coded, known, known & (position >= 0)
+
+    def _in_large_groups(self, part: VisitsPart) -> Mask:
+        grouped = self._steps(part)[-1]
+        return grouped & self._large_enough[self._position(part)]
 
     def _rows(self, part: VisitsPart) -> Mask:
         """Visits of the cohort."""

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from relprev.cohort.code_rules import has_code_sql
 from relprev.cohort.feature_rules import Extra
 from relprev.cohort.group_variable import GroupVariable
-from relprev.cohort.recode import group_names, position_sql
+from relprev.cohort.recode import grouping
 from relprev.cohort.spec import CohortSpec
-from relprev.cohort.visit_rules import Include, Screening
+from relprev.cohort.unmatched import nameable, values_of
+from relprev.cohort.visit_rules import Exclude, Include, Screening
 from relprev.errors import InvalidInputError
+from relprev.matrix.coerce import listed
 from relprev.sources.attrition import Attrition, Step
 from relprev.sources.database import execute, identifier, quoted
 from relprev.sources.source import Source
@@ -44,6 +47,7 @@ class Selected:
         First visit of every part, then the number of visits in the source.
     n, rows_per_part : int
         Total number of rows, and rows of every part but the last.
+    strata_names : dict of strata to their names
     """
 
     source: Source
@@ -55,6 +59,7 @@ class Selected:
     edges: tuple[int, ...]
     n: int
     rows_per_part: int
+    strata_names: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def n_parts(self) -> int:
@@ -71,7 +76,8 @@ class Selected:
 
     def read(self, part: int, *columns: str) -> pa.Table:
         """Columns of a part: visit, visit_id, weight, stratum, psu, ``extra:<number>``, tested
-        (1, 0 or -1 for not known) or ``group:<name>`` (position of the group, MISSING or OTHER)."""
+        (1, 0 or -1 for not known), ``group:<name>`` or ``strata:<name>`` (position of the group or
+        stratum, MISSING or OTHER)."""
         low, high = self.edges[part : part + 2]
         return self.source.connection.sql(
             f"SELECT {', '.join(map(identifier, columns))} FROM {TABLE} "
@@ -103,36 +109,48 @@ def select_visits(
             f"the {source.name} source has {source.n_visits:,} visits, but at most {MAX_VISITS:,} "
             "can be read; read fewer years at a time"
         )
-    rules = [(str(rule), _condition(rule)) for rule in spec.include]
+    _require_numbers(spec, source)
+    rules = [
+        (str(rule), _condition(rule, source, f"rule_{k}"))
+        for k, rule in enumerate((*spec.include, *spec.exclude))
+    ]
     if spec.tested is not None and spec.tested.not_tested == "drop":
         rules.append((str(spec.tested), f"{_tested(spec.tested)} = 1"))
     rules += _design_rules(source)
-    _require_numbers(spec, source)
-    attrition = source.attrition.then(*_counts(source, rules))
+    steps = _counts(source, rules)
+    _require_visits(spec, source, steps, rules)
+    attrition = source.attrition.then(*steps)
     where = " AND ".join(f"({sql})" for _, sql in rules) or "true"
-    names = {group.name: group_names(group, source, where) for group in groups}
+    found = {
+        group.name: grouping(group, spec.parts_of(group), source, where, str(k))
+        for k, group in enumerate(groups)
+    }
     columns = ["visit", "patient", "weight", "stratum", "psu", *(["visit_id"] if keep_ids else [])]
     columns += [
         f"{_value(extra)} AS {identifier(f'extra:{k}')}"
         for k, extra in enumerate(spec.features.extra)
     ]
     columns += [f"{_tested(spec.tested)} AS tested"] if spec.tested is not None else []
-    joins = []
-    for k, group in enumerate(groups):
-        position, join = position_sql(group, names[group.name], source, k)
-        columns.append(f"{position} AS {identifier('group:' + group.name)}")
-        joins.append(join)
-    chosen = (
-        f"SELECT {', '.join(columns)} FROM (SELECT * FROM visits WHERE {where}) {''.join(joins)}"
-    )
+    of_strata = {
+        one.name: grouping(one, spec.parts_of(one), source, where, f"strata_{k}")
+        for k, one in enumerate(spec.strata)
+    }
+    for kind, made in (("group", found), ("strata", of_strata)):
+        columns += [
+            f"{one.position} AS {identifier(f'{kind}:{name}')}" for name, one in made.items()
+        ]
+    joins = "".join(one.join for one in (*found.values(), *of_strata.values()))
+    chosen = f"SELECT {', '.join(columns)} FROM (SELECT * FROM visits WHERE {where}) {joins}"
     visit = _keep(source, chosen)
     n, n_source = len(visit), source.n_visits
     rows = np.full(n_source, -1, dtype=np.int32)
     rows[visit] = np.arange(n, dtype=np.int32)
     size = rows_per_part or n
+    names = {name: one.names for name, one in found.items()}
     return Selected(
         source, names, attrition, rows, _patients(source, rows, n), _design(source),
         (*visit[::size].tolist(), n_source), n, size,
+        {name: one.names for name, one in of_strata.items()},
     )  # fmt: skip
 
 
@@ -152,6 +170,22 @@ def _keep(source: Source, query: str) -> NDArray[np.int32]:
 def _column(source: Source, query: str) -> NDArray[np.int32]:
     (values,) = source.connection.sql(query).fetchnumpy().values()
     return np.asarray(values)
+
+
+def _require_visits(
+    spec: CohortSpec, source: Source, steps: list[Step], rules: list[tuple[str, str]]
+) -> None:
+    """Fail at the first step that leaves no visits, with the values that there are."""
+    for k, step in enumerate(steps):
+        if step.visits:
+            continue
+        hint = "check the study's include rules against the values in the source"
+        rule = spec.include[k] if k < len(spec.include) else None
+        if rule is not None and rule.one_of:
+            before = " AND ".join(f"({sql})" for _, sql in rules[:k]) or "true"
+            known = listed(nameable(values_of(source, rule.column, before)))
+            hint = f"check the rule: {rule.column} is {known or 'empty'}"
+        raise InvalidInputError(f"no visits remain after the step {step.step!r}; {hint}")
 
 
 def _design(source: Source) -> tuple[str, ...]:
@@ -176,7 +210,12 @@ def _patients(source: Source, row: NDArray[np.int32], n: int) -> NDArray[np.int3
     return numbers
 
 
-def _condition(rule: Include) -> str:
+def _condition(rule: Include, source: Source, key: str) -> str:
+    met = has_code_sql(rule, source, key) if rule.codes else _in_column(rule)
+    return f"NOT coalesce({met}, false)" if isinstance(rule, Exclude) else met
+
+
+def _in_column(rule: Include) -> str:
     column = identifier(rule.column)
     if rule.one_of:
         return f"{column}::VARCHAR IN ({', '.join(quoted(value) for value in rule.one_of)})"
@@ -205,9 +244,13 @@ def _require_numbers(spec: CohortSpec, source: Source) -> None:
     """Fail if a range is applied to a column without any number."""
     kinds = {row[0]: row[1] for row in source.query("DESCRIBE visits")}
     ranges = [
-        (f"include: {rule.column}", rule.column, f"{str(rule)!r} cannot be applied; use one_of, or")
-        for rule in spec.include
-        if not rule.one_of
+        (
+            f"{rule.key}: {rule.column}",
+            rule.column,
+            f"{str(rule)!r} cannot be applied; use one_of, or",
+        )
+        for rule in (*spec.include, *spec.exclude)
+        if rule.column and not rule.one_of
     ]
     ranges += [
         (
@@ -217,6 +260,11 @@ def _require_numbers(spec: CohortSpec, source: Source) -> None:
         )
         for extra in spec.features.extra
         if extra.edges
+    ]
+    ranges += [
+        (f"groups: {group.column}", group.columns[0], "its edges cannot be used; use recode, or")
+        for group in (*spec.groups, *spec.strata)
+        if group.edges
     ]
     for where, name, remedy in ranges:
         kind, column = kinds[name], identifier(name)
@@ -255,13 +303,6 @@ def _counts(source: Source, rules: list[tuple[str, str]]) -> list[Step]:
         patients = f"count(DISTINCT patient) FILTER ({met})" if identified else "0"
         selects += [f"count(*) FILTER ({met})", patients]
     counts = source.query(f"SELECT {', '.join(selects)} FROM visits")[0]
-    steps = [
+    return [
         Step(words, counts[2 * k], counts[2 * k + 1] or None) for k, (words, _) in enumerate(rules)
     ]
-    for step in steps:
-        if step.visits == 0:
-            raise InvalidInputError(
-                f"no visits remain after the step {step.step!r}; check the study's include rules "
-                "against the values in the source"
-            )
-    return steps

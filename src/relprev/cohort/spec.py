@@ -12,6 +12,13 @@ It is written as frozen dataclasses, or as an equivalent TOML file:
     column = "age"
     minimum = 18
 
+    [[exclude]]                         # after include; codes work for both
+    codes = ["ICD10:O*"]                # in the visit or, with lookback_days, before it
+
+    [case]                              # optional: when a visit counts as diagnosed
+    roles = ["principal"]
+    min_visits = 2
+
     [tested]                            # optional: who was looked at for the condition
     column = "screened"
     not_tested = "drop"                 # or "keep", the default
@@ -38,6 +45,19 @@ It is written as frozen dataclasses, or as an equivalent TOML file:
     [groups.recode]                     # group = raw values; other values are excluded
     White = ["WHITE", "WHITE - RUSSIAN"]
     Black = ["BLACK/AFRICAN AMERICAN"]
+
+    [[groups]]
+    column = "age"
+    edges = [18, 40, 65]                # bands of a number, named by labels if there are any
+    missing = "Unknown"                 # visits without a value as a group of their own
+
+    [[groups]]
+    column = ["race", "sex"]            # combinations; race as recoded above
+
+    [[strata]]                          # every variable is estimated within strata besides
+    column = "age"
+    edges = [40, 65]
+    standard = "pooled"                 # and standardised to their distribution
 """
 
 from __future__ import annotations
@@ -53,8 +73,8 @@ from pydantic import ConfigDict, PlainValidator, ValidationInfo, WithJsonSchema
 from relprev.codes import CodeSet, code_set
 from relprev.cohort.controls import Controls
 from relprev.cohort.feature_rules import Extra, Features
-from relprev.cohort.group_variable import GroupVariable
-from relprev.cohort.visit_rules import Include, Screening
+from relprev.cohort.group_variable import GroupVariable, Strata
+from relprev.cohort.visit_rules import Case, Exclude, Include, Screening
 from relprev.errors import InvalidInputError
 from relprev.settings import SETTINGS, parse_settings, read_settings
 
@@ -117,6 +137,12 @@ class CohortSpec:
         Columns made of those of the source, see :mod:`relprev.sources.derived`.
     name : str
         Short name, such as that of the file.
+    exclude : tuple of Exclude
+        Rules that a visit must not meet.
+    case : Case
+        When a visit counts as diagnosed. Default: if it has any code of the condition.
+    strata : tuple of Strata
+        Strata in which groups are compared besides.
 
     Examples
     --------
@@ -138,6 +164,9 @@ class CohortSpec:
     tested: Screening | None = None
     derive: Mapping[str, str] = field(default_factory=dict)
     name: str = ""
+    exclude: tuple[Exclude, ...] = ()
+    case: Case = field(default_factory=Case)
+    strata: tuple[Strata, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.groups:
@@ -145,6 +174,9 @@ class CohortSpec:
         names = [group.name for group in self.groups]
         if len({name.lower() for name in names}) < len(names):
             raise InvalidInputError(f"groups: names must differ, got {names}")
+        of_strata = [one.name for one in self.strata]
+        if len({name.lower() for name in of_strata}) < len(of_strata):
+            raise InvalidInputError(f"strata: names must differ, got {of_strata}")
         if self.without_codes not in ("drop", "keep"):
             raise InvalidInputError(
                 f"without_codes must be 'drop' or 'keep', got {self.without_codes!r}"
@@ -153,10 +185,28 @@ class CohortSpec:
     def columns(self) -> set[str]:
         """Columns of ``visits`` that the specification uses."""
         tested = () if self.tested is None else (self.tested,)
-        parts: tuple[Include | Extra | GroupVariable | Screening, ...] = (
-            *self.include, *tested, *self.features.extra, *self.groups,
+        parts: tuple[Include | Extra | Screening, ...] = (
+            *self.include, *self.exclude, *tested, *self.features.extra,
         )  # fmt: skip
-        return {part.column for part in parts}
+        grouped = [group for one in self.groups for group in self.parts_of(one) or (one,)]
+        return {part.column for part in parts if part.column} | {
+            group.columns[0] for group in grouped
+        }
+
+    def parts_of(self, group: GroupVariable) -> tuple[GroupVariable, ...]:
+        """The variables that a group variable of several columns combines; none, if it has one.
+
+        Examples
+        --------
+        >>> age = GroupVariable("age", edges=(18,), name="adult")
+        >>> both = GroupVariable(("adult", "sex"))
+        >>> CohortSpec(code_set("ipv"), (age, both)).parts_of(both)[0] == age
+        True
+        """
+        if not group.is_cross:
+            return ()
+        known = {one.name: one for one in (*self.groups, *self.strata) if not one.is_cross}
+        return tuple(known.get(name) or GroupVariable(name) for name in group.columns)
 
     @staticmethod
     def read(path: str | Path) -> CohortSpec:

@@ -14,6 +14,8 @@ from relprev.cohort.part import CohortPart
 from relprev.estimates import GroupSummary
 from relprev.matrix import Matrix
 
+MIN_PATIENTS = 2  # diagnosed patients a group needs for an estimate
+
 
 def group_means(values: FloatArray, cohort: Cohort) -> FloatArray:
     """Weighted mean of ``values`` in each group, shape (n_groups,); NaN where it has no rows."""

@@ -11,6 +11,18 @@ from numpy.typing import NDArray
 
 Nesting = tuple[str, str, str, str]  # variable, its group, other variable, its group around it
 Labels = NDArray[np.integer[Any]]
+BETWEEN = "\x1f"  # variable and strata, stratum and group; no name contains it
+
+
+def within(outer: str, inner: str) -> str:
+    """One name for a variable within strata, or for a group within a stratum.
+
+    Examples
+    --------
+    >>> within("age 40 to 64", "White").split(BETWEEN)
+    ['age 40 to 64', 'White']
+    """
+    return f"{outer}{BETWEEN}{inner}"
 
 
 def nested_groups(

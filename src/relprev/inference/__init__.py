@@ -10,7 +10,9 @@ if TYPE_CHECKING:
     from relprev.inference.intervals import InferredPrevalence
     from relprev.inference.planning import Plan, plan
     from relprev.inference.replication import Replication, bootstrap, replicate_weights
+    from relprev.inference.sample_size import power, visits_needed
     from relprev.inference.sampling import SamplingDesign
+    from relprev.inference.standardising import standardise
 else:
     __getattr__, __dir__ = on_demand(__name__)
 
@@ -23,5 +25,8 @@ __all__ = [
     "anchor",
     "bootstrap",
     "plan",
+    "power",
     "replicate_weights",
+    "standardise",
+    "visits_needed",
 ]

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from relprev.cohort import Cohort
-from relprev.cohort.summary import diagnosed_patients
+from relprev.cohort.summary import MIN_PATIENTS, diagnosed_patients
 from relprev.errors import DataWarning, InvalidInputError, TooFewCasesError
 from relprev.messages import Message
 
-MIN_PATIENTS = 2  # diagnosed patients a group needs
+__all__ = ["MIN_PATIENTS", "domain_rows", "estimable"]
 
 
 def domain_rows(domain: Any, n: int) -> NDArray[np.int64]:

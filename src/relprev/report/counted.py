@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
@@ -20,9 +21,12 @@ import pandas as pd
 from relprev.checks.check import CheckResult
 from relprev.checks.registry import CHECKS
 from relprev.cohort.characteristics import ALL, DIAGNOSED, GROUP
+from relprev.cohort.grouped import FEW_DIAGNOSED
 from relprev.disclosure import Cells, Column, Rule
+from relprev.disclosure.nesting import BETWEEN, within
 from relprev.inference.estimable import MIN_PATIENTS
 from relprev.messages import Cell
+from relprev.report.analyses import Analysis
 from relprev.report.findings import StudyFindings, VariableFindings
 
 COUNTS = ("n", "n_diagnosed")
@@ -72,6 +76,14 @@ class VariableCells:
         both = sorted([(self.found.name, str(row["group"])), (of, level)])
         return "cross", *both[0], *both[1]
 
+    def part(self, column: str, analysis: Analysis, stratum: str, group: str) -> Cell:
+        """A count of a group within a stratum."""
+        return str(self.position), column, analysis.kind, analysis.name, str(stratum), str(group)
+
+    def strata(self, analysis: Analysis) -> StrataCells:
+        """The cells of an analysis within strata."""
+        return StrataCells(self, analysis)
+
     def row(
         self, kind: str, row: Mapping[Any, Any], columns: Mapping[str, Column]
     ) -> dict[str, Cell]:
@@ -97,6 +109,28 @@ class VariableCells:
         return str(self.position), name, *named, kind
 
 
+@dataclass(frozen=True)
+class StrataCells:
+    """Names of the cells of a variable's groups within strata, as if they were groups too."""
+
+    variable: VariableCells
+    analysis: Analysis
+
+    @property
+    def name(self) -> str:
+        """As nestings name it."""
+        return within(self.found.name, self.analysis.name)
+
+    @property
+    def found(self) -> VariableFindings:
+        return self.variable.found
+
+    def group(self, column: str, group: str) -> Cell:
+        """A count of a group within a stratum."""
+        stratum, _, own = group.partition(BETWEEN)
+        return self.variable.part(column, self.analysis, stratum, own)
+
+
 def study_cells(findings: StudyFindings, rule: Rule) -> tuple[Cells, list[VariableCells]]:
     """All counts of a study, and their names in every variable."""
     cells = Cells()
@@ -106,13 +140,15 @@ def study_cells(findings: StudyFindings, rule: Rule) -> tuple[Cells, list[Variab
         _features(cells, names, findings.exclusive)
         for check in names.found.checks:
             _check_table(cells, names, check)
+        for analysis in names.found.analyses:
+            _strata(cells, names, analysis)
     _characteristics(cells, variables, rule)
     _levels(cells, variables, rule)
     _across(cells, variables, rule)
     if findings.inside is None:
         _recodes(cells, variables, rule)
     else:
-        _nested(cells, variables, findings.inside)
+        _nested(cells, variables, findings.inside, rule)
     return cells, variables
 
 
@@ -361,6 +397,28 @@ def _shares(
             cells.rest(whole, [part], (*part, "others"))
 
 
+# -- strata --------------------------------------------------------------------------------
+
+
+def _strata(cells: Cells, names: VariableCells, analysis: Analysis) -> None:
+    """Counts of groups within strata: with those outside all strata they add up to the group's."""
+    parts: dict[tuple[str, str], list[Cell]] = {}
+    rank = (COUNT, -names.position)
+    for row in analysis.parts():
+        found = {}
+        for column in COUNTS:
+            cell = names.part(column, analysis, row["stratum"], row["group"])
+            people = row.get(PEOPLE[column])
+            few = None if people is None or pd.isna(people) else int(people)
+            found[column] = cells.add(cell, int(row[column]), few, rank=rank)
+            parts.setdefault((column, str(row["group"])), []).append(cell)
+        without = _undiagnosed(pd.Series(row))
+        cells.rest(found["n"], [found["n_diagnosed"]], (*found["n_diagnosed"], "un"), without)
+    for (column, group), own in parts.items():
+        outside = (str(names.position), column, analysis.kind, analysis.name, "outside", group)
+        cells.rest(names.group(column, group), own, (*outside, "rest"))
+
+
 # -- several variables ---------------------------------------------------------------------
 
 
@@ -370,6 +428,8 @@ def _across(cells: Cells, variables: Sequence[VariableCells], rule: Rule) -> Non
         both = [names.counts.get("patients_diagnosed") for names in (one, two)]
         apart = None if any(x is None for x in both) else int(both[0].sum() - both[1].sum())  # type: ignore[union-attr]
         cells.apart(one.totals["n_diagnosed"], two.totals["n_diagnosed"], rule, apart)
+        if _has_few_diagnosed(one.found) or _has_few_diagnosed(two.found):
+            _secret_gap(cells, one.totals["n_diagnosed"], two.totals["n_diagnosed"], rule)
     same: dict[tuple[str, ...], list[Cell]] = {}
     for cell in cells.known:
         if cell[0] == "feature" and len(cell) == 4:
@@ -377,6 +437,23 @@ def _across(cells: Cells, variables: Sequence[VariableCells], rule: Rule) -> Non
     for alike in same.values():
         for a, b in combinations(alike, 2):
             cells.apart(a, b, rule)
+
+
+def _has_few_diagnosed(found: VariableFindings) -> bool:
+    """Whether a group left the cohort for having too few diagnosed patients."""
+    return any(why == FEW_DIAGNOSED for why in found.left_out.values())
+
+
+def _secret_gap(cells: Cells, one: Cell, two: Cell, rule: Rule) -> None:
+    """The difference of two counts as a secret, if it may be that of a group left out.
+
+    Such a group has none or one: if none were told, one would be known.
+    """
+    smaller, larger = sorted((one, two), key=lambda cell: cells.known[cell].value)
+    gap = cells.known[larger].value - cells.known[smaller].value
+    if rule.hide and gap <= rule.threshold:
+        secret = cells.add(("left out", *larger, "and", *smaller), gap, derived=True, secret=True)
+        cells.sums(larger, [smaller, secret])
 
 
 def _recodes(cells: Cells, variables: Sequence[VariableCells], rule: Rule) -> None:
@@ -391,18 +468,31 @@ def _recodes(cells: Cells, variables: Sequence[VariableCells], rule: Rule) -> No
 
 
 def _nested(
-    cells: Cells, variables: Sequence[VariableCells], inside: Sequence[tuple[str, str, str, str]]
-) -> None:
+    cells: Cells, variables: Sequence[VariableCells], inside: Sequence[tuple[str, str, str, str]],
+    rule: Rule,
+) -> None:  # fmt: skip
     """A group that contains others is their sum and a rest."""
-    by_name = {names.found.name: names for names in variables}
+    by_name: dict[str, VariableCells | StrataCells] = {
+        names.found.name: names for names in variables
+    }
+    by_name |= {
+        one.name: one
+        for names in variables
+        for one in map(names.strata, names.found.analyses)
+        if any(one.analysis.parts())
+    }
     parts: dict[tuple[str, str, str], list[str]] = {}
     for variable, group, other, whole in inside:
         if variable in by_name and other in by_name:
             parts.setdefault((variable, other, whole), []).append(group)
     for (variable, other, whole), groups in parts.items():
-        within, around = by_name[variable], by_name[other]
+        inner, around = by_name[variable], by_name[other]
         for column in COUNTS:
-            cells.rest(
-                around.group(column, whole), [within.group(column, group) for group in groups],
-                ("rest of", other, whole, variable, column),
-            )  # fmt: skip
+            own = [inner.group(column, group) for group in groups]
+            name = ("rest of", other, whole, variable, column)
+            cells.rest(around.group(column, whole), own, name)
+            if column == "n_diagnosed" and _has_few_diagnosed(inner.found):
+                sum_of_parts = sum(cells.known[one].value for one in own)
+                both = cells.add((*name, "parts"), sum_of_parts, derived=True)
+                cells.sums(both, own)
+                _secret_gap(cells, around.group(column, whole), both, rule)

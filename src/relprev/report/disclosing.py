@@ -31,6 +31,7 @@ from relprev.disclosure import Cells, Column, Rule, shown
 from relprev.disclosure.rendering import as_message
 from relprev.estimates import COMPLEMENT
 from relprev.messages import Cell
+from relprev.report.analyses import Analysis
 from relprev.report.counted import (
     CHARACTERISTICS,
     COUNTS,
@@ -175,6 +176,7 @@ class _Variable:
             left_out={group: shown(why, *words) for group, why in found.left_out.items()},
             groups=self._table("", found.counts[["group", *COUNTS]], ESTIMATES),
             characteristics=self._characteristics(),
+            analyses=tuple(self._analysis(one) for one in found.analyses),
         )
 
     # -- estimates and attrition -----------------------------------------------------------
@@ -238,6 +240,41 @@ class _Variable:
         table = table.assign(share=counted / whole.transform("sum"))[list(CHARACTERISTICS)]
         where = dict.fromkeys(("n", "weighted", "share"), gone)
         return self._written(table, where, CHARACTERISTICS, table["n"])
+
+    def _analysis(self, analysis: Analysis) -> Analysis:
+        """Revealing numbers go with any hidden count of their rows, or of those they go with."""
+        about = analysis.about
+        table = analysis.table[[name for name in analysis.table if name in about.columns]]
+        table = table.reset_index(drop=True)
+        touched = self._touched(table["group"])
+        where: dict[str, pd.Series] = {}
+        if "stratum" in table:
+            touched = pd.Series(False, table.index)
+            for column in set(COUNTS) & set(table):
+                pairs = zip(table["stratum"], table["group"], strict=True)
+                lost = [self.names.part(column, analysis, *pair) in self.hidden for pair in pairs]
+                where[column] = pd.Series(lost, table.index, dtype=bool)
+                touched |= where[column]
+        elif "versus" in table:
+            touched |= self._touched(table["versus"]) | (
+                (table["versus"] == COMPLEMENT) & bool(self._touched(self.counts_index).any())
+            )
+        if about.together and len(table):
+            touched = touched.groupby(table[about.together]).transform("any")
+        if about.key and bool((touched & table[about.key].astype(bool)).any()):
+            touched |= True
+        revealing = [name for name in map(str, table) if about.columns[name] is Column.REVEALING]
+        where |= dict.fromkeys(revealing, touched)
+        words = (self.rule, self.local, self.values)
+        return replace(
+            analysis, table=self._written(table, where, about.columns, self._fewest(table)),
+            words=tuple(as_message(shown(one, *words)) for one in analysis.words),
+        )  # fmt: skip
+
+    @property
+    def counts_index(self) -> pd.Series:
+        """The names of all groups."""
+        return pd.Series(self.names.counts.index, dtype=object)
 
     # -- checks and symptoms ---------------------------------------------------------------
 

@@ -17,6 +17,7 @@ from relprev.checks.check import CheckResult
 from relprev.disclosure import Rule
 from relprev.disclosure.nesting import Nesting
 from relprev.messages import Message
+from relprev.report.analyses import Analysis
 from relprev.units import VISIT, Unit
 
 
@@ -49,6 +50,8 @@ class VariableFindings:
         Column of the data, where it is known: two variables of one column are recodes of it.
     characteristics : DataFrame, optional
         Counts for Table 1, from `relprev.cohort.characteristics.characteristics_table`.
+    analyses : tuple of Analysis
+        Analyses beside the estimates, such as those within strata.
 
     Examples
     --------
@@ -73,6 +76,7 @@ class VariableFindings:
     groups: pd.DataFrame | None = None
     column: str = ""
     characteristics: pd.DataFrame | None = None
+    analyses: tuple[Analysis, ...] = ()
 
     @property
     def counts(self) -> pd.DataFrame:

@@ -16,6 +16,7 @@ from relprev.disclosure import Column
 from relprev.display import cell
 from relprev.errors import InvalidInputError
 from relprev.estimates import versus_words
+from relprev.report.analyses import Analysis
 from relprev.report.characteristics import table_one
 from relprev.report.checklist import checklist
 from relprev.report.comparisons import count_texts, estimate_texts, once, with_absent
@@ -66,6 +67,16 @@ class CheckPart:
 
 
 @dataclass(frozen=True)
+class AnalysisPart:
+    """An analysis beside the estimates, with its explanation, words and numbers."""
+
+    title: str
+    explained: str
+    words: tuple[str, ...]
+    table: ReportTable
+
+
+@dataclass(frozen=True)
 class VariablePart:
     """Everything the report says about one group variable."""
 
@@ -83,6 +94,7 @@ class VariablePart:
     attrition: ReportTable
     symptoms: ReportTable
     weights: ReportFigure | None
+    analyses: tuple[AnalysisPart, ...] = ()
 
     @property
     def size(self) -> str:
@@ -109,6 +121,7 @@ class VariablePart:
             yield self.who
         yield from (self.estimates, self.decomposition)
         yield from (part.table for part in self.checks + self.sensitivity)
+        yield from (part.table for part in self.analyses)
         yield from (self.attrition, self.symptoms)
 
 
@@ -217,7 +230,12 @@ def _variable(report: StudyReport, found: VariableFindings, slug: str) -> Variab
             tuple(str(name) for name in symptoms if not _blank(symptoms[name])),
         ),
         weights=_weights(found, slug),
-    )
+        analyses=tuple(
+            _analysis(report, found, one, f"{one.kind}-{slug}-{own}")
+            for one, own in zip(found.analyses, _slugs([one.name for one in found.analyses]),
+                                strict=True)
+        ),
+    )  # fmt: skip
 
 
 def _estimate_tables(
@@ -317,6 +335,20 @@ def _check(report: StudyReport, variable: str, check: CheckResult, name: str) ->
             name, title, check.table, about.columns, intervals, report.level, report.unit, gone
         ),
     )
+
+
+def _analysis(
+    report: StudyReport, found: VariableFindings, analysis: Analysis, name: str
+) -> AnalysisPart:
+    about = analysis.about
+    title = f"{about.title}, by {found.name}: {analysis.name}"
+    known = {key: ends for key, ends in about.intervals.items() if {*ends} <= {*analysis.table}}
+    shown = tuple(key for key in about.columns if key in analysis.table)
+    if "note" in analysis.table and _blank(analysis.table["note"]):
+        shown = tuple(key for key in shown if key != "note")
+    table = ReportTable(name, title, analysis.table, shown, known, report.level, report.unit)
+    words = tuple(str(one.about(report.unit)) for one in analysis.words)
+    return AnalysisPart(title, about.explained, words, table)
 
 
 def _step(row: dict[Hashable, Any], unit: Unit) -> Step:

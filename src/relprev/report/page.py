@@ -82,6 +82,7 @@ def render_layout(layout: Layout) -> str:
         assumptions=ASSUMPTIONS,
         glossary=GLOSSARY,
         has_sensitivity=any(part.sensitivity for part in layout.variables),
+        has_analyses=any(part.analyses for part in layout.variables),
         manifest=manifest_text(layout),
     )  # fmt: skip
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from relprev.codes import CodeSet, describe
 from relprev.codes.descriptions import icd9_descriptions
-from relprev.codes.patterns import is_expression
+from relprev.codes.patterns import example_code, is_expression
 from relprev.cohort import CohortSpec
 from relprev.errors import InvalidInputError
 from relprev.simulate.neds import icd10_like
@@ -53,8 +53,10 @@ def dummy(
 ) -> Dummy:
     """Dummy data for a specification, in these vocabularies, with further columns of A, B and C."""
     rng = np.random.default_rng([seed, 5])
-    driver = spec.groups[0]
-    names = [str(name) for name in driver.recode or _values(spec, driver.column)]
+    first = spec.groups[0]
+    driver = (*spec.parts_of(first), first)[0]
+    column = driver.columns[0]
+    names = [str(name) for name in driver.recode or _values(spec, column)]
     names = names if len(names) > 1 else [*names, "B" if names != ["B"] else "A"]
     rates = {name: RATES[k % len(RATES)] for k, name in enumerate(names)}
     simulation = ed_visits(
@@ -64,12 +66,12 @@ def dummy(
     cohort = simulation.cohort
     visits = _people(cohort.clusters, n_visits, rng)
     visits = visits.assign(weight=cohort.weights, stratum=cohort.strata, psu=cohort.psus)
-    for column in sorted((spec.columns() | set(columns)) - {"age", "sex", "year"}):
-        visits[column] = _column(spec, column, n_visits, rng)
+    for name in sorted((spec.columns() | set(columns)) - {"age", "sex", "year"}):
+        visits[name] = _column(spec, name, n_visits, rng)
     labels = np.asarray(cohort.group_labels)
-    if driver.column not in ("age", "year"):
+    if column not in ("age", "year") and not driver.edges:
         known = rng.random(n_visits) >= OTHERS
-        visits.loc[known, driver.column] = _raw(driver.recode, labels, rng)[known]
+        visits.loc[known, column] = _raw(driver.recode, labels, rng)[known]
     return Dummy(visits, _codes(spec.condition, simulation, versions, rng))
 
 
@@ -89,7 +91,7 @@ def _people(patient: Any, n: int, rng: np.random.Generator) -> pd.DataFrame:
 
 def _values(spec: CohortSpec, column: str) -> list[str]:
     """Values that rules and recodes name, or some."""
-    recoded = [value for group in spec.groups if group.column == column
+    recoded = [value for group in spec.groups if group.columns == (column,)
                for values in group.recode.values() for value in values]  # fmt: skip
     allowed = [value for rule in spec.include if rule.column == column for value in rule.one_of]
     if column == "sex":
@@ -103,6 +105,7 @@ def _column(spec: CohortSpec, column: str, n: int, rng: np.random.Generator) -> 
             for end in (rule.minimum, rule.maximum) if end is not None]  # fmt: skip
     ends += [edge for extra in spec.features.extra if extra.column == column
              for edge in extra.edges]  # fmt: skip
+    ends += [edge for group in spec.groups if group.columns == (column,) for edge in group.edges]
     if ends:
         width = max(ends) - min(ends) or abs(ends[0]) or 10.0
         return np.round(rng.uniform(min(ends) - width / 2, max(ends) + width, n)).astype(np.int64)
@@ -157,7 +160,7 @@ def condition_codes(condition: CodeSet, version: str) -> list[str]:
         return []
     known = _known(version)
     real = [code for code in known if any(p.matches(version, code) for p in patterns)]
-    return real or [p.text.removesuffix("*") for p in patterns if not is_expression(p.text)]
+    return real or [example_code(p.text) for p in patterns if not is_expression(p.text)]
 
 
 def _known(version: str) -> list[str]:

@@ -20,6 +20,7 @@ import pyarrow.csv
 from numpy.typing import NDArray
 
 from relprev.codes import CodeSet, code_set
+from relprev.codes.patterns import example_code, is_expression
 from relprev.errors import InvalidInputError
 from relprev.simulate import Simulation, ed_visits
 from relprev.simulate.truth import Truth, no_difference, population_truth
@@ -169,7 +170,7 @@ def _icd10_codes(condition: str | CodeSet) -> list[str]:
     """ICD-10 codes of the set, with prefixes used as codes."""
     found = code_set(condition) if isinstance(condition, str) else condition
     patterns = [p.text for p in found.patterns if p.version == "ICD10"]
-    codes = [text.removesuffix("*") for text in patterns if not text.startswith("/")]
+    codes = [example_code(text) for text in patterns if not is_expression(text)]
     if not codes:
         raise InvalidInputError(f"the code set {found.name!r} has no ICD-10 codes to write")
     return codes

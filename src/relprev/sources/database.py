@@ -18,7 +18,10 @@ from relprev.store.files import TemporaryFolder
 
 MEMORY_LIMIT = "4GB"
 Connection = duckdb.DuckDBPyConnection
-NOT_UTF8 = "it is not UTF-8 text; save it as UTF-8, or, in a tables source, give its encoding"
+NOT_UTF8 = (
+    "it is not UTF-8 text; save it as UTF-8, or, in a tables source, give its encoding, which is "
+    "'cp1252' for most files saved on Windows"
+)
 _SIGNS = {  # phrases in DuckDB's messages, which themselves quote rows and paths
     "end of GZIP": "the gzip file is truncated; download or copy it again",
     "Expected Number of Columns": "a row does not have the expected number of columns",

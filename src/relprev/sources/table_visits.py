@@ -9,6 +9,7 @@ from relprev.sources.database import Connection, identifier, quoted
 from relprev.sources.dates import date_sql
 
 SEX_WORDS = {"F": ("f", "female", "woman"), "M": ("m", "male", "man")}
+DATE = "visit_date"  # for rules about days between visits
 KINDS = {"age": "INTEGER", "year": "INTEGER", "weight": "DOUBLE"}
 
 
@@ -40,6 +41,9 @@ def make_visits(
         else:
             columns.append(f"{_present(column)} AS {name}")
     columns += [f"{_present(column)} AS {identifier(column)}" for column in attributes]
+    if dates["date"] and DATE not in map(str.lower, attributes):
+        when = date_sql(connection, "raw_visits", str(dates["date"]), "date", date_format)
+        columns.append(f"{when} AS {DATE}")
     connection.execute(f"CREATE TABLE visits AS SELECT {', '.join(columns)} FROM raw_visits")
     _refuse_text(connection, named)
 

@@ -7,6 +7,7 @@ from relprev.lazy import on_demand
 if TYPE_CHECKING:
     from relprev.study.file import study_schema
     from relprev.study.options import (
+        AnchorOptions,
         CheckOptions,
         ComputeOptions,
         EstimateOptions,
@@ -19,6 +20,7 @@ else:
     __getattr__, __dir__ = on_demand(__name__)
 
 __all__ = [
+    "AnchorOptions",
     "CheckOptions",
     "ComputeOptions",
     "EstimateOptions",

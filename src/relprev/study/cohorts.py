@@ -12,22 +12,23 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from relprev.cohort import BuiltCohort, Cohort, build_cohorts
+from relprev.cohort import BuiltCohort, Cohort, GroupVariable, StratumOfRows, build_cohorts
 from relprev.cohort.characteristics import characteristics_table
 from relprev.cohort.part import ROW_FIELDS
 from relprev.cohort.part_files import HEADER, verify_parts
 from relprev.cohort.summary import group_patients, group_totals
 from relprev.disclosure import nested_groups
-from relprev.disclosure.nesting import Nesting
+from relprev.disclosure.nesting import Nesting, within
 from relprev.disclosure.suppression import MIN_VALUES
 from relprev.errors import InvalidInputError
 from relprev.messages import message_of
 from relprev.settings import KeyPath, suggestion, unprintable
 from relprev.sources.source import Source
 from relprev.store.digests import digest, file_digest
+from relprev.store.files import written_whole
 from relprev.store.stages import Outcome
 from relprev.study.contrasts import as_used, reference_group, sampling_words, versus_words
-from relprev.study.notes import namesake_note, sibling_note, tested_note
+from relprev.study.notes import missing_note, namesake_note, sibling_note, tested_note
 from relprev.study.simulated import SimulatedSource
 from relprev.study.source import source_words
 
@@ -67,8 +68,9 @@ def study_cohorts(
             )
         wanted = study.estimate.reference.get(name)
         if wanted is not None and wanted not in groups:
-            words = f"{wanted!r} has no {source.unit.plural} in the cohort; its groups are "
-            raise study.error(("estimate", "reference", name), words + ", ".join(groups))
+            why = str(item.left_out.get(wanted, f"no {source.unit.plural}"))
+            words = f"{wanted!r} is not in the cohort ({why}); its groups are {', '.join(groups)}"
+            raise study.error(("estimate", "reference", name), words)
     return built
 
 
@@ -114,14 +116,27 @@ def _columns_named(study: Study) -> Iterator[tuple[KeyPath, str]]:
     cohort = study.cohort
     places: list[tuple[KeyPath, tuple[Any, ...]]] = [
         (("include",), cohort.include),
+        (("exclude",), cohort.exclude),
         (("features", "extra"), cohort.features.extra),
-        (("groups",), cohort.groups),
     ]
     for path, items in places:
         for position, item in enumerate(items):
-            yield (*path, position, "column"), item.column
+            if item.column:
+                yield (*path, position, "column"), item.column
+    grouped: list[tuple[str, Sequence[GroupVariable]]] = [
+        ("groups", cohort.groups), ("strata", cohort.strata),
+    ]  # fmt: skip
+    for key, variables in grouped:
+        for position, group in enumerate(variables):
+            for part in cohort.parts_of(group) or (group,):
+                yield (key, position, "column"), part.columns[0]
     if cohort.tested is not None:
         yield ("tested", "column"), cohort.tested.column
+
+
+def column_name(group: GroupVariable) -> str:
+    """The column of a group variable; empty if it combines several."""
+    return "" if group.is_cross else group.columns[0]
 
 
 def build(study: Study, folder: Path, *, verbose: bool = False) -> Outcome:
@@ -144,7 +159,8 @@ def build(study: Study, folder: Path, *, verbose: bool = False) -> Outcome:
             values["sampling"] = sampling_words(cohort, source.unit)
             values["weighted"] = "weights" in cohort.fields
             values["variables"][name] = _keep(item.cohort, folder, position) | {
-                "left_out": {group: why.plain() for group, why in item.left_out.items()}
+                "left_out": {group: why.plain() for group, why in item.left_out.items()},
+                "strata": _keep_strata(item, folder.parent),
             }
             tables[f"attrition{position}"] = item.attrition.to_frame()
             tables[f"groups{position}"] = groups_table(item.cohort)
@@ -159,16 +175,28 @@ def build(study: Study, folder: Path, *, verbose: bool = False) -> Outcome:
     values["features"] = features_words(item.kinds, source)
     said = sibling_note(study.cohort.condition, features)
     said += namesake_note(study.cohort.condition, features, source.descriptions)
-    said += [note for item in built.values() for note in tested_note(item, study)]
+    for item in built.values():
+        said += [*tested_note(item, study), *missing_note(item, study)]
     return Outcome(values, tables, tuple(said))
 
 
 def groups_inside(built: Mapping[str, BuiltCohort]) -> tuple[Nesting, ...]:
     """Groups of one variable that lie within a group of another."""
-    return nested_groups(
-        {name: _group_of_visits(item) for name, item in built.items()},
-        {name: item.cohort.group_names for name, item in built.items()},
-    )
+    labels = {name: _group_of_visits(item) for name, item in built.items()}
+    names: dict[str, Sequence[str]] = {
+        name: item.cohort.group_names for name, item in built.items()
+    }
+    for name, item in built.items():
+        for strata, own in item.strata.items():
+            groups = item.cohort.group_names
+            number = own.number.astype(np.int32) * len(groups) + item.cohort.groups
+            label = np.full(len(item.visits), -1, dtype=np.int32)
+            label[item.visits] = np.where(own.number < 0, -1, number)
+            labels[within(name, strata)] = label
+            names[within(name, strata)] = [
+                within(stratum, group) for stratum in own.names for group in groups
+            ]
+    return nested_groups(labels, names)
 
 
 def _group_of_visits(item: BuiltCohort) -> NDArray[np.int32]:
@@ -236,8 +264,35 @@ def _keep(cohort: Cohort, folder: Path, position: int) -> dict[str, Any]:
     return {"digest": mark, "file": place, "checksum": checksum}
 
 
+def _keep_strata(item: BuiltCohort, folder: Path) -> dict[str, Any]:
+    """Save the stratum of every row; names of strata, file and checksum, empty without strata."""
+    if not item.strata:
+        return {}
+    arrays = [own.number for own in item.strata.values()]
+    file = folder / f"strata-{digest(item.name, list(item.strata), *arrays)}.npz"
+    with written_whole(file) as temporary, temporary.open("wb") as opened:
+        np.savez_compressed(opened, *arrays)
+    names = {name: list(own.names) for name, own in item.strata.items()}
+    return {"names": names, "file": file.name, "checksum": file_digest(file)}
+
+
+def open_strata(folder: Path, about: Mapping[str, Any]) -> dict[str, StratumOfRows]:
+    """The strata that a cohort's outcome names."""
+    if not about:
+        return {}
+    with np.load(folder / about["file"]) as kept:
+        arrays = [kept[key] for key in kept.files]
+    pairs = zip(about["names"].items(), arrays, strict=True)
+    return {name: StratumOfRows(tuple(names), number) for (name, names), number in pairs}
+
+
 def _is_kept(folder: Path, about: dict[str, Any]) -> bool:
     file = folder / about["file"]
+    strata = about["strata"]
+    if strata and not (folder / strata["file"]).is_file():
+        return False
+    if strata and file_digest(folder / strata["file"]) != strata["checksum"]:
+        return False
     try:
         if file.suffix == ".npz":
             return file_digest(file) == about["checksum"]
@@ -252,6 +307,3 @@ def _cohort_digest(cohort: Cohort) -> str:
     rows = [getattr(cohort, name) for name in ROW_FIELDS if name != "ids"]
     arrays = [*cohort.X.to_arrays().values(), *(values for values in rows if values is not None)]
     return digest(cohort.group_names, cohort.feature_names, *arrays)
-
-
-# -- features that may mean the condition too ------------------------------------------------

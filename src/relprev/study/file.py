@@ -24,6 +24,11 @@ run = ["constant_ratio", "overlap"]
 [report]
 title = "Intimate partner violence, NEDS 2019"
 
+[anchor.race]                # absolute rates: one outside value, and how sure it is
+group = "White"
+prevalence = 0.031
+interval = [0.028, 0.034]
+
 [disclosure]
 threshold = 10               # counts of 1 to 10 people, and what reveals them, are hidden
 
@@ -42,7 +47,17 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import ConfigDict, Field, TypeAdapter
 
 from relprev.codes import code_set
-from relprev.cohort import CohortSpec, Features, GroupVariable, Include, Screening, cohort_spec
+from relprev.cohort import (
+    Case,
+    CohortSpec,
+    Exclude,
+    Features,
+    GroupVariable,
+    Include,
+    Screening,
+    Strata,
+    cohort_spec,
+)
 from relprev.cohort.controls import Controls
 from relprev.cohort.spec import Condition, cohort_spec_names
 from relprev.disclosure.rule import Rule
@@ -58,6 +73,7 @@ from relprev.settings import (
 )
 from relprev.sources.kinds import Kind
 from relprev.study.options import (
+    AnchorOptions,
     CheckOptions,
     ComputeOptions,
     EstimateOptions,
@@ -86,6 +102,12 @@ class StudyFile:
     include: Annotated[
         tuple[Include, ...] | None, Field(description="Which visits, rule by rule.")
     ] = None
+    exclude: Annotated[
+        tuple[Exclude, ...] | None, Field(description="Which visits to leave out, rule by rule.")
+    ] = None
+    case: Annotated[
+        Case | None, Field(description="When a visit counts as diagnosed; default: by any code.")
+    ] = None
     features: Annotated[
         Features | None, Field(description="Which codes are symptoms; default all.")
     ] = None
@@ -99,6 +121,10 @@ class StudyFile:
     groups: Annotated[
         tuple[GroupVariable, ...] | None, Field(description="The groups to compare.")
     ] = None
+    strata: Annotated[
+        tuple[Strata, ...] | None,
+        Field(description="Strata in which the groups are compared besides."),
+    ] = None
     without_codes: Literal["drop", "keep"] | None = None
     controls: Annotated[
         Controls | None,
@@ -110,6 +136,10 @@ class StudyFile:
     checks: CheckOptions = field(default_factory=CheckOptions)
     report: ReportOptions = field(default_factory=ReportOptions)
     disclosure: Rule = field(default_factory=Rule)
+    anchor: Annotated[
+        Mapping[str, AnchorOptions],
+        Field(description="An outside value of a group of a variable, for absolute rates."),
+    ] = field(default_factory=dict)
     compute: ComputeOptions = field(default_factory=ComputeOptions)
 
 
@@ -130,12 +160,14 @@ def read_study(path: str | Path) -> Study:
         report=content.report,
         compute=content.compute,
         disclosure=content.disclosure,
+        anchor=content.anchor,
         seed=content.seed,
         name=path.stem,
         file=str(path),
         text=text,
     )
     _check_references(study)
+    _check_anchors(study)
     _check_kinds(study)
     return study
 
@@ -215,8 +247,8 @@ def _require_printable_name(path: Path) -> None:
 
 def _cohort(content: StudyFile, path: Path, text: str) -> CohortSpec:
     """The file's own cohort, or a shipped one with the parts that the file replaces."""
-    names = ("condition", "include", "features", "groups", "without_codes", "controls", "tested",
-             "derive")  # fmt: skip
+    names = ("condition", "include", "exclude", "case", "features", "groups", "strata",
+             "without_codes", "controls", "tested", "derive")  # fmt: skip
     given: dict[str, Any] = {
         name: getattr(content, name) for name in names if getattr(content, name) is not None
     }
@@ -242,9 +274,23 @@ def _check_references(study: Study) -> None:
         if name not in groups:
             words = f"there is no group variable of that name; {suggestion(name, list(groups))}"
             raise study.error(at, words)
-        known = [*groups[name].recode, *filter(None, [groups[name].missing])]
-        if groups[name].recode and reference not in known:
+        named = [*groups[name].recode, *groups[name].bands]
+        known = [*named, *filter(None, [groups[name].missing])]
+        if named and reference not in known:
             raise study.error(at, f"got {reference!r}; {suggestion(reference, known)}")
+
+
+def _check_anchors(study: Study) -> None:
+    groups = [group.name for group in study.cohort.groups]
+    for name in study.anchor:
+        if name not in groups:
+            words = f"there is no group variable of that name; {suggestion(name, groups)}"
+            raise study.error(("anchor", name), words)
+    wanting = [f"[{key}]" for key, asked in
+               (("anchor", study.anchor), ("[strata]", study.cohort.strata)) if asked]  # fmt: skip
+    if wanting and "debiased" not in study.estimate.methods:
+        words = f'{wanting[0]} needs the method "debiased"; add it, or leave {wanting[0]} out'
+        raise study.error(("estimate", "methods"), words)
 
 
 def _check_kinds(study: Study) -> None:

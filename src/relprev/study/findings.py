@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -12,9 +12,10 @@ from relprev.checks.informativeness import withheld_groups
 from relprev.checks.registry import CHECKS
 from relprev.messages import Message
 from relprev.report import StudyFindings, VariableFindings
+from relprev.report.analyses import Analysis
 from relprev.store.stages import Outcome
 from relprev.store.versions import versions
-from relprev.study.cohorts import KEYS
+from relprev.study.cohorts import KEYS, column_name
 from relprev.study.study import Study
 from relprev.study.variable import described
 from relprev.units import UNITS
@@ -22,7 +23,7 @@ from relprev.units import UNITS
 
 def variable_findings(
     study: Study, position: int, cohorts: Outcome, estimates: Mapping[str, Outcome],
-    checks: list[CheckResult],
+    checks: list[CheckResult], analyses: Sequence[Analysis] = (),
 ) -> VariableFindings:  # fmt: skip
     """The findings for the group variable at a position of the study."""
     group, unit = study.cohort.groups[position], UNITS[cohorts.values["unit"]]
@@ -47,12 +48,13 @@ def variable_findings(
     both = zip(symptoms["feature"], symptoms["description"], strict=True)
     described = pd.array([words.get(name, known) for name, known in both], dtype="str")
     return VariableFindings(
-        name=group.name, column=group.column, estimates=tables, checks=tuple(checks),
+        name=group.name, column=column_name(group), estimates=tables, checks=tuple(checks),
         symptoms=symptoms.assign(description=described),
         left_out={name: Message.from_plain(why).about(unit) for name, why in left_out.items()},
         attrition=cohorts.tables[f"attrition{position}"],
         groups=cohorts.tables[f"groups{position}"],
         characteristics=cohorts.tables[f"characteristics{position}"],
+        analyses=tuple(analyses),
     )  # fmt: skip
 
 
@@ -73,7 +75,7 @@ def study_findings(
     """Everything the study found, nothing hidden yet; ``skipped`` checks lack a method."""
     condition, options = study.cohort.condition, study.report
     words = options.condition or (condition.title or condition.name).lower()
-    rules = " and ".join(str(rule) for rule in study.cohort.include)
+    rules = " and ".join(map(str, (*study.cohort.include, *study.cohort.exclude)))
     said = [message for outcome in outcomes.values() for message in outcome.warnings]
     if skipped:
         said.append(Message(

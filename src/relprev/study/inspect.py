@@ -13,6 +13,13 @@ from relprev.arrays import numbered
 from relprev.checks.signs import warn_of_no_signs
 from relprev.codes import CodeSet, roll_up
 from relprev.cohort import Cohort
+from relprev.cohort.unmatched import (
+    MOST_NAMED,
+    code_hints,
+    matched_codes,
+    nameable,
+    values_of,
+)
 from relprev.disclosure import NOT_SHOWN
 from relprev.disclosure.nesting import Nesting
 from relprev.errors import InvalidInputError
@@ -22,19 +29,22 @@ from relprev.matrix.coerce import listed
 from relprev.messages import Message, Number, message_of
 from relprev.report import VariableFindings
 from relprev.settings import KeyPath, suggestion
-from relprev.sources.database import identifier
 from relprev.sources.source import Source
 from relprev.store.files import TemporaryFolder
-from relprev.study.cohorts import features_words, groups_inside, groups_table, study_cohorts
-from relprev.study.notes import namesake_note, sibling_note, tested_note
+from relprev.study.cohorts import (
+    column_name,
+    features_words,
+    groups_inside,
+    groups_table,
+    study_cohorts,
+)
+from relprev.study.notes import missing_note, namesake_note, sibling_note, tested_note
 from relprev.study.study import Study
 from relprev.study.variable import Variable
 from relprev.study.warned import recorded_warnings
 from relprev.units import Unit
 
 TOO_FEW = Message("too few are diagnosed")
-SMALLEST_NAMED = 11  # visits a value needs to be named in a message
-MOST_NAMED = 20  # values named one by one
 
 
 @dataclass(frozen=True)
@@ -73,7 +83,7 @@ class Inspection:
 
 def inspect_study(study: Study) -> Inspection:
     """Read the data and build the cohorts; fit nothing."""
-    columns = {group.name: group.column for group in study.cohort.groups}
+    columns = {group.name: column_name(group) for group in study.cohort.groups}
     variables, words, problems = [], {}, []
     with recorded_warnings() as on_opening:
         source = study.open_source()
@@ -83,9 +93,10 @@ def inspect_study(study: Study) -> Inspection:
         notes = [*on_opening, *_suitability(study.cohort.condition)]
         notes += [*unknown_values(study, source), *unmatched_exclusions(study, source), *said]
         codes = matched_codes(study.cohort.condition, source)
-        absent = [pattern for pattern, n in codes.items() if not n]
-        if absent:
-            notes.append(Message("condition: no visit has {codes}", codes=listed(absent)))
+        notes += [
+            Message("condition: {hint}", hint=hint)
+            for hint in code_hints(study.cohort.condition, source)
+        ]
         for name, item in built.items():
             opened = partial(getattr, item, "cohort")
             variable = Variable(name, opened, study.estimate, study.inference)
@@ -98,7 +109,7 @@ def inspect_study(study: Study) -> Inspection:
             )  # fmt: skip
             words[name] = _words(variable.cohort)
             words[name] += f"\nFeatures: {features_words(item.kinds, source)}"
-            notes += [*_notes(variable), *tested_note(item, study)]
+            notes += [*_notes(variable), *tested_note(item, study), *missing_note(item, study)]
             notes += [
                 Message("{variable}: {what}", variable=name, what=what)
                 for what in warn_of_no_signs(variable.cohort)
@@ -119,22 +130,24 @@ def unknown_values(study: Study, source: Source) -> Iterator[Message]:
     """Values in rules and recodes that no visit has, with their keys and remedies."""
     cohort = study.cohort
     named: list[tuple[KeyPath, str, tuple[str, ...]]] = [
-        (("include", k, "one_of"), rule.column, rule.one_of)
-        for k, rule in enumerate(cohort.include)
+        ((rule.key, k, "one_of"), rule.column, rule.one_of)
+        for rules in (cohort.include, cohort.exclude)
+        for k, rule in enumerate(rules)
     ]
     named += [
-        (("groups", k, "recode", name), group.column, tuple(values))
+        (("groups", k, "recode", name), group.columns[0], tuple(values))
         for k, group in enumerate(cohort.groups)
         for name, values in group.recode.items()
     ]
-    counts = {column: _values(source, column) for column in {item[1] for item in named if item[2]}}
+    counts = {
+        column: values_of(source, column) for column in {item[1] for item in named if item[2]}
+    }
     unknown = [(path, column, value) for path, column, values in named for value in values
                if value not in counts[column]]  # fmt: skip
     for path, column, value in unknown[:MOST_NAMED]:
-        common = [known for known, visits in counts[column].items() if visits >= SMALLEST_NAMED]
         yield Message(
             "{where}: no visit has {value!r} in {column}; {hint}", where=study.place(path),
-            value=value, column=column, hint=suggestion(value, common),
+            value=value, column=column, hint=suggestion(value, nameable(counts[column])),
         )  # fmt: skip
     if len(unknown) > MOST_NAMED:
         more = Number(len(unknown) - MOST_NAMED, ",d")
@@ -157,25 +170,6 @@ def unmatched_exclusions(study: Study, source: Source) -> Iterator[Message]:
                 where=study.place(("features", "exclude", k)), pattern=text,
                 prefixes=listed(sorted({version for version, _ in found})),
             )  # fmt: skip
-
-
-def _values(source: Source, column: str) -> dict[str, int]:
-    """Visits by value of a column. Rare values could identify a person: never show them."""
-    name = identifier(column)
-    rows = source.query(
-        f"SELECT {name}::VARCHAR AS value, count(*) FROM visits WHERE {name} IS NOT NULL "
-        "GROUP BY value ORDER BY value"
-    )
-    return dict(rows)
-
-
-def matched_codes(condition: CodeSet, source: Source) -> dict[str, int]:
-    """How many distinct codes of the source each pattern of the condition matches."""
-    found = source.query("SELECT DISTINCT version, code FROM codes")
-    return {
-        str(pattern): sum(pattern.matches(version, code) for version, code in found)
-        for pattern in condition.cut_to(source.code_lengths).patterns
-    }
 
 
 def _suitability(condition: CodeSet) -> list[Message]:

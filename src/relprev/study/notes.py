@@ -1,4 +1,4 @@
-"""Hints on a cohort: features that may mean the condition too, and who was looked at for it."""
+"""Hints on a cohort: features that may mean the condition too, who was looked at, who is not."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from relprev.codes import CodeSet, category
 from relprev.codes.spelling import VERSION_NAMES
 from relprev.cohort import BuiltCohort
+from relprev.cohort.grouped import known_step
 from relprev.matrix.coerce import listed
 from relprev.messages import Message, Number
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from relprev.study.study import Study
 
 LONG = 5  # letters of a word that says which condition is meant
+MANY_MISSING = 0.1  # share of visits without a group that is worth a remark
 COMMON_WORDS = {
     "acute", "adult", "chronic", "disease", "disorder", "injuries", "injury", "other", "simulated",
     "condition", "syndrome", "unspecified",
@@ -54,6 +56,24 @@ def tested_note(built: BuiltCohort, study: Study) -> list[Message]:
         share = Number(elsewhere / (elsewhere + tested), ".0%")
         found.append(Message(words, variable=built.name, share=share, column=column))
     return found
+
+
+def missing_note(built: BuiltCohort, study: Study) -> list[Message]:
+    """The remark that many visits have no value of the group variable, in a list; or nothing."""
+    steps = built.attrition.steps
+    place = next((k for k, one in enumerate(steps) if one.step == known_step(built.name)), 0)
+    if not place:
+        return []
+    before, after = steps[place - 1], steps[place]
+    people = (before.patients or before.visits) - (after.patients or after.visits)
+    share = 1 - after.visits / before.visits
+    if share < MANY_MISSING or study.disclosure.is_small(max(people, 1)):
+        return []
+    return [Message(
+        "{variable}: {share} of the visits have no value and are left out; they may differ from "
+        "the others, and missing = {example} makes them a group of their own",
+        variable=built.name, share=Number(share, ".0%"), example='"Unknown"',
+    )]  # fmt: skip
 
 
 def namesake_note(

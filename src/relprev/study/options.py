@@ -11,6 +11,7 @@ from pydantic import ConfigDict, Field
 from relprev.checks.inputs import MARGIN, MAX_VISITS
 from relprev.checks.registry import CHECKS
 from relprev.cohort.build import ROWS_PER_PART
+from relprev.errors import InvalidInputError
 from relprev.settings import SETTINGS
 
 Method = Literal["debiased", "purple"]
@@ -94,6 +95,68 @@ class InferenceOptions:
         Field(description="What to do with a stratum of one primary sampling unit."),
     ] = "fail"
     folds: Annotated[int, Field(ge=2, le=50, description="Folds of the debiased estimator.")] = 5
+
+
+@dataclass(frozen=True)
+class AnchorOptions:
+    """An outside value of one group, by which ratios become absolute rates.
+
+    Parameters
+    ----------
+    group : str
+        The group whose value is known.
+    diagnosis_rate, prevalence : float
+        Exactly one of the two: the share of its cases that are diagnosed, or its prevalence.
+    interval : (low, high)
+        Confidence interval of that value at the study's level; (value, value) if it is exact.
+    source : str
+        Where the value comes from, for the report.
+
+    Examples
+    --------
+    >>> AnchorOptions("White", prevalence=0.031, interval=(0.028, 0.034)).given
+    'prevalence'
+    """
+
+    __pydantic_config__: ClassVar[ConfigDict] = SETTINGS
+
+    group: Annotated[str, Field(description="The group whose value is known.")]
+    diagnosis_rate: Annotated[
+        float | None, Field(gt=0, le=1, description="Share of its cases that are diagnosed.")
+    ] = None
+    prevalence: Annotated[
+        float | None, Field(gt=0, le=1, description="Share of its visits with the condition.")
+    ] = None
+    interval: Annotated[
+        tuple[float, float] | None,
+        Field(description="Confidence interval of the value, at the study's level."),
+    ] = None
+    source: Annotated[str, Field(description="Where the value comes from.")] = ""
+
+    def __post_init__(self) -> None:
+        if (self.diagnosis_rate is None) == (self.prevalence is None):
+            raise InvalidInputError("give exactly one outside value: diagnosis_rate or prevalence")
+        if self.interval is None:
+            raise InvalidInputError(
+                "interval is missing: how sure is the outside value? If it is exact, give the "
+                "value twice"
+            )
+        low, high = self.interval
+        if not 0 < low <= self.value <= high <= 1:
+            raise InvalidInputError(
+                f"interval must hold {self.given} and lie between 0 and 1, got {low:g} to {high:g} "
+                f"around {self.value:g}"
+            )
+
+    @property
+    def given(self) -> str:
+        """Which value is known."""
+        return "prevalence" if self.diagnosis_rate is None else "diagnosis_rate"
+
+    @property
+    def value(self) -> float:
+        """The diagnosis rate or prevalence that is known."""
+        return float(getattr(self, self.given))
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import logging
 import shutil
 import time
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
@@ -25,13 +25,14 @@ from relprev.messages import Message, message_of
 from relprev.parallel.cluster import require_ready
 from relprev.progress import Advance, progress
 from relprev.report import StudyReport, VariableFindings, disclosed, write_report
+from relprev.report.analyses import Analysis
 from relprev.report.write import require_formats
 from relprev.store.digests import digest, files_digest
 from relprev.store.modules import source_digest
 from relprev.store.stages import Outcome, Store
 from relprev.store.versions import versions
 from relprev.study.checks import check_results, run_check
-from relprev.study.cohorts import PARTS, build, is_whole, open_cohort
+from relprev.study.cohorts import PARTS, build, is_whole, open_cohort, open_strata
 from relprev.study.findings import study_findings, variable_findings
 from relprev.study.results_folder import FINISHED, put_in_place, require_replaceable, working_folder
 from relprev.study.study import Study, StudyResult
@@ -41,6 +42,7 @@ from relprev.study.warned import recorded_warnings
 LOG = "run.log"
 COHORTS = ("relprev.study.cohorts", "relprev.study.source")  # modules that make cohorts
 ESTIMATES = ("relprev.study.variable",)
+ANALYSES = ("relprev.study.analyses",)
 CHECKING = ("relprev.study.checks",)
 READ_DATA = ("code_sets", "cohorts", "neds", "nhamcs")  # of relprev/data, for cohorts
 SECONDS = {  # of the stages of a study of 1.4 million visits, four groups
@@ -109,6 +111,7 @@ def _findings(
     if not estimates:
         why = f"{'; '.join(failed)}; or take this variable out"
         raise study.error(("groups", position, "column"), why)
+    analyses = _analyses(study, variable, key, stages, about) if "debiased" in estimates else []
     checks, fits = [], SplitFits()
     for kind in _checks(study)[0]:
         checking = partial(run_check, variable, kind, study.checks, fits)
@@ -117,7 +120,38 @@ def _findings(
             kind, check_key(study, key), checking, of=name, unless=InvalidInputError, failure=words,
         )  # fmt: skip
         checks += check_results(made)
-    return variable_findings(study, position, cohorts, estimates, checks)
+    return variable_findings(study, position, cohorts, estimates, checks, analyses)
+
+
+def _analyses(
+    study: Study, variable: Variable, key: str, stages: Stages, about: Mapping[str, Any]
+) -> list[Analysis]:
+    """What the study asks for besides the estimates."""
+    from relprev.study.analyses import absolute_rates, analyses_of, within_strata
+
+    found: list[Analysis] = []
+    if variable.name in study.anchor:
+        options = study.anchor[variable.name]
+        if options.group not in variable.cohort.group_names:
+            words = f"{options.group!r} is not in the cohort; its groups are"
+            names = ", ".join(variable.cohort.group_names)
+            raise study.error(("anchor", variable.name, "group"), f"{words} {names}")
+        made = stages(
+            "absolute", analysis_key(key, asdict(options)),
+            partial(absolute_rates, variable, options), of=variable.name,
+            unless=InvalidInputError, failure=Message("no absolute rates"),
+        )  # fmt: skip
+        found += analyses_of(made)
+    strata = open_strata(stages.store.folder, about["strata"])
+    for one in study.cohort.strata:
+        settings = {"strata": about["strata"], "name": one.name, "standard": one.standard}
+        making = partial(within_strata, variable, strata[one.name], one.name, one.standard)
+        made = stages(
+            f"strata {one.name}", analysis_key(key, settings), making, of=variable.name,
+            unless=InvalidInputError, failure=Message("no estimates within strata"),
+        )  # fmt: skip
+        found += analyses_of(made)
+    return found
 
 
 def _checks(study: Study) -> tuple[list[str], list[str]]:
@@ -131,7 +165,8 @@ def _steps(study: Study, verbose: bool) -> tuple[int, bool, list[float]]:
     """Number of steps, whether to show them, and roughly how long each takes."""
     fitted = [SECONDS[name] for name in study.estimate.methods]
     checked = [CHECKS[name].seconds for name in _checks(study)[0]]
-    each = (fitted + checked) * len(study.cohort.groups)
+    each = (fitted + checked) * len(study.cohort.groups) + [1.0] * len(study.anchor)
+    each += [SECONDS["debiased"]] * len(study.cohort.strata) * len(study.cohort.groups)
     return len(each) + 2, verbose, [SECONDS["cohort"], *each, SECONDS["report"]]
 
 
@@ -169,6 +204,11 @@ def estimate_key(study: Study, name: str, cohort: str) -> str:
         source_digest(*ESTIMATES), versions(), cohort, asdict(study.estimate),
         asdict(study.inference), study.seed, name,
     )  # fmt: skip
+
+
+def analysis_key(estimates: str, settings: Mapping[str, Any]) -> str:
+    """Key of an analysis of a group variable, given the key of its estimates."""
+    return digest(source_digest(*ANALYSES), estimates, settings)
 
 
 def check_key(study: Study, estimates: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from relprev.sources.addresses import SHOWN, is_address
 from relprev.sources.derived import with_derived
 from relprev.sources.source import Source
 from relprev.study.options import (
+    AnchorOptions,
     CheckOptions,
     ComputeOptions,
     EstimateOptions,
@@ -58,6 +59,8 @@ class Study:
         Name of the study file, without its extension.
     file, text : str
         Path and content of the study file, for error messages.
+    anchor : mapping of group variable to AnchorOptions
+        Outside values, for absolute rates.
 
     Examples
     --------
@@ -90,6 +93,7 @@ class Study:
     name: str = "study"
     file: str = field(default="", compare=False)
     text: str = field(default="", repr=False, compare=False)
+    anchor: Mapping[str, AnchorOptions] = field(default_factory=dict)
 
     @staticmethod
     def from_toml(path: str | Path) -> Study:
@@ -178,6 +182,7 @@ class Study:
         return {
             "name": self.name, "seed": self.seed, "source": self.source.described(),
             "cohort": cohort, **{name: asdict(getattr(self, name)) for name in tables},
+            "anchor": {name: asdict(one) for name, one in self.anchor.items()},
         }  # fmt: skip
 
 

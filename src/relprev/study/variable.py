@@ -65,12 +65,16 @@ class Variable:
     @cached_property
     def debiased(self) -> DebiasedPURPLE:
         """The debiased estimator, fitted."""
+        return self.estimator().fit(self.cohort)
+
+    def estimator(self) -> DebiasedPURPLE:
+        """The debiased estimator with the study's settings, not fitted."""
         from relprev.inference import DebiasedPURPLE
 
         return DebiasedPURPLE(
             folds=self.inference.folds, lonely_psu=self.inference.lonely_psu,
             reference=self.reference, random_state=self.seed, verbose=self.verbose,
-        ).fit(self.cohort)  # fmt: skip
+        )  # fmt: skip
 
     @cached_property
     def calibration(self) -> Calibration:

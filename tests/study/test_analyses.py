@@ -1,0 +1,142 @@
+from __future__ import annotations
+
+import re
+
+import pandas as pd
+import pytest
+
+from relprev.errors import InvalidInputError
+from relprev.study import Study
+from tests.study.conftest import TABLES, write_tables
+
+ANCHOR = """
+[anchor.ward]
+group = "South"
+diagnosis_rate = 0.6
+interval = [0.55, 0.65]
+source = "a chart review"
+"""
+
+
+def study(folder, text):
+    file = write_tables(folder)
+    file.write_text(TABLES.replace('run = ["overlap", "leakage"]', "run = []") + text)
+    return Study.from_toml(file)
+
+
+def test_an_outside_value_gives_absolute_rates_with_its_own_uncertainty(tmp_path):
+    result = study(tmp_path, ANCHOR).run(tmp_path / "out", verbose=False)
+    (found,) = result.report.variables[0].analyses
+    rates = found.table.set_index("group")
+    assert rates["diagnosis_rate"]["South"] == pytest.approx(0.6)
+    assert rates["diagnosis_rate_low"]["South"] == pytest.approx(0.55, abs=0.01)
+    ratio = result.table("ward").set_index("group")["diagnosis_ratio"]["North"]
+    assert rates["diagnosis_rate"]["North"] == pytest.approx(0.6 * ratio)
+    counts = result.report.variables[0].counts.set_index("group")
+    recorded = counts["n_diagnosed"] / counts["n"]
+    product = rates["diagnosis_rate"] * rates["prevalence"]
+    pd.testing.assert_series_equal(product, recorded.astype(float), check_names=False)
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "outside value: diagnosis rate 0.6 (0.55 to 0.65) in South, from a chart review" in page
+    assert (tmp_path / "out" / "tables" / "absolute-ward-south.csv").is_file()
+
+
+def test_without_an_outside_value_no_absolute_rate_is_published(tmp_path):
+    result = study(tmp_path, "").run(tmp_path / "out", verbose=False)
+    assert not result.report.variables[0].analyses
+    assert "revalence of" in (tmp_path / "out" / "report.html").read_text()
+    assert not list((tmp_path / "out").rglob("absolute*"))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("anchor.ward", "anchor.wrd", "there is no group variable.*'ward'"),
+        ("diagnosis_rate = 0.6", "", "exactly one outside value"),
+        ("diagnosis_rate = 0.6", "diagnosis_rate = 0.6\nprevalence = 0.1", "exactly one"),
+        ("diagnosis_rate = 0.6", "diagnosis_rate = 1.6", "less than or equal to 1"),
+        ("interval = [0.55, 0.65]", "", "interval is missing: how sure"),
+        ("interval = [0.55, 0.65]", "interval = [0.65, 0.7]", "interval must hold diagnosis_rate"),
+    ],
+)
+def test_impossible_outside_values_are_refused_with_their_line(old, new, words, tmp_path):
+    with pytest.raises(InvalidInputError) as refused:
+        study(tmp_path, ANCHOR.replace(old, new))
+    assert re.search(rf"pain.toml, line \d+: anchor.*{words}", str(refused.value))
+
+
+def test_an_unknown_group_is_refused_with_its_line(tmp_path):
+    with pytest.raises(InvalidInputError, match=r"anchor.ward.group: 'West' is not in the cohort"):
+        study(tmp_path, ANCHOR.replace("South", "West")).run(verbose=False)
+
+
+def test_absolute_rates_need_the_debiased_estimator(tmp_path):
+    file = write_tables(tmp_path)
+    file.write_text(TABLES.replace('"debiased", "purple"', '"purple"') + ANCHOR)
+    with pytest.raises(InvalidInputError, match=r'\[anchor\] needs the method "debiased"'):
+        Study.from_toml(file)
+
+
+STRATA = """
+[[strata]]
+column = "age"
+edges = [45]
+labels = ["younger", "older"]
+standard = {younger = 0.7, older = 0.3}
+"""
+
+
+@pytest.fixture(scope="module")
+def stratified(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("strata")
+    return study(folder, STRATA).run(folder / "out", verbose=False)
+
+
+def test_strata_are_estimated_on_their_own_and_tested_for_differences(stratified):
+    found = stratified.report.variables[0]
+    strata, standardised = found.analyses
+    assert (strata.kind, standardised.kind) == ("strata", "standardised")
+    sums = strata.table.groupby("group")[["n", "n_diagnosed"]].sum()
+    counts = found.counts.set_index("group")[["n", "n_diagnosed"]]
+    pd.testing.assert_frame_equal(sums, counts, check_dtype=False)
+    assert strata.table["estimate"].notna().all()
+    whole = stratified.table("ward").set_index("group")["estimate"]["North"]
+    parts = strata.table.set_index("group").loc["North", "estimate"]
+    assert parts.min() < whole < parts.max()
+    assert re.match(r"North versus everyone else: strata differ, p = 0", str(strata.words[0]))
+    page = (stratified.folder / "report.html").read_text()
+    assert "Estimates within strata, by ward: age" in page
+    assert (stratified.folder / "tables" / "strata-ward-age.csv").is_file()
+
+
+def test_the_standardised_ratio_has_the_unadjusted_one_beside_it(stratified):
+    table = stratified.report.variables[0].analyses[1].table.set_index("group")
+    whole = stratified.table("ward").set_index("group")
+    assert table["unadjusted"]["North"] == pytest.approx(whole["estimate"]["North"])
+    assert table["ci_low"]["North"] < table["estimate"]["North"] < table["ci_high"]["North"]
+    assert "std_error" not in table  # from which hidden counts could follow
+
+
+def test_years_as_strata_have_a_test_for_trend(tmp_path):
+    file = write_tables(tmp_path)
+    visits = pd.read_csv(tmp_path / "visits.csv")
+    visits.assign(year=2016 + visits["person"] % 3).to_csv(tmp_path / "visits.csv", index=False)
+    text = TABLES.replace('age = "age"', 'age = "age"\nyear = "year"')
+    text = text.replace('run = ["overlap", "leakage"]', "run = []")
+    file.write_text(text + '\n[[strata]]\ncolumn = "year"\n')
+    words = Study.from_toml(file).run(verbose=False).report.variables[0].analyses[0].words
+    assert any("per unit of year, p = " in str(one) for one in words)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ('column = "age"', 'column = "agee"', r"strata\[1\].column: the tables source has no"),
+        ("younger = 0.7", "young = 0.7", r"strata\[1\]: .*standard names young; there are younger"),
+        ("{younger = 0.7, older = 0.3}", '"census"', "standard must be 'pooled' or a table"),
+    ],
+)
+def test_impossible_strata_are_refused_with_their_line(old, new, words, tmp_path):
+    with pytest.raises(InvalidInputError) as refused:
+        study(tmp_path, STRATA.replace(old, new)).run(verbose=False)
+    assert re.search(rf"pain.toml, line \d+: .*{words}", str(refused.value))
