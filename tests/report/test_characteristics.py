@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,6 +12,7 @@ from scipy.optimize import linprog
 from relprev.cohort.characteristics import ALL, DIAGNOSED, GROUP
 from relprev.disclosure import Rule
 from relprev.report import VariableFindings, disclosed
+from relprev.report.analyses import Analysis
 from relprev.report.characteristics import standardised_difference, table_one
 from tests.report.studies import found, study
 
@@ -109,6 +112,25 @@ def test_no_small_count_follows_from_the_tables_of_two_variables(seed):
     assert attacked
     for where, count, spread in attacked:
         assert spread >= FEWEST, (where, count)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_level_that_is_a_stratum_is_shown_in_both_tables_or_in_none(seed):
+    """Else the one would tell what the other hides."""
+    data = people(seed)
+    parts = data.groupby(["age", "ward"]).agg(n=("w", "size"), n_diagnosed=("diagnosed", "sum"))
+    parts = parts.reset_index().rename(columns={"age": "stratum", "ward": "group"})
+    table = parts.assign(versus="complement", estimate=1.0, ci_low=0.5, ci_high=2.0, note="")
+    own = replace(variable(data, "ward"), analyses=(Analysis("strata", "age", table),))
+    (one,) = disclosed(found(own), Rule()).variables
+    levels = one.characteristics
+    levels = levels[(levels["characteristic"] == "age") & (levels["among"] == GROUP)]
+    both = levels.merge(
+        one.analyses[0].table, left_on=["level", "group"], right_on=["stratum", "group"]
+    )
+    assert len(both) == len(parts)
+    assert both["n_x"].isna().any()
+    assert (both["n_x"].isna() == both["n_y"].isna()).all()
 
 
 def test_hidden_counts_hide_weights_shares_and_differences():

@@ -248,9 +248,35 @@ def _characteristics(cells: Cells, variables: Sequence[VariableCells], rule: Rul
                     alike.setdefault(cell[1:4], {})[cell] = None
             _level_sums(cells, names, list(zip(found, rows, strict=True)))
             _levels_of_groups(cells, by_name.get(str(characteristic)), found, rows)
+        for analysis in names.found.analyses:
+            _levels_as_strata(cells, names, analysis, table, by_name, rule)
     for same in alike.values():
         for one, two in combinations(same, 2):
             cells.apart(one, two, rule)
+
+
+def _levels_as_strata(
+    cells: Cells, names: VariableCells, analysis: Analysis, table: pd.DataFrame,
+    others: Collection[str], rule: Rule,
+) -> None:  # fmt: skip
+    """Levels that are, or may be, strata of an analysis: the same visits are counted twice.
+
+    A level of other visits that happens to be as large costs at most a count that could be shown.
+    """
+    strata: dict[str, list[Mapping[Any, Any]]] = {}
+    for part in analysis.parts():
+        strata.setdefault(str(part["stratum"]), []).append(part)
+    for row in table.to_dict("records"):
+        level = names.level(row, others)
+        column = "n_diagnosed" if row["among"] == DIAGNOSED else "n"
+        for stratum, parts in strata.items():
+            own = [
+                names.part(column, analysis, stratum, part["group"]) for part in parts
+                if row["among"] != GROUP or str(part["group"]) == str(row["group"])
+            ]  # fmt: skip
+            gap = cells.known[level].value - sum(cells.known[cell].value for cell in own)
+            if own and (gap == 0 or rule.is_small(abs(gap)) or stratum == str(row["level"])):
+                cells.rest(level, own, ("beyond", *level, analysis.name, stratum))
 
 
 def _level_sums(
