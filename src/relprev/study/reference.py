@@ -65,11 +65,11 @@ def _plain_keys(schema: Node) -> dict[str, Node]:
 def _section(name: str, node: Node, schema: Node) -> Iterator[str]:
     if name == "source":
         yield from ("## `[source]`", "", "Where the data come from; the keys depend on the kind.")
-        for kind, table in SOURCES.items():
+        for kind, declared in SOURCES.items():
             target = node["discriminator"]["mapping"][kind]
             own = _resolved({"$ref": target}, schema)
-            yield from ("", f'### `kind = "{kind}"`: {table.words}', "")
-            yield from _rows(table, own["properties"], schema, own.get("required", ()))
+            yield from ("", f'### `kind = "{kind}"`: {declared.words}', "")
+            yield from _rows(declared, own["properties"], schema, own.get("required", ()))
         return
     for title, own in _tables(node, schema):
         heading = title.format(name=name)
