@@ -114,3 +114,28 @@ def test_command_line_covers_a_reference_group_with_few_diagnosed(tmp_path):
     written = pd.read_csv(tmp_path / "out" / "estimates.csv")
     assert written["estimate"].notna().all()
     assert written["observed_ratio"].isna().all()
+
+
+@pytest.mark.parametrize("suffix", [".dta", ".xpt"])
+def test_intervals_by_default_from_the_files_of_other_packages(suffix, table, tmp_path):
+    """Strata and sampling units widen intervals, and the same data give the same numbers."""
+    frame = pd.read_csv(table)
+    units = frame["patient"] % 20
+    frame = frame.assign(unit=units, layer=units % 4, payer=frame["payer"].astype(str))
+    frame.to_csv(tmp_path / "v.csv", index=False)
+    if suffix == ".dta":
+        frame.to_stata(tmp_path / "v.dta", write_index=False)
+    else:
+        pyreadstat = pytest.importorskip("pyreadstat")
+        pyreadstat.write_xport(frame, str(tmp_path / "v.xpt"), file_format_version=8)
+    design = ["--features", "dx_*", "--psu", "unit", "--stratum", "layer", "--quiet"]
+    found = []
+    for name in ("v.csv", f"v{suffix}"):
+        out = tmp_path / f"out-{name}"
+        done = relprev("estimate", tmp_path / name, "--diagnosed", "ipv", "--group", "payer",
+                       *design, "--out", out)  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        assert "95% confidence intervals" in done.stdout
+        found.append(pd.read_csv(out / "estimates.csv"))
+    pd.testing.assert_frame_equal(*found)
+    assert found[0]["ci_low"].notna().all()

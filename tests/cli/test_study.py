@@ -85,7 +85,9 @@ def test_run_and_compare(tmp_path):
     result = invoke("compare", tmp_path / "a", tmp_path / "b", "--out", tmp_path / "both.csv")
     assert result.exit_code == 0, result.output
     assert "ward, DebiasedPURPLE" in result.output
-    assert result.stderr.strip() == f"warning: {DIFFERENCING}"
+    shared, differencing = result.stderr.strip().split("\n")
+    assert "have files in common: if the same people are in both" in shared
+    assert differencing == f"warning: {DIFFERENCING}"
     both = pd.read_csv(tmp_path / "both.csv")
     one = pd.read_csv(tmp_path / "a" / "estimates.csv")
     assert both["estimate_a"].tolist() == one["estimate"].tolist()

@@ -40,7 +40,11 @@ def test_a_file_says_what_the_dataclasses_say(tmp_path):
     file.write_text(TEXT)
     assert cohort_spec(str(file)) == CohortSpec(
         CodeSet.of("burns", ["ICD10:T20*", "ICD9:941*"]),
-        (GroupVariable("race", {"White": ("1",), "Other": ("2", "3")}, 100, "Not stated"),),
+        (
+            GroupVariable(
+                "race", {"White": ("1",), "Other": ("2", "3")}, "Not stated", minimum_size=100
+            ),
+        ),
         (Include("age", minimum=18, maximum=64),),
         Features("category", 10, ("ed",), (Extra("age", (35, 50)),)),
         without_codes="keep",

@@ -178,7 +178,7 @@ def _variable(at: Population, name: str, rng: np.random.Generator) -> VariableFi
         (_leakage(at, name), _calibration(at, name, rng), _overlap(table, rng)),
         _symptoms(at, name, rng),
         {"nobody": Message("only {n}", n=Count(int(rng.integers(1, 11)), "visit"))},
-        groups, at.columns[name], _strata(at, name, rng),
+        groups, at.columns[name], analyses=_strata(at, name, rng),
     )  # fmt: skip
 
 

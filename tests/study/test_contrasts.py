@@ -12,7 +12,7 @@ def test_contrasts_follow_versus_and_reference():
     table = simulated(estimate=estimate).run(verbose=False).table("group")
     assert table["versus"].tolist() == ["Group D"] * 3
     wrong = EstimateOptions(("purple",), "reference", {"group": "Group E"})
-    with pytest.raises(InvalidInputError, match="'Group E' has no visits"):
+    with pytest.raises(InvalidInputError, match=r"'Group E' is not in the cohort \(no visits\)"):
         simulated(estimate=wrong).run(verbose=False)
 
 

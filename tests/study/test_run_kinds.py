@@ -81,7 +81,7 @@ def test_a_study_of_reasons_and_vital_signs_from_file_to_report(folder, tmp_path
     assert symptoms["description"]["VITAL:HEART_RATE_HIGH"].startswith("Heart rate 91 to")
     assert report.features == FEATURES
     methods = " ".join((tmp_path / "results/methods.txt").read_text().split())
-    assert f"Features by kind: {FEATURES}." in methods
+    assert f"served as symptoms, without the condition's own codes: {FEATURES}." in methods
     manifest = json.loads((tmp_path / "results/manifest.json").read_text())
     assert manifest["study"]["cohort"]["features"]["kinds"] == ["reasons", "vitals"]
     (leakage,) = found.checks

@@ -18,8 +18,13 @@ from relprev.messages import message_of
 if TYPE_CHECKING:
     from relprev.disclosure import Rule
 
-NO_INTERVAL = "PURPLE as published gives no confidence interval; --method debiased does."
-INTERVAL = "Intervals are 95% confidence intervals, clustered by patient where one is given."
+NO_INTERVAL = (
+    "PURPLE as published gives no confidence interval; --method debiased, the default, does."
+)
+INTERVAL = (
+    "Intervals are 95% confidence intervals, clustered by patient and by the survey's sampling "
+    "units where they are given."
+)
 ASSUMPTIONS = (
     "The estimate holds if nobody is diagnosed wrongly, if diagnosis within a group does not "
     "depend on symptoms, and if the same symptoms mean the same risk in every group."
@@ -33,6 +38,14 @@ class Method(StrEnum):
     debiased = "debiased"
 
 
+class LonelyPSU(StrEnum):
+    """What to do with a stratum of one primary sampling unit."""
+
+    fail = "fail"
+    adjust = "adjust"
+    certainty = "certainty"
+
+
 class Selection(StrEnum):
     """How the penalty is chosen."""
 
@@ -44,7 +57,7 @@ class Selection(StrEnum):
 @app.command()
 def estimate(
     table: Annotated[
-        Path, typer.Argument(help="CSV, Parquet or Feather file with one row per visit.")
+        Path, typer.Argument(help="CSV, Parquet, Feather, Stata or SAS file, one row per visit.")
     ],
     diagnosed: Annotated[
         str, typer.Option(help="Column: condition recorded? 0/1, true/false or yes/no.")
@@ -58,13 +71,20 @@ def estimate(
     cluster: Annotated[
         str | None, typer.Option(help="Column with the patient; patients are never split.")
     ] = None,
+    stratum: Annotated[str | None, typer.Option(help="Column with a survey's strata.")] = None,
+    psu: Annotated[
+        str | None, typer.Option(help="Column with a survey's primary sampling units.")
+    ] = None,
+    lonely_psu: Annotated[
+        LonelyPSU, typer.Option(help="What to do with a stratum of one sampling unit.")
+    ] = LonelyPSU.fail,
     versus: Annotated[
         str, typer.Option(help="'complement' (everyone else), 'pairwise' or a group's name.")
     ] = "complement",
     method: Annotated[
         Method,
-        typer.Option(help="'purple', as published, or 'debiased', with confidence intervals."),
-    ] = Method.purple,
+        typer.Option(help="'debiased', with confidence intervals, or 'purple', as published."),
+    ] = Method.debiased,
     lambda_: Annotated[
         float | None,
         typer.Option("--lambda", min=0, help="Fixed L1 penalty. Default: chosen on held-out rows."),
@@ -95,12 +115,16 @@ def estimate(
     from relprev.study.cohorts import groups_table
 
     cohort = read_table(
-        table, diagnosed=diagnosed, group=group, features=features, weight=weight, cluster=cluster
-    )
+        table, diagnosed=diagnosed, group=group, features=features, weight=weight,
+        cluster=cluster, stratum=stratum, psu=psu,
+    )  # fmt: skip
     lambdas: Any = "paper" if lambda_ is None else lambda_
     shared = {"lambdas": lambdas, "random_state": seed, "verbose": not quiet}
     purple = method is Method.purple
-    estimator: Any = PURPLE(**shared, selection=selection) if purple else DebiasedPURPLE(**shared)
+    estimator: Any = (
+        PURPLE(**shared, selection=selection) if purple
+        else DebiasedPURPLE(**shared, lonely_psu=lonely_psu.value)
+    )  # fmt: skip
     rule = Rule(hide=not show_small_cells)
     with _said_by(rule):
         frame = estimator.fit(cohort).relative_prevalence(versus).to_frame()
@@ -113,6 +137,7 @@ def estimate(
     run = {
         "command": "estimate", "table": table.name, "diagnosed": diagnosed, "group": group,
         "features": features, "weight": weight, "cluster": cluster, "versus": versus,
+        "stratum": stratum, "psu": psu,
         "method": method.value, "selection": selection.value, "seed": seed,
         "lambda": estimator.lambda_, "small_cells_hidden": not show_small_cells,
     }  # fmt: skip

@@ -102,13 +102,22 @@ def check(file: StudyFile) -> None:
 
 
 @app.command()
-def schema() -> None:
+def schema(
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Explain every key, as a page of Markdown.")
+    ] = False,
+) -> None:
     """Print the JSON Schema of study files, for editors that complete and check TOML.
 
     Example: relprev schema > relprev.schema.json
     """
     from relprev.study import study_schema
 
+    if explain:
+        from relprev.study.reference import study_reference
+
+        typer.echo(study_reference(), nl=False)
+        return
     typer.echo(json.dumps(study_schema(), indent=2))
 
 

@@ -93,8 +93,13 @@ class CodePattern:
             return replace(self, text=body[:length])
         return self
 
-    def __str__(self) -> str:
+    @property
+    def written(self) -> str:
+        """As in study files, such as ``"ICD10:N80*"``."""
         return f"{self.version}:{self.text}"
+
+    def __str__(self) -> str:
+        return self.written
 
 
 def example_code(pattern: str) -> str:

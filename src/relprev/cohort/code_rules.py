@@ -119,6 +119,6 @@ def _require_roles(rule: Case, source: Source) -> None:
     unknown = [role for role in rule.roles if role not in known]
     if unknown:
         raise InvalidInputError(
-            f"case: no code has the role {', '.join(map(repr, unknown))}; roles in the "
-            f"{source.name} source: {', '.join(map(str, known))}"
+            f"case: no code has the role {', '.join(map(repr, unknown))}; give some of those in "
+            f"the {source.name} source: {', '.join(map(str, known))}"
         )

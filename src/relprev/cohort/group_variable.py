@@ -19,55 +19,37 @@ from relprev.settings import SETTINGS
 
 
 @dataclass(frozen=True)
-class GroupVariable:
-    """The groups to compare.
+class Division:
+    """Visits divided by the values of a column, or of several.
 
     Parameters
     ----------
     column : str or tuple of str
-        Column of the source's ``visits``. Several columns make one group of each combination of
-        their values, such as "Black / F"; the name of another group variable stands for its groups,
+        Column of the source's ``visits``. Several columns make a part of each combination of their
+        values, such as "Black / F"; the name of a group variable or of strata stands for its parts,
         recoded or in bands.
-    recode : mapping of group name to raw values
-        Visits with other raw values are excluded and counted. If empty, every value is a group.
-    minimum_size : int
-        Groups with fewer visits are excluded and counted.
+    recode : mapping of name to raw values
+        Visits with other raw values are in no part. If empty, every value is one.
     missing : str
-        Group name for visits without a value. If empty, they are excluded and counted.
+        Name of the part of visits without a value. If empty, they are in none.
     name : str
-        Name of the cohort. Default: the column, or all of them.
+        Default: the column, or all of them.
     edges : tuple of float
-        Bands of a number: edges e1 < e2 < ... give groups below e1, from e1 to below e2, ..., and
+        Bands of a number: edges e1 < e2 < ... give parts below e1, from e1 to below e2, ..., and
         from the last edge on.
     labels : tuple of str
         Names of the bands, one more than edges. Default: "under 18", "18 to under 65", ...
-    few_diagnosed : "drop" or "keep"
-        What to do with a group that has too few diagnosed patients for an estimate. Dropped, as
-        long as two groups remain, it is counted and named; kept, it takes the estimates of all
-        groups that are compared with everybody else.
-
-    Examples
-    --------
-    >>> insurance = GroupVariable("payer", recode={"Public": ["Medicaid", "Medicare"],
-    ...                                            "Private": ["Private"]})
-    >>> insurance.name, insurance.recode["Public"]
-    ('payer', ('Medicaid', 'Medicare'))
-    >>> GroupVariable("age", edges=(18, 65)).bands
-    ('under 18', '18 to under 65', '65 and over')
-    >>> GroupVariable(("race", "sex")).name
-    'race and sex'
     """
 
     __pydantic_config__: ClassVar[ConfigDict] = SETTINGS
+    key: ClassVar[str] = "groups"
 
     column: str | tuple[str, ...]
     recode: Mapping[str, Value | tuple[Value, ...]] = field(default_factory=dict)
-    minimum_size: int = 0
     missing: str = ""
     name: str = ""
     edges: tuple[float, ...] = ()
     labels: tuple[str, ...] = ()
-    few_diagnosed: Literal["drop", "keep"] = "drop"
 
     def __post_init__(self) -> None:
         recode = {
@@ -81,14 +63,10 @@ class GroupVariable:
         self._check_columns()
         self._check_recode()
         self._check_edges()
-        if self.few_diagnosed not in ("drop", "keep"):
-            raise InvalidInputError(
-                f"few_diagnosed must be 'drop' or 'keep', got {self.few_diagnosed!r}"
-            )
         for text in (*self.columns, self.name, self.missing, *recode, *self.labels):
             if any(unicodedata.category(sign) in ("Cc", "Cs") for sign in text):
                 raise InvalidInputError(
-                    f"groups: {text!r} contains a character that cannot be printed in reports; "
+                    f"{self.key}: {text!r} contains a character that cannot be printed in reports; "
                     "remove it"
                 )
 
@@ -114,11 +92,12 @@ class GroupVariable:
     def _check_columns(self) -> None:
         if not all(self.columns) or len(set(self.columns)) < len(self.columns) or not self.columns:
             raise InvalidInputError(
-                f"groups: column must be a name or a list of different names, got {self.column!r}"
+                f"{self.key}: column must be a name or a list of different names, got "
+                f"{self.column!r}"
             )
         if self.is_cross and (self.recode or self.edges or self.labels):
             raise InvalidInputError(
-                f"groups {self.name!r}: recode, edges and labels are for a single column; give "
+                f"{self.key} {self.name!r}: recode, edges and labels are for a single column; give "
                 "them to a group variable of its own, and name that variable in column"
             )
 
@@ -127,17 +106,17 @@ class GroupVariable:
         twice = sorted(value for value, count in counts.items() if count > 1)
         if twice:
             raise InvalidInputError(
-                f"groups {self.column!r}: a value must not be in more than one group: "
+                f"{self.key} {self.column!r}: a value must not be in more than one group: "
                 f"{listed([*map(repr, twice)])}"
             )
         if len(self.recode) > MAX_GROUPS:
             raise InvalidInputError(
-                f"groups {self.column!r}: got {len(self.recode):,} groups, but at most "
+                f"{self.key} {self.column!r}: got {len(self.recode):,} groups, but at most "
                 f"{MAX_GROUPS:,} can be compared; merge some of them"
             )
 
     def _check_edges(self) -> None:
-        where = f"groups {self.column!r}"
+        where = f"{self.key} {self.column!r}"
         if not are_numbers(self.edges) or list(self.edges) != sorted(set(self.edges)):
             raise InvalidInputError(f"{where}: edges must be increasing numbers")
         if self.edges and self.recode:
@@ -154,27 +133,76 @@ class GroupVariable:
 
 
 @dataclass(frozen=True)
-class Strata(GroupVariable):
+class GroupVariable(Division):
+    """The groups to compare.
+
+    Parameters
+    ----------
+    column : str or tuple of str
+        Column of the source's ``visits``. Several columns make one group of each combination of
+        their values, such as "Black / F"; the name of another group variable stands for its groups,
+        recoded or in bands.
+    recode : mapping of group name to raw values
+        Visits with other raw values are excluded and counted. If empty, every value is a group.
+    missing : str
+        Group name for visits without a value. If empty, they are excluded and counted.
+    name : str
+        Name of the cohort. Default: the column, or all of them.
+    edges : tuple of float
+        Bands of a number: edges e1 < e2 < ... give groups below e1, from e1 to below e2, ..., and
+        from the last edge on.
+    labels : tuple of str
+        Names of the bands, one more than edges. Default: "under 18", "18 to under 65", ...
+    minimum_size : int
+        Groups with fewer visits are excluded and counted.
+    few_diagnosed : "drop" or "keep"
+        What to do with a group that has too few diagnosed patients for an estimate. Dropped, as
+        long as two groups remain, it is counted and named; kept, it takes the estimates of all
+        groups that are compared with everybody else.
+
+    Examples
+    --------
+    >>> insurance = GroupVariable("payer", recode={"Public": ["Medicaid", "Medicare"],
+    ...                                            "Private": ["Private"]})
+    >>> insurance.name, insurance.recode["Public"]
+    ('payer', ('Medicaid', 'Medicare'))
+    >>> GroupVariable("age", edges=(18, 65)).bands
+    ('under 18', '18 to under 65', '65 and over')
+    >>> GroupVariable(("race", "sex")).name
+    'race and sex'
+    """
+
+    minimum_size: int = 0
+    few_diagnosed: Literal["drop", "keep"] = "drop"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.few_diagnosed not in ("drop", "keep"):
+            raise InvalidInputError(
+                f"few_diagnosed must be 'drop' or 'keep', got {self.few_diagnosed!r}"
+            )
+
+
+@dataclass(frozen=True)
+class Strata(Division):
     """Strata in which every group variable is estimated on its own, such as bands of age.
 
     Parameters
     ----------
     column : str or tuple of str
-        As in `GroupVariable`.
+        Column of the source's ``visits``. Several columns make one stratum of each combination of
+        their values; the name of a group variable among them stands for its groups.
     recode : mapping of stratum to raw values
         Visits with other raw values are in no stratum. If empty, every value is a stratum.
-    minimum_size : int
-        Not used: every stratum is tried.
     missing : str
         Name of the stratum of visits without a value. If empty, they are in none.
     name : str
         Default: the column, or all of them.
     edges : tuple of float
-        Bands of a number.
+        Bands of a number: edges e1 < e2 < ... give strata below e1, from e1 to below e2, ..., and
+        from the last edge on.
     labels : tuple of str
-        Names of the bands.
-    few_diagnosed : str
-        Not used: a stratum with too few diagnosed patients has no estimate, and says so.
+        Names of the bands, one more than edges.
     standard : "", "pooled" or mapping of stratum to share
         A distribution of the strata to which relative prevalences are standardised besides: that of
         all visits, or one given. Default: none.
@@ -186,6 +214,8 @@ class Strata(GroupVariable):
     >>> ages.standard["65 and over"]
     0.2
     """
+
+    key: ClassVar[str] = "strata"
 
     standard: str | Mapping[str, float] = ""
 

@@ -62,6 +62,12 @@ class StratumOfRows:
         Names of the strata.
     number : int16 array of shape (n,)
         Position of each row's stratum in ``names``; negative if it is in none.
+
+    Examples
+    --------
+    >>> own = StratumOfRows(("young", "old"), np.array([0, 1, -1], np.int16))
+    >>> own.names[own.number[1]]
+    'old'
     """
 
     names: tuple[str, ...]

@@ -262,7 +262,11 @@ def _require_numbers(spec: CohortSpec, source: Source) -> None:
         if extra.edges
     ]
     ranges += [
-        (f"groups: {group.column}", group.columns[0], "its edges cannot be used; use recode, or")
+        (
+            f"{group.key}: {group.column}",
+            group.columns[0],
+            "its edges cannot be used; use recode, or",
+        )
         for group in (*spec.groups, *spec.strata)
         if group.edges
     ]

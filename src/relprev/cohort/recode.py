@@ -10,7 +10,7 @@ from math import prod
 import pyarrow as pa
 
 from relprev.cohort.cohort import MAX_GROUPS
-from relprev.cohort.group_variable import GroupVariable
+from relprev.cohort.group_variable import Division
 from relprev.errors import InvalidInputError
 from relprev.sources.database import identifier, quoted
 from relprev.sources.source import Source
@@ -30,7 +30,7 @@ class Grouping:
 
 
 def grouping(
-    group: GroupVariable, parts: Sequence[GroupVariable], source: Source, where: str, key: str
+    group: Division, parts: Sequence[Division], source: Source, where: str, key: str
 ) -> Grouping:
     """The groups of a variable among the visits that meet ``where``.
 
@@ -48,12 +48,12 @@ def grouping(
     if not group.missing:
         return made
     if group.missing in made.names:
-        raise InvalidInputError(f"groups: {group.name} already has a group {group.missing!r}")
+        raise InvalidInputError(f"{group.key}: {group.name} already has a group {group.missing!r}")
     own = f"CASE {made.position} WHEN {MISSING} THEN {len(made.names)} ELSE {made.position} END"
     return Grouping((*made.names, group.missing), f"({own})::SMALLINT", made.join)
 
 
-def _values(group: GroupVariable, source: Source, where: str) -> tuple[str, ...]:
+def _values(group: Division, source: Source, where: str) -> tuple[str, ...]:
     """All values in the visits."""
     column = identifier(group.columns[0])
     values = source.query(
@@ -62,13 +62,14 @@ def _values(group: GroupVariable, source: Source, where: str) -> tuple[str, ...]
     )
     if len(values) > MAX_GROUPS:
         raise InvalidInputError(
-            f"groups: {group.column} has more than {MAX_GROUPS} values; give a recode, or edges"
+            f"{group.key}: {group.column} has more than {MAX_GROUPS} values; give a recode, or "
+            "edges"
         )
     return tuple(value for (value,) in values)
 
 
 def _recoded(
-    group: GroupVariable, names: tuple[str, ...], source: Source, key: str
+    group: Division, names: tuple[str, ...], source: Source, key: str
 ) -> Grouping:  # fmt: skip
     column = f"{identifier(group.columns[0])}::VARCHAR"
     recode = group.recode or {name: (name,) for name in names}
@@ -94,7 +95,7 @@ def _recoded(
     )
 
 
-def _banded(group: GroupVariable) -> Grouping:
+def _banded(group: Division) -> Grouping:
     """Bands of a number; what is no number is missing."""
     value = f"try_cast({identifier(group.columns[0])} AS DOUBLE)"
     cases = " ".join(f"WHEN {value} < {edge!r} THEN {k}" for k, edge in enumerate(group.edges))
@@ -103,19 +104,20 @@ def _banded(group: GroupVariable) -> Grouping:
     return Grouping(group.bands, f"({sql})::SMALLINT")
 
 
-def _crossed(group: GroupVariable, parts: Sequence[Grouping]) -> Grouping:
+def _crossed(group: Division, parts: Sequence[Grouping]) -> Grouping:
     """One group for each combination; a visit that one part leaves out is left out."""
     sizes = [len(part.names) for part in parts]
     if prod(sizes) > MAX_GROUPS:
         raise InvalidInputError(
-            f"groups: {group.name} has {prod(sizes):,} combinations, but at most {MAX_GROUPS:,} "
-            "groups can be compared; merge values (recode) in a group variable of their own"
+            f"{group.key}: {group.name} has {prod(sizes):,} combinations, but at most "
+            f"{MAX_GROUPS:,} groups can be compared; merge values (recode) in a group variable of "
+            "their own"
         )
     names = tuple(BETWEEN.join(combination) for combination in product(*(p.names for p in parts)))
     if len(set(names)) < len(names):
         raise InvalidInputError(
-            f"groups: two combinations of {group.name} have the same name, because values contain "
-            f"{BETWEEN!r}; name the values (recode) in a group variable of their own"
+            f"{group.key}: two combinations of {group.name} have the same name, because values "
+            f"contain {BETWEEN!r}; name the values (recode) in a group variable of their own"
         )
     place = " + ".join(
         f"{part.position}::INTEGER * {prod(sizes[k + 1 :])}" for k, part in enumerate(parts)

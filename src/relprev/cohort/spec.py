@@ -73,7 +73,7 @@ from pydantic import ConfigDict, PlainValidator, ValidationInfo, WithJsonSchema
 from relprev.codes import CodeSet, code_set
 from relprev.cohort.controls import Controls
 from relprev.cohort.feature_rules import Extra, Features
-from relprev.cohort.group_variable import GroupVariable, Strata
+from relprev.cohort.group_variable import Division, GroupVariable, Strata
 from relprev.cohort.visit_rules import Case, Exclude, Include, Screening
 from relprev.errors import InvalidInputError
 from relprev.settings import SETTINGS, parse_settings, read_settings
@@ -193,8 +193,8 @@ class CohortSpec:
             group.columns[0] for group in grouped
         }
 
-    def parts_of(self, group: GroupVariable) -> tuple[GroupVariable, ...]:
-        """The variables that a group variable of several columns combines; none, if it has one.
+    def parts_of(self, group: Division) -> tuple[Division, ...]:
+        """What a group variable or strata of several columns combine; nothing, if they have one.
 
         Examples
         --------
@@ -205,8 +205,9 @@ class CohortSpec:
         """
         if not group.is_cross:
             return ()
-        known = {one.name: one for one in (*self.groups, *self.strata) if not one.is_cross}
-        return tuple(known.get(name) or GroupVariable(name) for name in group.columns)
+        all_known: tuple[Division, ...] = (*self.strata, *self.groups)
+        known = {one.name: one for one in all_known if not one.is_cross}
+        return tuple(known.get(name) or Division(name) for name in group.columns)
 
     @staticmethod
     def read(path: str | Path) -> CohortSpec:

@@ -7,6 +7,7 @@ import fnmatch
 import os
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -34,10 +35,23 @@ def _read_parquet(path: Path) -> pa.Table:
     return pyarrow.parquet.ParquetFile(path).read()  # read_table adds columns for folder names
 
 
+def _read_statistics(path: Path) -> pa.Table:
+    """A Stata or SAS file; values stay numbers, whatever their labels."""
+    from relprev.sources.database import connect  # a database, which other files do not need
+    from relprev.sources.statistics_files import load_statistics_file
+
+    with closing(connect()) as connection:
+        load_statistics_file(connection, path, "visits", None)
+        return connection.sql("FROM visits").to_arrow_table()
+
+
 READERS: dict[str, Callable[[Path], pa.Table]] = {
     ".csv": _read_csv,
     ".parquet": _read_parquet,
     ".feather": pyarrow.feather.read_table,
+    ".dta": _read_statistics,
+    ".sas7bdat": _read_statistics,
+    ".xpt": _read_statistics,
 }
 WORDS = {"yes": 1, "no": 0, "true": 1, "false": 0, "1": 1, "0": 0}
 SPARSE_BELOW = 0.2  # share of nonzero entries
@@ -53,13 +67,15 @@ def read_table(
     features: Sequence[str],
     weight: str | None = None,
     cluster: str | None = None,
+    stratum: str | None = None,
+    psu: str | None = None,
 ) -> Cohort:
-    r"""Read a cohort from a CSV, Parquet or Feather file.
+    r"""Read a cohort from a CSV, Parquet, Feather, Stata or SAS file.
 
     Parameters
     ----------
     path : str or Path
-        Ends in .csv, .parquet or .feather.
+        Ends in .csv, .parquet, .feather, .dta, .sas7bdat or .xpt.
     diagnosed : str
         Column with the recorded diagnosis: 0/1, true/false or yes/no.
     group : str
@@ -68,6 +84,8 @@ def read_table(
         Patterns for the names of symptom columns, such as ``"dx_*"``.
     weight, cluster : str, optional
         Columns with sampling weights and patient identifiers.
+    stratum, psu : str, optional
+        Columns with strata and primary sampling units of a survey.
 
     Returns
     -------
@@ -85,7 +103,8 @@ def read_table(
     <Cohort of 2 visits x 2 features, groups Medicaid, Medicare>
     """
     table = _Table(Path(path))
-    named = {"diagnosed": diagnosed, "group": group, "weight": weight, "cluster": cluster}
+    named = {"diagnosed": diagnosed, "group": group, "weight": weight, "cluster": cluster,
+             "stratum": stratum, "psu": psu}  # fmt: skip
     special = {role: name for role, name in named.items() if name is not None}
     for role, name in special.items():
         table.require(role, name)
@@ -109,6 +128,8 @@ def read_table(
         groups=table.column(group).to_pandas(),
         sample_weight=None if weight is None else table.weights(weight),
         clusters=None if cluster is None else table.column(cluster).to_pandas(),
+        strata=None if stratum is None else table.column(stratum).to_pandas(),
+        psus=None if psu is None else table.column(psu).to_pandas(),
         feature_names=columns,
     )
 

@@ -50,9 +50,9 @@ def _hint(pattern: CodePattern, recorded: set[Pair], source: Source) -> Message:
         if codes:
             return Message(
                 "no visit has {code}; did you mean {other} ({n})?",
-                code=str(pattern), other=str(other), n=_people(codes, source),
+                code=pattern.written, other=other.written, n=_people(codes, source),
             )  # fmt: skip
-    return Message("no visit has {code}", code=str(pattern))
+    return Message("no visit has {code}", code=pattern.written)
 
 
 def _alternatives(pattern: CodePattern, versions: Iterable[str]) -> Iterator[CodePattern]:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from relprev.cohort import BuiltCohort, Cohort, GroupVariable, StratumOfRows, build_cohorts
 from relprev.cohort.characteristics import characteristics_table
+from relprev.cohort.group_variable import Division
 from relprev.cohort.part import ROW_FIELDS
 from relprev.cohort.part_files import HEADER, verify_parts
 from relprev.cohort.summary import group_patients, group_totals
@@ -123,7 +124,7 @@ def _columns_named(study: Study) -> Iterator[tuple[KeyPath, str]]:
         for position, item in enumerate(items):
             if item.column:
                 yield (*path, position, "column"), item.column
-    grouped: list[tuple[str, Sequence[GroupVariable]]] = [
+    grouped: list[tuple[str, Sequence[Division]]] = [
         ("groups", cohort.groups), ("strata", cohort.strata),
     ]  # fmt: skip
     for key, variables in grouped:
