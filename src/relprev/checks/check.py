@@ -246,7 +246,16 @@ class CheckResult:
         )  # fmt: skip
 
     def about(self, unit: Unit) -> CheckResult:
-        """The same result in words of another unit than visits."""
+        """The same result in words of another unit than visits.
+
+        Examples
+        --------
+        >>> from relprev.units import PERSON
+        >>> found = CheckResult("overlap", "Overlap", Verdict.NO_CONCERN,
+        ...                     Message("all visits overlap"), pd.DataFrame())
+        >>> str(found.about(PERSON).effect)
+        'all people overlap'
+        """
         held = None if self.withhold is None else self.withhold.about(unit)
         return replace(self, effect=self.effect.about(unit), withhold=held)
 
