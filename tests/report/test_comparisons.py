@@ -89,6 +89,7 @@ def test_cells_say_why_they_are_empty():
     assert texts[2, "estimate"] == "none: too few patients are diagnosed in others"
     assert texts[2, "n_diagnosed"] == HIDDEN
     assert texts[3, "estimate"] == "none: too few visits"
+    assert texts[3, "n"] == "left out"
     assert estimate_texts(table, found, Rule(hide=False))[2, "n_diagnosed"] == "not known"
 
 
@@ -120,4 +121,4 @@ def test_intervals_are_called_pointwise_in_their_headings(name):
     frame = found.main.assign(observed_ci_low=0.5, observed_ci_high=1.5)
     one = VariableFindings(**{**vars(found), "estimates": {"debiased": frame}})
     headings = lay_out(study(one)).variables[0].decomposition.texts().columns
-    assert f"{name} (95% CI, pointwise)" in headings
+    assert f"{name} (pointwise 95% CI)" in headings

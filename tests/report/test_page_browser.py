@@ -103,7 +103,7 @@ def test_tables_sort_by_number_and_by_name(opened):
 
     def visits():
         cells = table.locator(f"tbody tr td:nth-child({column + 1})").all_inner_texts()
-        return [int(text.replace(",", "")) for text in cells]
+        return [int(text.replace(",", "")) for text in cells if text != "left out"]
 
     before = visits()
     heading.locator("button").click()
@@ -124,7 +124,7 @@ def test_hidden_values_stay_last_when_sorted(opened):
     heading = table.locator("thead th", has_text="Diagnosed")
     for _ in range(2):
         heading.locator("button").click()
-        assert table.locator("tbody tr").last.locator("td").last.inner_text() == "–"
+        assert table.locator("tbody tr").last.locator("td").last.inner_text() == "hidden"
 
 
 def test_table_is_copied_as_csv_with_intervals_in_columns(opened):
@@ -132,8 +132,8 @@ def test_table_is_copied_as_csv_with_intervals_in_columns(opened):
     page.locator("[data-name=decomposition-race] .tool").click()
     page.wait_for_function("document.getElementById('said').textContent === 'Table copied.'")
     lines = page.evaluate("navigator.clipboard.readText()").strip().split("\n")
-    assert lines[0].startswith("Group,Recorded ratio (95% CI),Recorded ratio (95% CI) low,")
-    assert len(lines) == 5
+    assert lines[0].startswith("Group,Recorded ratio (pointwise 95% CI),Recorded ratio (pointwise")
+    assert len(lines) == 6  # four groups, and one that was left out
     assert len(lines[1].split(",")) == 1 + 3 * 3
 
 
@@ -209,6 +209,18 @@ def test_paper_shows_everything_in_light_colours(opened):
     assert colour == "rgb(255, 255, 255)"
     page.evaluate("dispatchEvent(new Event('afterprint'))")
     assert page.locator("#check-race-unconstrained-details").get_attribute("open") is None
+
+
+def test_the_first_two_printed_pages_stand_alone(single, browser):
+    """Answer, recorded against corrected, what could overturn it and who: the rest is appendix."""
+    page = browser.new_page(viewport={"width": 680, "height": 1009})  # A4 less its margins
+    page.emulate_media(media="print")
+    page.goto((single / "report.html").as_uri())
+    bottom = page.evaluate("document.querySelector('.front').getBoundingClientRect().bottom")
+    assert bottom < 2 * 1009
+    ids = page.evaluate("Array.from(document.querySelectorAll('.front > section')).map(s => s.id)")
+    assert ids == ["answer", "estimates", "overturn", "who"]
+    page.close()
 
 
 def test_page_prints_to_pdf(opened):

@@ -56,10 +56,7 @@ class Rule:
     @property
     def words(self) -> str:
         """What readers are told about the rule; empty where every count is shown as it is."""
-        hidden = (
-            f"Counts of 1 to {self.threshold} people, and what would reveal them, are hidden: "
-            "their cells say so, or hold a dash (–)."
-        )
+        hidden = f"Counts of 1 to {self.threshold} people, and what would reveal them, are hidden."
         rounded = f"Counts are rounded to multiples of {self.round_to}."
         said = [*([hidden] if self.hide else []), *([rounded] if self.round_to else [])]
         return " ".join(said)

@@ -76,6 +76,7 @@ def with_absent(frame: pd.DataFrame, found: VariableFindings) -> pd.DataFrame:
 def estimate_texts(frame: pd.DataFrame, found: VariableFindings, rule: Rule) -> Texts:
     """What a table of estimates says in place of missing values and of the reference group's."""
     texts: Texts = {}
+    counted = set(found.counts["group"])
     for k, row in enumerate(frame.to_dict("records")):
         if row["group"] == row["versus"]:
             texts |= {(k, name): REFERENCE for name in RATIOS} | {(k, "p_value"): ""}
@@ -86,6 +87,8 @@ def estimate_texts(frame: pd.DataFrame, found: VariableFindings, rule: Rule) -> 
         elif pd.isna(row["ci_low"]):
             texts[k, "p_value"] = "no test"
         gone = HIDDEN if rule.hide else "not known"
+        if row["group"] in found.left_out and row["group"] not in counted:
+            gone = "left out"
         for name in (*COUNTS, *RATIOS[1:], "p_value"):
             if (k, name) not in texts and pd.isna(row.get(name)):
                 texts[k, name] = gone

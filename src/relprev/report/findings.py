@@ -185,8 +185,9 @@ class StudyReport(StudyFindings):
     features : str
     unit : Unit
     descriptions : mapping
-    condition_codes, rules, unchecked : tuple of str
+    condition_codes, rules : tuple of str
     weighted : bool
+    unchecked : tuple of str
     rule : Rule
         What was hidden.
 

@@ -118,7 +118,7 @@ class ReportTable:
         return text.encode()
 
     def _heading(self, name: str) -> str:
-        more = f" ({self.level:.0%} CI, pointwise)" if self._has_interval(name) else ""
+        more = f" (pointwise {self.level:.0%} CI)" if self._has_interval(name) else ""
         return heading(name, self.unit) + more
 
     def _has_interval(self, name: str) -> bool:
