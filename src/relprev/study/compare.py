@@ -124,8 +124,8 @@ def _between(one: str, a: dict[str, Any], two: str, b: dict[str, Any]) -> list[s
         found.append("the rules on which visits count as diagnosed differ")
     if a["data"] and a["data"] == b["data"]:
         found.append(
-            f"{one} and {two} have files in common: if the same people are in both, their "
-            "estimates are not independent, and the ratio is more certain than its interval says"
+            f"{one} and {two} were made from the same data, so their estimates are not "
+            "independent, and the interval of their ratio does not hold"
         )
     return found
 
@@ -184,7 +184,7 @@ def _asked(folder: Path) -> dict[str, Any]:
     return {
         "condition": condition["name"], "codes": sorted(condition["codes"]),
         "source": study["source"]["kind"], "include": [cohort["include"], cohort.get("exclude")],
-        "case": cohort.get("case"), "data": manifest.get("data", {}).get("files", []),
+        "case": cohort.get("case"), "data": manifest.get("data", {}).get("details", {}).get("data"),
     }  # fmt: skip
 
 
