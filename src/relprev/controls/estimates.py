@@ -247,10 +247,7 @@ def _without_risk(part: ScorePart, recorded: NDArray[np.uint8]) -> ScorePart:
 def _score_of_groups(
     part: ScorePart, where: tuple[NDArray[np.int64], int], kept: NDArray[np.int64], reference: int
 ) -> ScorePart:
-    taken = part.take(where[0])
-    propensity = taken.propensity[:, kept]
-    propensity /= propensity.sum(axis=1, keepdims=True)
-    return replace(taken, g=_renumbered(taken.g, kept), reference=reference, propensity=propensity)
+    return part.of_groups(where[0], kept, reference)
 
 
 def _problem_of_groups(
