@@ -7,6 +7,10 @@ NUMERIC := tests/matrix tests/rows tests/model tests/inference tests/checks test
 KERNELS := tests/matrix tests/rows tests/model src/relprev/errors.py src/relprev/model src/relprev/inference \
            $(addprefix tests/inference/test_,missed.py moments.py nuisance.py propensity.py sampling.py score.py)
 
+# A file of tests runs in one process, so that what its tests share is made once. Doctests, which are
+# short, come last and even out.
+SPREAD := -n auto --dist loadfile --no-loadscope-reorder
+
 # An older processor: no instructions of the last fifteen years in our kernels, BLAS and NumPy.
 OLDER = NUMBA_CPU_NAME=generic NUMBA_CACHE_DIR=.numba-older OPENBLAS_CORETYPE=Nehalem \
         NPY_DISABLE_CPU_FEATURES="$$($(BIN)/python -c 'from numpy._core._multiarray_umath import __cpu_dispatch__ as all; print(*all)')"
@@ -34,16 +38,16 @@ types: $(VENV)/.dev  ## Static types
 	$(BIN)/mypy
 
 unit: $(VENV)/.dev  ## Tests
-	$(BIN)/pytest -n auto --dist loadgroup
+	$(BIN)/pytest $(SPREAD)
 
 older: $(VENV)/.dev  ## Numeric tests and examples as an older processor, with one thread
-	$(OLDER) RELPREV_NUM_THREADS=1 $(BIN)/pytest -q -n auto --dist loadgroup $(KERNELS)
+	$(OLDER) RELPREV_NUM_THREADS=1 $(BIN)/pytest -q $(SPREAD) $(KERNELS)
 
 oldest: $(VENV)/.dev  ## Numeric tests and a small study on the lowest versions of the dependencies
 	$(BIN)/uv venv -q --allow-existing --python $(BIN)/python .venv-oldest
 	$(BIN)/uv pip install -q --python .venv-oldest/bin/python --resolution lowest-direct --editable .
 	$(BIN)/uv pip install -q --python .venv-oldest/bin/python pytest pytest-xdist hypothesis polars
-	NUMBA_CACHE_DIR=.numba-oldest .venv-oldest/bin/python -m pytest -q -n auto --dist loadgroup $(NUMERIC) tests/test_lazy.py
+	NUMBA_CACHE_DIR=.numba-oldest .venv-oldest/bin/python -m pytest -q $(SPREAD) $(NUMERIC) tests/test_lazy.py
 	NUMBA_CACHE_DIR=.numba-oldest .venv-oldest/bin/relprev demo -q --visits 20000 --out .venv-oldest/demo
 
 pythons: $(VENV)/.dev  ## Numeric tests and a small study on every Python of PYTHONS that this machine has
@@ -53,7 +57,7 @@ pythons: $(VENV)/.dev  ## Numeric tests and a small study on every Python of PYT
 	  $$python --version; \
 	  $(BIN)/uv venv -q --allow-existing --python $$python .venv-$$version && \
 	  $(BIN)/uv pip install -q --python .venv-$$version/bin/python --editable . pytest pytest-xdist hypothesis polars && \
-	  NUMBA_CACHE_DIR=.numba-$$version .venv-$$version/bin/python -m pytest -q -n auto --dist loadgroup $(NUMERIC) && \
+	  NUMBA_CACHE_DIR=.numba-$$version .venv-$$version/bin/python -m pytest -q $(SPREAD) $(NUMERIC) && \
 	  NUMBA_CACHE_DIR=.numba-$$version .venv-$$version/bin/relprev demo -q --visits 20000 --out .venv-$$version/demo || exit 1; \
 	done
 
@@ -61,7 +65,7 @@ browser:  ## Debian's chromium, for the tests of the report's page (needs root)
 	command -v chromium || { apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium; }
 
 docs: $(VENV)/.dev  ## Run the code on the pages, build them in docs/_build/html, check links
-	$(BIN)/pytest -q docs
+	$(BIN)/pytest -q -n auto --dist loadfile docs
 	rm -rf docs/_build docs/api
 	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet -j auto docs docs/_build/html
 	RELPREV_SITE=docs/_build/html $(BIN)/pytest -q -n 0 tests/docs/test_site.py

@@ -32,6 +32,7 @@ NAMES = (
     "full_size",
     "study",
     "scale",
+    "omop",
 )
 
 

@@ -154,6 +154,20 @@ def raw_files(found: Rows) -> str:
     return "Raw NEDS file to cohorts, in processor seconds:\n\n" + table(head, body)
 
 
+def warehouse(found: Rows) -> str:
+    body = [
+        [
+            f"{row['records']:,}", row["study"], f"{row['units']:,}", f"{row['codes']:,}",
+            f"{row['read_seconds']:,.0f} s", f"{row['build_seconds']:,.0f} s",
+            f"{row['peak_gib']:.1f} GiB",
+        ]
+        for row in found
+    ]  # fmt: skip
+    head = ["condition records on the server", "study of", "units", "records fetched",
+            "reading", "cohort", "peak memory"]  # fmt: skip
+    return "OMOP tables on PostgreSQL to a cohort, in seconds by the clock:\n\n" + table(head, body)
+
+
 def known_truth(found: Rows, full_size: Rows) -> str:
     everything, body = found + full_size, []
     for source, visits in dict.fromkeys((row["source"], row["visits"]) for row in everything):

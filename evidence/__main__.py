@@ -14,6 +14,7 @@ from evidence import page as page_
 from evidence import rerun as rerun_
 from evidence import steps as steps_
 from evidence import store
+from evidence import truth as truth_
 
 Results = Annotated[Path, typer.Option(help="Folder with the results.", show_default="evidence")]
 app = typer.Typer(help="The paper's evidence, rerun.", no_args_is_help=True)
@@ -27,6 +28,28 @@ def add(
 ) -> None:
     """Add the results of a run; results of other methods stay."""
     typer.echo(f"{run}: {store.add(run, folder, results):,} rows")
+
+
+@app.command("add-truth")
+def add_truth(
+    run: Annotated[str, typer.Argument(help="nhanes or species.")],
+    folder: Annotated[Path, typer.Argument(help="Folder written by 'relprev reproduce'.")],
+    results: Results = store.FOLDER,
+) -> None:
+    """Keep the results of a run on real data with a known truth, in place of the earlier ones."""
+    typer.echo(f"{run}: {truth_.add(run, folder, results):,} cells")
+
+
+@app.command()
+def truth(
+    results: Results = store.FOLDER,
+    out: Annotated[
+        Path, typer.Option(help="Folder for the pages.", show_default="docs/evidence")
+    ] = page_.DOCS,
+) -> None:
+    """Write docs/evidence/truth.md and species.md, with their figures."""
+    for path in truth_.write(results, out):
+        typer.echo(path)
 
 
 @app.command()

@@ -13,18 +13,26 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from benchmarks.measure import machine, made_by
-from matplotlib.figure import Figure
 from simulations import controls as simulated
 from simulations.replicates import RESULTS as SIMULATED
 
 from evidence.page import DOCS, NOT_RUN, save, table
 from evidence.store import FOLDER
 from relprev import DebiasedPURPLE, calibrate
+from relprev.checks import Verdict
 from relprev.checks.controls import CHECK, CONDITION, check_controls
 from relprev.codes import CodeSet
-from relprev.cohort import build_cohorts
-from relprev.cohort.controls import Controls
-from relprev.cohort.spec import CohortSpec, Extra, Features, GroupVariable, Include
+from relprev.cohort import (
+    CohortSpec,
+    Controls,
+    Extra,
+    Features,
+    GroupVariable,
+    Include,
+    build_cohorts,
+)
+from relprev.messages import Message
+from relprev.report.figures import off_screen, plot_check
 from relprev.sources import read_nhds
 from relprev.store.files import written_whole
 
@@ -66,8 +74,9 @@ def write(results: Path = FOLDER, simulations: Path = SIMULATED, docs: Path = DO
         path.write_text(text(results, simulations), encoding="utf-8")
     if not (results / RUN).is_dir():
         return [docs / "controls.md"]
-    figure = Figure(figsize=(8, 7), layout="constrained")
-    CHECK.draw(figure.subplots(), pd.read_csv(results / RUN / "controls.csv"))
+    rows = pd.read_csv(results / RUN / "controls.csv")
+    check = CHECK.result(Verdict.CONCERN, Message("of the page"), rows)
+    figure = off_screen(plot_check(check)).figure
     return [docs / "controls.md", save(RUN, figure, docs)]
 
 

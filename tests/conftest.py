@@ -10,12 +10,15 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import sklearn
+from hypothesis import settings
 
 from relprev.matrix import BinaryCSR, Dense, FloatCSR
 from relprev.model.likelihood import Problem
 from relprev.simulate import ed_visits, gauss_synth
 
 os.environ.setdefault("MPLBACKEND", "Agg")
+settings.register_profile("relprev", deadline=None)  # a busy machine is no defect
+settings.load_profile("relprev")
 
 # L1 logistic regression by scikit-learn, which spells it in another way since 1.8.
 NEW_SPELLING = tuple(map(int, sklearn.__version__.split(".")[:2])) >= (1, 8)

@@ -1,9 +1,13 @@
 """The test of constant diagnosis ratios."""
 
+import warnings
+
 import numpy as np
 import pytest
 
 from relprev.checks import check_constant_ratio
+from relprev.checks.constant_ratio import _row
+from relprev.checks.drift import DriftTest
 from relprev.errors import InvalidInputError
 from relprev.inference import DebiasedPURPLE
 from tests.checks.conftest import FAST, make_cohort
@@ -77,3 +81,12 @@ def test_size_is_near_nominal():
         for seed in range(300)
     ]
     assert 0.02 < np.mean(rejected) < 0.085
+
+
+def test_an_interval_without_end_is_no_warning():
+    """It was NumPy's overflow, shown to the user."""
+    found = DriftTest(np.array([0.0]), np.array([[1e6]]), 0.0, 1.0, 5.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        row = _row("trend", "a", "b", found, 0, 4.0, 2.0)
+    assert (row["ci_low"], row["drift"], row["ci_high"]) == (0.0, 1.0, np.inf)

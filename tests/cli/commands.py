@@ -2,23 +2,53 @@
 
 from __future__ import annotations
 
+import io
 import os
+import signal
 import subprocess
 import sys
+import warnings
+from contextlib import redirect_stderr, redirect_stdout
 from typing import Any
 
+import pytest
 from typer.testing import CliRunner, Result
 
-from relprev.cli import app
+from relprev.cli import app, main
 from relprev.errors import RelprevError
+
+TERMINAL = {"COLUMNS": "200", "NO_COLOR": "1", "PYTHONIOENCODING": "utf-8"}
 
 
 def relprev(*arguments: Any) -> subprocess.CompletedProcess[str]:
+    """A command from `main` to its exit code, in this process: another one takes seconds to start.
+
+    What a process has of its own is put back: arguments, warnings, streams, signals.
+    """
+    out, err, on_signal = io.StringIO(), io.StringIO(), signal.getsignal(signal.SIGTERM)
+    command = ["relprev", *map(str, arguments)]
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        warnings.catch_warnings(),
+        redirect_stdout(out),
+        redirect_stderr(err),
+    ):
+        warnings.simplefilter("default")
+        patch.setattr(sys, "argv", command)
+        for name, value in TERMINAL.items():
+            patch.setenv(name, value)
+        with pytest.raises(SystemExit) as ended:
+            main()
+    signal.signal(signal.SIGTERM, on_signal)
+    code = int(ended.value.code or 0)
+    return subprocess.CompletedProcess(command, code, out.getvalue(), err.getvalue())
+
+
+def in_a_process(*arguments: Any) -> subprocess.CompletedProcess[str]:
     """A command in a process of its own."""
     return subprocess.run(
         [sys.executable, "-m", "relprev", *map(str, arguments)],
-        capture_output=True, text=True, check=False,
-        env={**os.environ, "COLUMNS": "200", "NO_COLOR": "1", "PYTHONIOENCODING": "utf-8"},
+        capture_output=True, text=True, check=False, env=os.environ | TERMINAL,
     )  # fmt: skip
 
 

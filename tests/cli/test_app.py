@@ -12,6 +12,7 @@ from typer.main import get_command
 from relprev.cli import app, choices, main
 from relprev.errors import InvalidInputError, TooFewCasesError
 from relprev.experiments import EXPERIMENTS
+from relprev.experiments.truth.run import NAMES
 from relprev.messages import Count, Message
 from relprev.simulate.mimic import LAYOUTS
 from relprev.study.demo import VISITS
@@ -147,5 +148,6 @@ def test_a_signal_ends_a_run_with_a_message_and_leaves_no_data_behind(number, co
 def test_choices_in_help_texts_are_those_of_the_package():
     assert tuple(SOURCES) == choices.SOURCES
     assert tuple(EXPERIMENTS) == choices.EXPERIMENTS
+    assert choices.TRUTH == NAMES
     assert choices.LAYOUTS == LAYOUTS
     assert (choices.DEMO_VISITS, choices.MOST_VISITS) == (VISITS, MOST_VISITS)

@@ -7,11 +7,11 @@ import pytest
 from typer.testing import CliRunner
 
 from relprev.cli import app
-from tests.cli.commands import estimate_arguments, relprev
+from tests.cli.commands import estimate_arguments, in_a_process, relprev
 
 
 def test_estimate_reads_a_table_and_writes_results(table, tmp_path):
-    done = relprev(
+    done = in_a_process(
         *estimate_arguments(table, tmp_path / "out"), "--cluster", "patient", "--versus", "private"
     )
     assert done.returncode == 0, done.stderr

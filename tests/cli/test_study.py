@@ -9,12 +9,12 @@ import pytest
 from relprev.disclosure.rendering import DIFFERENCING
 from relprev.study import Study
 from relprev.study.source import SOURCES
-from tests.cli.commands import invoke, refused, relprev
+from tests.cli.commands import in_a_process, invoke, refused
 from tests.study.conftest import TABLES, write_tables
 
 
 def test_demo_shows_the_wrong_way_ratio_and_writes_the_report(tmp_path):
-    done = relprev("demo", "--visits", 60_000, "--out", tmp_path / "demo")
+    done = in_a_process("demo", "--visits", 60_000, "--out", tmp_path / "demo")
     assert done.returncode == 0, done.stderr
     for heading in ("Recorded", "Diagnosis-rate", "Corrected", "Truth"):
         assert heading in done.stdout
@@ -34,12 +34,22 @@ def test_demo_shows_the_wrong_way_ratio_and_writes_the_report(tmp_path):
 @pytest.mark.parametrize("kind", SOURCES)
 def test_init_writes_a_study_that_can_be_read(tmp_path, kind):
     file = tmp_path / "study.toml"
-    result = invoke("init", "--source", kind, "--condition", "endometriosis", "--out", file)
+    own = {"simulated": "simulated condition", "nhanes": "prediabetes"}
+    wanted = [] if kind in own else ["--condition", "endometriosis"]
+    result = invoke("init", "--source", kind, *wanted, "--out", file)
     assert result.exit_code == 0
     study = Study.from_toml(file)
     assert study.source.kind == kind
-    assert study.cohort.condition.name in ("endometriosis", "simulated condition")
+    assert study.cohort.condition.name == own.get(kind, "endometriosis")
     assert "exists already" in refused("init", "--source", kind, "--out", file)
+
+
+@pytest.mark.parametrize("kind", ["nhanes", "simulated"])
+def test_init_refuses_a_code_set_for_data_without_codes(tmp_path, kind):
+    """It wrote the file with another condition."""
+    arguments = ["init", "--source", kind, "--condition", "asthma", "--out", tmp_path / "s.toml"]
+    assert "--condition is a code set" in refused(*arguments)
+    assert not (tmp_path / "s.toml").exists()
 
 
 def test_init_without_a_terminal_needs_a_source(tmp_path):

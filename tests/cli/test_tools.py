@@ -4,6 +4,12 @@ import pytest
 from tests.cli.commands import invoke, relprev
 
 
+@pytest.fixture
+def quick_truth(monkeypatch):
+    """The truth from a tenth of the visits, which is exact to half a percent."""
+    monkeypatch.setattr("relprev.simulate.visits.TRUTH_VISITS", 20_000)
+
+
 def test_reproduce_runs_one_experiment_and_refuses_an_unknown_one(tmp_path):
     done = relprev("reproduce", "group-gap", "--quick", "--jobs", 1, "--out", tmp_path, "--quiet")
     assert done.returncode == 0, done.stderr
@@ -19,7 +25,7 @@ def test_codes_are_listed_and_shown():
     assert relprev("codes", "show", "nonsense").returncode == 2
 
 
-def test_simulated_raw_files_are_written(tmp_path):
+def test_simulated_raw_files_are_written(tmp_path, quick_truth):
     done = relprev("simulate", "neds", "--visits", 2000, "--out", tmp_path)
     assert done.returncode == 0, done.stderr
     lines = (tmp_path / "NEDS_2019_Core.csv").read_text().splitlines()
@@ -31,7 +37,7 @@ def test_simulated_raw_files_are_written(tmp_path):
 
 
 @pytest.mark.parametrize(("layout", "people"), [("1.0", "core"), ("2.2", "hosp")])
-def test_simulated_mimic_has_the_layout_asked_for(layout, people, tmp_path):
+def test_simulated_mimic_has_the_layout_asked_for(layout, people, tmp_path, quick_truth):
     done = relprev("simulate", "mimic", "--layout", layout, "--visits", 1000, "--out", tmp_path)
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "mimic-iv" / people / "patients.csv.gz").is_file()

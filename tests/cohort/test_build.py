@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 from relprev.codes import CodeSet
+from relprev.cohort import CohortSpec, Extra, Features, GroupVariable, Include
 from relprev.cohort.build import build_cohorts
-from relprev.cohort.spec import CohortSpec, Extra, Features, GroupVariable, Include
 from relprev.errors import DataWarning, InvalidInputError, TooFewCasesError
 from relprev.sources import read_tables
 

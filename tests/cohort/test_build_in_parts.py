@@ -11,10 +11,18 @@ import pandas as pd
 import pytest
 
 from relprev.codes import CodeSet
-from relprev.cohort import Cohort, build_cohorts, cohort_spec
+from relprev.cohort import (
+    Cohort,
+    CohortSpec,
+    Extra,
+    Features,
+    GroupVariable,
+    Include,
+    build_cohorts,
+    cohort_spec,
+)
 from relprev.cohort.cohort import ROW_FIELDS
 from relprev.cohort.part_files import verify_parts
-from relprev.cohort.spec import CohortSpec, Extra, Features, GroupVariable, Include
 from relprev.errors import DataWarning, InvalidInputError
 from relprev.parallel import threads
 from relprev.simulate.mimic import write_mimic

@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 from relprev.codes import CodeSet
+from relprev.cohort import CohortSpec, Extra, Features, GroupVariable
 from relprev.cohort.build import build_cohorts
-from relprev.cohort.spec import CohortSpec, Extra, Features, GroupVariable
 from relprev.errors import InvalidInputError
 from relprev.sources import read_tables
 from relprev.sources.kinds import CAUSES, DIAGNOSES, Kind
@@ -70,6 +70,16 @@ def test_visits_and_diagnoses_do_not_depend_on_kinds(source, without_codes):
     assert plain.cohort.n == (4 if without_codes == "drop" else 5)
 
 
+@pytest.mark.parametrize(
+    ("without_codes", "names"),
+    [("drop", ("VITAL:FAST",)), ("keep", ("VITAL:FAST", "VITAL:SLOW"))],
+)
+def test_rare_features_are_counted_in_visits_that_stay(source, without_codes, names):
+    """SLOW is in visits 2 and 3, of which the latter has no code and is dropped."""
+    found = built(source, without_codes=without_codes, kinds=("vitals",), min_count=1)
+    assert found.cohort.feature_names == names
+
+
 def test_a_condition_may_be_recorded_in_a_kind_that_is_no_feature(source):
     fast = CodeSet.of("fast", ["VITAL:FAST"])
     assert built(source, condition=fast).cohort.diagnosed.tolist() == [1, 0, 1, 0]
@@ -114,7 +124,7 @@ def test_features_from_columns_are_counted_apart(source):
 
 def test_rare_features_do_not_count(source):
     found = built(source, kinds=("diagnoses", "vitals"), min_count=1)
-    assert found.kinds == {"diagnoses": 0, "vitals": 2}
+    assert found.kinds == {"diagnoses": 0, "vitals": 1}
 
 
 def test_parts_on_disk_have_the_same_features(source, tmp_path):

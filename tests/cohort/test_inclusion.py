@@ -6,8 +6,7 @@ import pandas as pd
 import pytest
 
 from relprev.codes import CodeSet
-from relprev.cohort import LookedAt, build_cohorts
-from relprev.cohort.spec import CohortSpec, GroupVariable, Include, Screening
+from relprev.cohort import CohortSpec, GroupVariable, Include, LookedAt, Screening, build_cohorts
 from relprev.errors import InvalidInputError
 from relprev.sources import read_tables
 

@@ -2,7 +2,8 @@
 
 He knows how the package works: which counts add up, which groups lie within others, what a share
 is a share of and how recorded ratios are made. Everything published becomes a linear equation, and
-linear programs give the range that is left for every count that is not shown.
+linear programs give the range that is left for every count that is not shown. Of rounded numbers he
+knows between which numbers they lie.
 """
 
 from __future__ import annotations
@@ -22,8 +23,9 @@ ROUNDING = 1e-7  # of shares and ratios as files hold them
 class Adversary:
     """Equations over named counts, and the range of each."""
 
-    def __init__(self, folder: Path, inside, bins) -> None:
-        self.folder, self.number, self.rows = folder, {}, []
+    def __init__(self, folder: Path, inside, bins, round_to: int = 0) -> None:
+        self.folder, self.number, self.rows, self.round_to = folder, {}, [], round_to
+        self.most: list[dict[int, float]] = []  # combinations that are zero or less
         self.estimates = pd.read_csv(folder / "estimates.csv")
         self.variables = list(dict.fromkeys(self.estimates["variable"]))
         for name in self.variables:
@@ -41,15 +43,27 @@ class Adversary:
     def _column(self, cell) -> int:
         return self.number.setdefault(cell, len(self.number))
 
-    def _equation(self, terms, value=0.0) -> None:
-        self.rows.append(({self._column(cell): factor for cell, factor in terms}, float(value)))
+    def _terms(self, terms) -> dict[int, float]:
+        return {self._column(cell): factor for cell, factor in terms}
+
+    def _equation(self, terms, value=0.0, slack=0.0) -> None:
+        self.rows.append((self._terms(terms), float(value), slack))
+
+    def _share(self, part, whole, value) -> None:
+        """A share of a whole: exact, or to the last digit that is printed."""
+        if not self.round_to:
+            self._equation([(part, 1.0), (whole, -value)])
+            return
+        half = 0.5 * 10.0 ** -len(f"{value:.10f}".rstrip("0").partition(".")[2])
+        self.most.append(self._terms([(part, 1.0), (whole, -value - half)]))
+        self.most.append(self._terms([(part, -1.0), (whole, value - half)]))
 
     def _sum(self, total, parts) -> None:
         self._equation([(total, -1.0), *((part, 1.0) for part in parts)])
 
     def _known(self, cell, value) -> None:
         if not pd.isna(value):
-            self._equation([(cell, 1.0)], value)
+            self._equation([(cell, 1.0)], value, self.round_to / 2 if value else 0.0)
 
     def _table(self, name: str) -> pd.DataFrame:
         file = self.folder / "tables" / f"{name}.csv"
@@ -80,13 +94,14 @@ class Adversary:
         for row in pd.concat(frames).to_dict("records"):
             self._known((v, "n", row["group"]), row["n"])
             self._known((v, "d", row["group"]), row["n_diagnosed"])
-        self._ratios(v, own)
+        if not self.round_to:  # else the visits they need are not known
+            self._ratios(v, own)
         self._features(slug, v, bins)
         self._fifths(slug, v, groups)
         self._shares(slug, v)
 
     def _value(self, cell):
-        for terms, value in self.rows:
+        for terms, value, _ in self.rows:
             if len(terms) == 1 and terms.get(self.number.get(cell)) == 1.0:
                 return value
         return None
@@ -121,11 +136,12 @@ class Adversary:
                     seen.add(f)
                 self._known(n, row["n"])
                 self._known(d, row.get("n_diagnosed", np.nan))
+                self._people(("feature", v, f), row)
                 value = row.get("predictive_value", np.nan)
                 if not pd.isna(value):
-                    self._equation([(d, 1.0), (n, -value)])
+                    self._share(d, n, value)
                 if not pd.isna(row.get("reach", np.nan)):
-                    self._equation([(d, 1.0), ((v, "D"), -row["reach"])])
+                    self._share(d, (v, "D"), row["reach"])
         here = [name for name in bins if name in seen]
         for kind, total in (("n", "N"), ("d", "D")):
             parts = [("feature", v, kind, name) for name in here]
@@ -143,8 +159,16 @@ class Adversary:
                 self._sum(n, [d, u])
                 self._known(n, row["n"])
                 self._known(d, row["n_diagnosed"])
+                self._people(("fifth", v, g, str(row["fifth"])), row)
                 if not pd.isna(row["recorded"]):
-                    self._equation([(d, 1.0), (n, -row["recorded"])])
+                    self._share(d, n, row["recorded"])
+
+    def _people(self, cell, row) -> None:
+        """Patients are those diagnosed in one of these visits, and those never diagnosed there."""
+        parts = [("patients", kind, *cell) for kind in ("all", "diagnosed", "never")]
+        self._sum(parts[0], parts[1:])
+        self._known(parts[0], row.get("patients", np.nan))
+        self._known(parts[1], row.get("patients_diagnosed", np.nan))
 
     def _shares(self, slug: str, v: str) -> None:
         for row in self._table(f"check-{slug}-overlap").to_dict("records"):
@@ -152,21 +176,17 @@ class Adversary:
             self._known(d, row["n_diagnosed"])
             self._sum(d, [sure, ("unsure", v, row["group"])])
             if not pd.isna(row["sure_share"]):
-                self._equation([(sure, 1.0), (d, -row["sure_share"])])
+                self._share(sure, d, row["sure_share"])
 
     # -- attack ----------------------------------------------------------------------------
 
     def ranges(self, cells) -> dict:
         """Smallest and largest value of each of the cells that is named anywhere."""
-        A = sparse.lil_array((len(self.rows), len(self.number)))
-        b = np.zeros(len(self.rows))
-        for k, (terms, value) in enumerate(self.rows):
-            b[k] = value
-            for column, factor in terms.items():
-                A[k, column] = factor
-        A = A.tocsr()
-        slack = ROUNDING * (1 + abs(b))
-        both, upper = sparse.vstack([A, -A]).tocsr(), np.concatenate([b + slack, slack - b])
+        A = self._matrix([terms for terms, *_ in self.rows])
+        b, more = np.array([(value, slack) for _, value, slack in self.rows]).T
+        slack = ROUNDING * (1 + abs(b)) + more
+        both = sparse.vstack([A, -A, self._matrix(self.most)]).tocsr()
+        upper = np.concatenate([b + slack, slack - b, np.full(len(self.most), ROUNDING)])
         found = {}
         for cell in cells:
             if cell not in self.number:
@@ -180,6 +200,13 @@ class Adversary:
                 ends.append(sign * solved.fun)
             found[cell] = (ends[0], ends[1])
         return found
+
+    def _matrix(self, rows):
+        A = sparse.lil_array((len(rows), len(self.number)))
+        for k, terms in enumerate(rows):
+            for column, factor in terms.items():
+                A[k, column] = factor
+        return A.tocsr()
 
     def order_tells(self) -> list[str]:
         """Tables of features in which a hidden row has a place of its own."""
@@ -199,7 +226,7 @@ class Adversary:
         return told
 
     def texts(self) -> str:
-        """Words of all files that people read."""
+        """Words of all files that people read, or have read to them: attributes count too."""
         kinds = ("txt", "json", "html", "svg", "tex", "csv")
         files = [file for kind in kinds for file in self.folder.rglob(f"*.{kind}")]
         return "\n".join(_words(file.read_text(encoding="utf-8")) for file in files)
@@ -209,6 +236,9 @@ class _Words(HTMLParser):
     def __init__(self) -> None:
         super().__init__()
         self.text = []
+
+    def handle_starttag(self, tag, attrs) -> None:
+        self.text += [value for _, value in attrs if value]
 
     def handle_data(self, data) -> None:
         self.text.append(data)

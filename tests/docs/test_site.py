@@ -28,6 +28,7 @@ EXTERNAL = {  # looked at by people; there may be no network where the tests run
     "https://pradyunsg.me",
     "https://sphinx-gallery.github.io",
     "https://www.cdc.gov/nchs/nhamcs/",
+    "https://www.cdc.gov/nchs/nhanes/",
     "https://www.cdc.gov/nchs/nhds/",
     "https://www.dask.org",
     "https://www.sphinx-doc.org/",

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from relprev.sources.omop_tables import TABLES
+from tests.sources.conftest import TABLES
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -28,6 +28,11 @@ def test_nhds(real_data, tmp_path, monkeypatch):
     packed = real_data("nhds-2010/NHDS10.PU.txt.bz2").read_bytes()
     (tmp_path / "NHDS10.PU.txt").write_bytes(bz2.decompress(packed))
     assert run("nhds", tmp_path, monkeypatch)["cohort"].n_groups > 1
+
+
+def test_nhanes(real_data, tmp_path, monkeypatch):
+    (tmp_path / "nhanes").symlink_to(real_data("nhanes"))
+    assert run("nhanes", tmp_path, monkeypatch)["cohort"].n_groups > 1
 
 
 def test_nhamcs(real_data, tmp_path, monkeypatch):

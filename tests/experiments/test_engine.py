@@ -142,7 +142,7 @@ def started(folder: Path) -> subprocess.Popen[bytes]:
     script = folder / "script.py"
     script.write_text(
         "from relprev.experiments import engine, run\n"
-        f"engine.provenance = lambda: {PROVENANCE!r}\n"
+        f"engine.provenance = lambda *modules: {PROVENANCE!r}\n"
         "if __name__ == '__main__':\n"
         f"    run('group-gap', {str(folder)!r}, jobs=2, **{GRID!r})\n"
     )
@@ -172,7 +172,7 @@ def wait_until_gone(group: int, seconds: float) -> None:
 def test_killed_and_restarted_run_gives_the_same_results(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(engine, "provenance", lambda: PROVENANCE)
+    monkeypatch.setattr(engine, "provenance", lambda *modules: PROVENANCE)
     process = started(tmp_path / "killed")
     time.sleep(0.5 * random.random())
     process.kill()

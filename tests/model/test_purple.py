@@ -113,7 +113,7 @@ def test_other_groups_or_features_in_validation_and_test_rows_are_refused(visits
 
 def test_an_unknown_reference_is_refused_before_the_fit(small, monkeypatch):
     X, s, groups = small
-    monkeypatch.setattr("relprev.model.purple.fit_best", lambda *_, **__: pytest.fail("fitted"))
+    monkeypatch.setattr("relprev.model.logistic.fit_best", lambda *_, **__: pytest.fail("fitted"))
     with pytest.raises(InvalidInputError, match=r"reference='nobody' is not a group; groups: \("):
         PURPLE(1e-3, reference="nobody").fit(X, s, groups=groups)
 

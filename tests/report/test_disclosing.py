@@ -455,6 +455,21 @@ def test_counts_that_cover_others_are_hidden_in_words_too():
 # -- rounding ------------------------------------------------------------------------------
 
 
+def test_rounded_intervals_hold_their_rounded_middle():
+    """The share of a feature fell outside its interval, which could then not be drawn."""
+    leakage = check(
+        "leakage",
+        pd.DataFrame({
+            "feature": ["x"], "n": [48], "n_diagnosed": [12], "predictive_value": [0.25],
+            "ci_low": [0.15], "ci_high": [0.39], "reach": [0.02], "suspicious": [False],
+        }),
+    )  # fmt: skip
+    (seen,) = shown(variable(checks=[leakage]), rule=Rule(threshold=7, round_to=5)).checks
+    row = seen.table.iloc[0]
+    assert row["ci_low"] <= row["predictive_value"] <= row["ci_high"]
+    plot_check(seen)
+
+
 def test_rounded_counts_are_not_given_back_by_statistics():
     frame = shown(variable(), rule=Rule(threshold=7, round_to=5)).estimates["DebiasedPURPLE"]
     assert frame["n_diagnosed"].tolist() == [400, 300, 40]

@@ -9,8 +9,6 @@ from matplotlib import pyplot as plt
 from relprev.report import figures, plot_check, plot_forest, plot_symptoms, render_page
 from tests.report.studies import study
 
-pytestmark = pytest.mark.xdist_group("report")  # one worker makes the reports
-
 
 def test_forest_draws_both_methods_and_the_recorded_ratio(race):
     ax = plot_forest(race.estimates)

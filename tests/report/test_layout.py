@@ -8,8 +8,6 @@ from relprev.errors import InvalidInputError
 from relprev.report import render_page, write_report
 from tests.report.studies import found, study
 
-pytestmark = pytest.mark.xdist_group("report")  # one worker makes the reports
-
 
 def test_findings_that_nobody_has_looked_through_are_refused(bare, tmp_path):
     for use in (render_page, lambda findings: write_report(findings, tmp_path / "out")):

@@ -7,8 +7,6 @@ import re
 from dataclasses import replace
 from xml.etree import ElementTree
 
-import pytest
-
 from relprev.disclosure import NOT_SHOWN, Rule
 from relprev.report import (
     render_page,
@@ -16,8 +14,6 @@ from relprev.report import (
 from tests.report.conftest import LONG, SCRIPT
 from tests.report.pages import Page
 from tests.report.studies import study
-
-pytestmark = pytest.mark.xdist_group("report")  # one worker makes the reports
 
 
 def test_policy_allows_the_pages_own_style_and_script_only(html, page):

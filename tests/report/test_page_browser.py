@@ -10,7 +10,6 @@ from tests.report.screenshot import chromium, find_chromium
 
 axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs axe (make test)")
 
-pytestmark = pytest.mark.xdist_group("report")  # one worker makes the reports
 WIDE, PHONE = {"width": 1280, "height": 900}, {"width": 375, "height": 812}
 
 

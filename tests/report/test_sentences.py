@@ -1,15 +1,11 @@
 import re
 from dataclasses import replace
 
-import pytest
-
 from relprev.messages import Message
 from relprev.report import render_page
 from tests.report.conftest import LONG
 from tests.report.pages import Page
 from tests.report.studies import study
-
-pytestmark = pytest.mark.xdist_group("report")  # one worker makes the reports
 
 
 def test_groups_without_estimate_are_named(page):

@@ -16,8 +16,6 @@ from tests.report.conftest import LONG
 from tests.report.pages import texts
 from tests.report.studies import study
 
-pytestmark = pytest.mark.xdist_group("report")  # one worker makes the reports
-
 
 def test_all_files_are_there(folder):
     names = {path.name for path in folder.iterdir()}

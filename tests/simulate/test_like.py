@@ -9,7 +9,9 @@ from typer.testing import CliRunner
 
 from relprev.cli import app
 from relprev.errors import InvalidInputError
-from relprev.simulate.like import own_name, write_like
+from relprev.simulate.like import write_like
+from relprev.simulate.places import own_name
+from relprev.sources.neds_store import read_layout
 from relprev.study import Study
 from relprev.study.file import study_template
 from relprev.study.inspect import inspect_study
@@ -82,6 +84,27 @@ Private = ["Private"]
 column = "race"
 """
 
+OMOP = """condition = {name = "asthma", codes = ["SET:asthma"]}
+[source]
+kind = "omop"
+database = "omop"
+concepts = {asthma = [317009]}
+MORE
+[features]
+kinds = ["diagnoses", "observations", "measurements", "procedures", "medications"]
+[[include]]
+column = "age"
+minimum = 18
+[[groups]]
+column = "gender"
+[[groups]]
+column = "race"
+"""
+ATLAS = """{"items": [
+  {"concept": {"CONCEPT_ID": 317009}, "isExcluded": false, "includeDescendants": true},
+  {"concept": {"CONCEPT_ID": 4191479}, "isExcluded": true, "includeDescendants": true}
+]}"""
+
 
 def simulated(folder: Path, text: str, *options: str) -> Study:
     """The study in the copy that ``simulate --like`` writes beside its data."""
@@ -127,6 +150,49 @@ def test_a_dataset_of_events(tmp_path):
     assert seen.codes["MEDS:FALL*"] > 0
 
 
+PERSON = 'unit = "person"\nstart = "2021-03-01"\nend = "2021-08-31"\n'
+
+
+@pytest.mark.parametrize("codes", ["source", "standard"])
+@pytest.mark.parametrize("more", [PERSON, 'match = "date"\nend = "2012-06-30"\n', ""])
+def test_omop_people_windows_concept_sets_and_kinds(tmp_path, codes, more):
+    seen = inspect_study(
+        simulated(tmp_path, OMOP.replace("MORE", f'codes = "{codes}"\n{more}'), "--visits", "2000")
+    )
+    assert not seen.problems
+    assert seen.codes == {"SET:ASTHMA": 1}
+    assert set(seen.variables[0].counts["group"]) == {"FEMALE", "MALE"}
+    assert all(f"({prefix})" in seen.words["gender"] for prefix in ("OBS", "LAB", "PROC", "MED"))
+    steps = seen.variables[0].attrition
+    assert not steps["step"].str.contains("match no").any()
+
+
+def test_concept_sets_are_copied_beside_the_dummy_data(tmp_path):
+    (tmp_path / "sets").mkdir()
+    (tmp_path / "sets" / "asthma.json").write_text(ATLAS)
+    given = 'concept_sets = "sets/asthma.json"'
+    text = OMOP.replace("concepts = {asthma = [317009]}", given).replace("MORE", "")
+    seen = inspect_study(simulated(tmp_path, text, "--visits", "2000"))
+    assert not seen.problems
+    assert (tmp_path / "dummy" / "sets" / "asthma.json").read_text() == ATLAS
+
+
+def test_layouts_are_copied_beside_the_dummy_data(tmp_path):
+    names = read_layout("Core", 2019)
+    (tmp_path / "core.csv").write_text("\n".join(["name", *names]) + "\n")
+    text = study_template("neds", "asthma").replace('core = "', 'layout = "core.csv"\ncore = "', 1)
+    simulated(tmp_path, text, "--visits", "1000")
+    assert (tmp_path / "dummy" / "core.csv").read_text() == (tmp_path / "core.csv").read_text()
+
+
+def test_a_concept_set_that_is_not_given_is_named(tmp_path):
+    file = tmp_path / "study.toml"
+    file.write_text(OMOP.replace("{asthma = [317009]}", "{copd = [255573]}").replace("MORE", ""))
+    done = CliRunner().invoke(app, ["simulate", "--like", str(file), "--out", str(tmp_path / "d")])
+    assert "there is no concept set ASTHMA" in str(done.exception)
+    assert not (tmp_path / "d").exists()
+
+
 def test_a_whole_study_of_dummy_data_runs(tmp_path):
     text = WIDE.split('[[groups]]\ncolumn = "sex"')[0] + "[checks]\nrun = []\n"
     text = text.replace('stratum = "s"\npsu = "u"\n', "")
@@ -170,6 +236,8 @@ def test_what_cannot_be_written_is_refused(tmp_path, old, new, words):
         ("omop", {"database": "postgresql://me:hunter2@host/db"}, "name a folder"),
         ("omop", {"database": "$OMOP_URL"}, "name a folder"),
         ("neds", {"core": ["NEDS_2018_Core.csv"]}, "those of 2019"),
+        ("neds", {"core": "NEDS_2019_Core.csv", "ed": "NEDS_2019_ED.csv"}, "ed: dummy NEDS files"),
+        ("neds", {"core": "NEDS_2019_Core.csv", "layout": "none.csv"}, "layout: expected a file"),
     ],
 )  # fmt: skip
 def test_sources_that_cannot_be_written_are_refused(tmp_path, kind, arguments, words):

@@ -29,12 +29,13 @@ def test_paths_in_and_out_are_told_apart():
         "core", "hospital", "ed", "ip", "layout", "hospital_layout", "ed_layout", "ip_layout",
     }  # fmt: skip
     assert neds.path_keys(Role.OUTPUT) == {"cache"}
-    assert SOURCES["omop"].path_keys(*Role) == {"database"}
+    assert SOURCES["omop"].path_keys(*Role) == {"database", "concept_sets"}
     assert SOURCES["tables"].path_keys(*Role) == {"visits", "codes", "formats"}
     assert SOURCES["simulated"].path_keys(*Role) == set()
 
 
 def test_surveys_are_said_to_be_surveys():
     surveys = {kind for kind, declared in SOURCES.items() if declared.is_survey}
-    assert surveys == {"neds", "nhamcs", "nhds"}
-    assert {kind for kind, declared in SOURCES.items() if declared.has_strata} == {"neds", "nhamcs"}
+    assert surveys == {"neds", "nhamcs", "nhanes", "nhds"}
+    strata = {kind for kind, declared in SOURCES.items() if declared.has_strata}
+    assert strata == {"neds", "nhamcs", "nhanes"}

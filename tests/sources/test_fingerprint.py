@@ -50,3 +50,13 @@ def test_the_number_of_discharges_does_not_follow_from_the_record(tmp_path, disc
     file.write_text((line.ljust(149) + "\n") * discharges)
     (about,) = read_nhds(file).details["data"]
     assert set(about) == {"file", "blake2b"}
+
+
+def test_all_columns_count_whatever_their_names():
+    """A column called t was taken for the row."""
+    connection = duckdb.connect()
+    found = set()
+    for k in (1, 2):
+        connection.execute(f"CREATE TABLE one_{k} AS SELECT 1 AS t, {k} AS other")
+        found.add(described_table(connection, f"one_{k}", "x")["blake2b"])
+    assert len(found) == 2

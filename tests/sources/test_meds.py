@@ -106,6 +106,12 @@ def test_static_demographics_and_the_latest_of_others_are_groups(dataset):
     assert not source.query("SELECT * FROM codes WHERE role IN ('insurance', 'gender', 'race')")
 
 
+def test_its_features_are_called_codes_of_events(dataset):
+    """Laboratory tests were counted as diagnoses."""
+    (kind,) = read(dataset).kinds
+    assert (kind.words, kind.prefix) == ("codes of events", "ICD9, ICD10, MEDS")
+
+
 def test_splits_are_a_step_of_the_attrition(dataset):
     source = read(dataset, anchor="ED_REGISTRATION*", splits=["train"])
     assert [(step.visits, step.patients) for step in source.attrition.steps] == [(3, 2), (2, 1)]

@@ -10,8 +10,8 @@ import pytest
 
 from relprev import PURPLE
 from relprev.codes import CodeSet
+from relprev.cohort import CohortSpec, GroupVariable, Include, cohort_spec
 from relprev.cohort.build import build_cohorts
-from relprev.cohort.spec import CohortSpec, GroupVariable, Include, cohort_spec
 from relprev.errors import InvalidInputError, TooFewCasesError
 from relprev.simulate.mimic import RACES, write_mimic
 from relprev.sources import read_mimic

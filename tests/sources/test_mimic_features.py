@@ -4,8 +4,8 @@ import pandas as pd
 import pytest
 
 from relprev.codes import CodeSet
+from relprev.cohort import CohortSpec, Features, GroupVariable
 from relprev.cohort.build import build_cohorts
-from relprev.cohort.spec import CohortSpec, Features, GroupVariable
 from relprev.errors import InvalidInputError
 from relprev.simulate.mimic import write_mimic
 from relprev.sources import read_mimic

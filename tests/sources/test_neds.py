@@ -12,8 +12,8 @@ import pandas as pd
 import pytest
 
 from relprev import PURPLE
+from relprev.cohort import cohort_spec
 from relprev.cohort.build import build_cohorts
-from relprev.cohort.spec import cohort_spec
 from relprev.errors import DataWarning, InvalidInputError
 from relprev.simulate.neds import write_neds
 from relprev.sources import read_neds

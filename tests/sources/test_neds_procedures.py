@@ -6,8 +6,8 @@ import pandas as pd
 import pytest
 
 from relprev.codes import CodeSet
+from relprev.cohort import CohortSpec, Features, GroupVariable
 from relprev.cohort.build import build_cohorts
-from relprev.cohort.spec import CohortSpec, Features, GroupVariable
 from relprev.errors import InvalidInputError
 from relprev.sources import read_neds
 from relprev.sources.neds_store import read_layout

@@ -6,8 +6,8 @@ import pandas as pd
 import pytest
 
 from relprev.codes import CodeSet, code_set
+from relprev.cohort import CohortSpec, GroupVariable, Include
 from relprev.cohort.build import build_cohorts
-from relprev.cohort.spec import CohortSpec, GroupVariable, Include
 from relprev.errors import InvalidInputError
 from relprev.sources import read_nhamcs
 

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from relprev.codes import CodeSet
+from relprev.cohort import CohortSpec, Features, GroupVariable, Include
 from relprev.cohort.build import build_cohorts
-from relprev.cohort.spec import CohortSpec, Features, GroupVariable, Include
 from relprev.errors import InvalidInputError
 from relprev.sources import read_nhamcs
 from relprev.sources.nhamcs_columns import FIELDS_2010, PROCEDURES, TESTS

@@ -1,22 +1,21 @@
 from __future__ import annotations
 
-import os
-import shutil
-import subprocess
 import zipfile
-from pathlib import Path
 
 import duckdb
 import pandas as pd
 import pytest
 
 from relprev.codes import CodeSet
+from relprev.cohort import CohortSpec, GroupVariable
 from relprev.cohort.build import build_cohorts
-from relprev.cohort.spec import CohortSpec, GroupVariable
 from relprev.errors import InvalidInputError
 from relprev.sources import read_omop
-from relprev.sources.omop_tables import TABLES
+from relprev.sources.omop_query import Design
+from tests.sources.conftest import TABLES, fill_postgres
 
+WANTED = Design("person", "visit", (), None, None).columns(["condition_occurrence"])
+WANTED |= Design("visit", "date", (), None, None).columns(["condition_occurrence"])
 QUERIES = ("SELECT * FROM visits ORDER BY visit", "SELECT * FROM codes ORDER BY ALL")
 
 
@@ -24,31 +23,9 @@ QUERIES = ("SELECT * FROM visits ORDER BY visit", "SELECT * FROM codes ORDER BY 
 def synthea(real_data, tmp_path_factory):
     folder = tmp_path_factory.mktemp("omop")
     with zipfile.ZipFile(real_data("omop-synthea27nj/Synthea27Nj_5.4.zip")) as archive:
-        for table in TABLES:
+        for table in (*TABLES, "observation_period", "concept_ancestor"):
             archive.extract(f"{table.upper()}.csv", folder)
     return folder
-
-
-@pytest.fixture
-def small(tmp_path):
-    """Two persons, three visits, ICD source codes, one value without a concept."""
-    tables = {
-        "person": "person_id,gender_concept_id,year_of_birth,month_of_birth,day_of_birth,"
-                  "race_concept_id,ethnicity_concept_id\n"
-                  "1,8532,1980,6,15,8527,0\n2,8507,1990,,,0,0\n",
-        "visit_occurrence": "visit_occurrence_id,person_id,visit_concept_id,visit_start_date\n"
-                            "11,1,9203,2020-06-14\n12,1,9202,2020-06-16\n13,2,9203,2020-01-01\n",
-        "condition_occurrence": "visit_occurrence_id,condition_concept_id,condition_source_value,"
-                                "condition_source_concept_id\n"
-                                "11,500,T74.11XA,600\n11,500,E967.3,601\n13,501,local 7,0\n"
-                                ",501,T74.11XA,600\n",
-        "concept": "concept_id,concept_name,vocabulary_id,concept_code\n"
-                   "8527,White,Race,5\n500,Abuse,SNOMED,95922009\n501,Other,SNOMED,1\n"
-                   "600,Adult physical abuse,ICD10CM,T74.11XA\n601,By partner,ICD9CM,E967.3\n",
-    }  # fmt: skip
-    for name, text in tables.items():
-        (tmp_path / f"{name}.csv").write_text(text)
-    return tmp_path
 
 
 def test_source_codes_keep_their_version(small):
@@ -85,6 +62,43 @@ def test_synthea_counts(synthea):
     assert read_omop(synthea, visit_concepts=[9201]).n_visits == 13
 
 
+def test_synthea_by_date_and_by_person(synthea):
+    """Every record names its visit, so dates add none; people have all theirs while observed."""
+    frames = {
+        name: pd.read_csv(synthea / f"{name.upper()}.csv", low_memory=False)
+        for name in ("condition_occurrence", "observation_period")
+    }
+    count = "SELECT count(*) FROM codes"
+    visits = read_omop(synthea, visit_concepts=(), codes="standard")
+    dated = read_omop(synthea, visit_concepts=(), codes="standard", match="date")
+    assert dated.query(count) == visits.query(count)
+    source = read_omop(synthea, codes="standard", unit="person")
+    both = frames["condition_occurrence"].merge(frames["observation_period"], on="person_id")
+    day = both["condition_start_date"]
+    observed = (day >= both["observation_period_start_date"]) & (
+        day <= both["observation_period_end_date"]
+    )
+    assert source.query(count) == [(int(observed.sum()),)]
+    assert source.n_visits == 28
+    assert {race for (race,) in source.query("SELECT DISTINCT race FROM visits")} <= {
+        "White", "Black or African American", "Asian", None,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("unit", ["visit", "person"])
+def test_synthea_on_a_server_agrees_with_its_files(synthea, postgres, tmp_path, unit):
+    for table, columns in WANTED.items():
+        frame = pd.read_csv(synthea / f"{table.upper()}.csv", dtype=str, usecols=list(columns))
+        frame.to_csv(tmp_path / f"{table}.csv", index=False)
+    fill_postgres(postgres, "synthea", tmp_path)
+    options = {"unit": unit} | ({"visit_concepts": (), "match": "date"} if unit == "visit" else {})
+    server = read_omop(postgres, schema="synthea", codes="standard", **options)
+    files = read_omop(synthea, codes="standard", **options)
+    for query in QUERIES:
+        assert server.query(query) == files.query(query)
+    assert server.attrition == files.attrition
+
+
 def test_codes_are_described_by_their_concepts(small, synthea):
     assert read_omop(small).descriptions == {
         "ICD10:T7411XA": "Adult physical abuse",
@@ -98,7 +112,8 @@ def test_codes_are_described_by_their_concepts(small, synthea):
 
 def test_tables_are_fingerprinted_without_the_address(small):
     details = read_omop(small).details
-    assert [item["table"] for item in details["data"]] == list(TABLES)
+    tables = [item["table"] for item in details["data"]]
+    assert tables == ["person", "units", "condition_occurrence", "concept"]
     assert all(set(item) == {"table", "blake2b"} for item in details["data"])
     assert str(small) not in str(details)
 
@@ -207,72 +222,3 @@ def test_a_file_that_is_no_database_is_refused(tmp_path):
     file.write_text("person_id\n1\n")
     with pytest.raises(InvalidInputError, match="it is not a DuckDB database"):
         read_omop(file)
-
-
-@pytest.fixture(scope="module")
-def postgres(tmp_path_factory):
-    """A PostgreSQL server of our own on a Unix socket; gives the URL."""
-    pytest.importorskip("psycopg")
-    candidates = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
-    binaries = str(candidates[0]) if candidates else os.path.dirname(shutil.which("initdb") or "")
-    if not binaries:
-        pytest.skip("needs the PostgreSQL server (Debian package postgresql)")
-    account = {}
-    if os.geteuid() == 0:  # the server refuses to run as root
-        import pwd
-
-        try:
-            pwd.getpwnam("postgres")
-        except KeyError:
-            pytest.skip("run as root without an account 'postgres' to start the server with")
-        account = {"user": "postgres"}
-    # A path outside pytest's private folder: the server's account must reach it.
-    folder = Path(subprocess.check_output(["mktemp", "-d"], text=True, **account).strip())
-
-    def run(*command):
-        subprocess.run(command, check=True, capture_output=True, cwd=folder, **account)
-
-    run(f"{binaries}/initdb", "-D", f"{folder}/data", "-U", "reader", "-A", "trust")
-    options = f"-k {folder} -c listen_addresses="
-    run(
-        f"{binaries}/pg_ctl",
-        "-D",
-        f"{folder}/data",
-        "-w",
-        "-o",
-        options,
-        "-l",
-        f"{folder}/log",
-        "start",
-    )
-    try:
-        yield f"postgresql://reader@/postgres?host={folder}"
-    finally:
-        run(f"{binaries}/pg_ctl", "-D", f"{folder}/data", "-m", "immediate", "stop")
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def test_postgresql_agrees_with_csv(postgres, small):
-    import psycopg
-
-    with psycopg.connect(postgres) as server:
-        server.execute("CREATE SCHEMA cdm")
-        for table, columns in TABLES.items():
-            frame = pd.read_csv(small / f"{table}.csv", dtype=str)
-            kinds = {"vocabulary_id": "text", "visit_start_date": "date"}
-            numbers = (c for c in columns if c.endswith("_id") and c not in kinds)
-            kinds |= dict.fromkeys(numbers, "bigint")
-            typed = ", ".join(f"{c} {kinds.get(c, 'text')}" for c in columns)
-            server.execute(f"CREATE TABLE cdm.{table} ({typed})")
-            marks = ", ".join(["%s"] * len(columns))
-            with server.cursor() as cursor:
-                cursor.executemany(
-                    f"INSERT INTO cdm.{table} VALUES ({marks})",
-                    frame[list(columns)].astype(object).where(frame.notna(), None).values.tolist(),
-                )
-        server.commit()
-    from_server, from_files = read_omop(postgres, schema="cdm"), read_omop(small)
-    for query in QUERIES:
-        assert from_server.query(query) == from_files.query(query)
-    with pytest.raises(InvalidInputError, match="no table person in the schema 'public'"):
-        read_omop(postgres)

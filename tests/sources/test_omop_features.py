@@ -2,23 +2,29 @@ from __future__ import annotations
 
 import zipfile
 
-import duckdb
 import pandas as pd
 import pytest
 
-from relprev.errors import InvalidInputError
+from relprev.errors import DataWarning, InvalidInputError
 from relprev.sources import read_omop
-from relprev.sources.omop_features import KINDS, MAY_LACK, tables_needed
-from relprev.sources.omop_tables import TABLES
+from relprev.sources.database import connect
+from relprev.sources.omop_features import KINDS, tables_needed
+from relprev.sources.omop_query import Design, Queries
+from relprev.sources.omop_tables import open_tables
+from tests.sources.conftest import TABLES
 
 ALL = [kind.name for kind in KINDS]
 TEXTS = {
     "person": "person_id,gender_concept_id,year_of_birth,month_of_birth,day_of_birth,"
               "race_concept_id,ethnicity_concept_id\n1,8532,1980,6,15,8527,0\n",
-    "visit_occurrence": "visit_occurrence_id,person_id,visit_concept_id,visit_start_date\n"
-                        "11,1,9203,2020-06-14\n12,1,9203,2020-06-16\n",
-    "condition_occurrence": "visit_occurrence_id,condition_concept_id,condition_source_value,"
-                            "condition_source_concept_id\n11,500,T74.11XA,600\n",
+    "observation_period": "person_id,observation_period_start_date,observation_period_end_date\n"
+                          "1,2020-06-01,2020-06-30\n",
+    "visit_occurrence": "visit_occurrence_id,person_id,visit_concept_id,visit_start_date,"
+                        "visit_end_date\n11,1,9203,2020-06-14,2020-06-14\n"
+                        "12,1,9203,2020-06-16,2020-06-17\n",
+    "condition_occurrence": "person_id,condition_start_date,visit_occurrence_id,"
+                            "condition_concept_id,condition_source_value,"
+                            "condition_source_concept_id\n1,2020-06-14,11,500,T74.11XA,600\n",
     "concept": "concept_id,concept_name,vocabulary_id,concept_code\n"
                "8527,White,Race,5\n600,Abuse,ICD10CM,T74.11XA\n"
                "1,Glucose,LOINC,2345-7\n2,HIV test,LOINC,7917-8\n3,High,SNOMED,75540009\n"
@@ -31,24 +37,33 @@ TEXTS = {
     "concept_ancestor": "ancestor_concept_id,descendant_concept_id,min_levels_of_separation,"
                         "max_levels_of_separation\n"
                         "20,20,0,0\n21,20,1,1\n21,21,0,0\n22,20,2,2\n22,21,1,1\n23,20,3,3\n"
-                        "30,30,0,0\n31,30,1,1\n31,31,0,0\n",
-    "measurement": "visit_occurrence_id,measurement_concept_id,value_as_number,"
-                   "value_as_concept_id,range_low,range_high\n"
-                   "11,1,200,0,70,110\n11,1,60,0,70,110\n11,1,90,0,70,110\n11,1,500,0,,\n"
-                   "12,1,,3,,\n12,2,,4,,\n,1,200,0,70,110\n12,0,200,0,70,110\n",
-    "observation": "visit_occurrence_id,observation_concept_id,value_as_concept_id,"
-                   "value_as_string\n"
-                   "11,5,6,secret\n12,5,0,secret\n12,0,0,secret\n",
-    "procedure_occurrence": "visit_occurrence_id,procedure_concept_id\n11,7\n11,7\n99,7\n12,\n",
-    "drug_exposure": "visit_occurrence_id,drug_concept_id\n11,20\n11,30\n12,40\n12,0\n",
+                        "30,30,0,0\n31,30,1,1\n31,31,0,0\n7,7,0,0\n5,5,0,0\n",
+    "measurement": "person_id,measurement_date,visit_occurrence_id,measurement_concept_id,"
+                   "value_as_number,value_as_concept_id,range_low,range_high\n"
+                   "1,2020-06-14,11,1,200,0,70,110\n1,2020-06-14,11,1,60,0,70,110\n"
+                   "1,2020-06-14,11,1,90,0,70,110\n1,2020-06-14,11,1,500,0,,\n"
+                   "1,2020-06-16,12,1,,3,,\n1,2020-06-16,12,2,,4,,\n"
+                   "1,2020-06-17,,2,9,,1,8\n1,2020-06-16,12,0,200,0,70,110\n",
+    "observation": "person_id,observation_date,visit_occurrence_id,observation_concept_id,"
+                   "value_as_concept_id,value_as_string\n1,2020-06-14,11,5,6,secret\n"
+                   "1,2020-06-16,12,5,0,secret\n1,2020-06-16,12,0,0,secret\n",
+    "procedure_occurrence": "person_id,procedure_date,visit_occurrence_id,procedure_concept_id\n"
+                            "1,2020-06-14,11,7\n1,2020-06-14,11,7\n1,2020-06-17,99,7\n"
+                            "1,2020-06-16,12,\n",
+    "drug_exposure": "person_id,drug_exposure_start_date,visit_occurrence_id,drug_concept_id\n"
+                     "1,2020-06-14,11,20\n1,2020-06-14,11,30\n1,2020-06-16,12,40\n"
+                     "1,2020-06-16,12,0\n1,2020-07-01,,40\n",
 }  # fmt: skip
+pytestmark = pytest.mark.filterwarnings("ignore:some of the .* records")
 
 
 @pytest.fixture
 def folder(tmp_path):
+    folder = tmp_path / "features"
+    folder.mkdir()
     for name, text in TEXTS.items():
-        (tmp_path / f"{name}.csv").write_text(text)
-    return tmp_path
+        (folder / f"{name}.csv").write_text(text)
+    return folder
 
 
 def found(source):
@@ -65,8 +80,8 @@ EXPECTED = [
 ]  # fmt: skip
 
 
-def test_every_kind_by_hand(folder):
-    source = read_omop(folder, kinds=ALL)
+def test_every_kind_by_hand_wherever_the_tables_are(folder, moved):
+    source = moved(folder, kinds=ALL)
     assert found(source) == EXPECTED
     words = source.descriptions
     assert words["LAB:1_HIGH"] == "Glucose, above its range"
@@ -77,15 +92,50 @@ def test_every_kind_by_hand(folder):
     assert not any("secret" in text for text in words.values())
 
 
-def test_a_duckdb_database_gives_the_same(folder):
-    path = folder / "omop.duckdb"
-    with duckdb.connect(str(path)) as database:
-        for name in TEXTS:
-            frame = pd.read_csv(folder / f"{name}.csv")
-            database.register("frame", frame)
-            database.execute(f"CREATE TABLE {name} AS SELECT * FROM frame")
-            database.unregister("frame")
-    assert found(read_omop(path, kinds=ALL)) == EXPECTED
+def test_records_of_every_kind_are_matched_by_date(folder, moved):
+    more = [(1, "LAB:2_HIGH"), (1, "PROC:7")]
+    assert found(moved(folder, kinds=ALL, match="date")) == sorted(EXPECTED + more)
+
+
+def test_records_of_every_kind_belong_to_people(folder, moved):
+    whole = found(moved(folder, kinds=ALL, unit="person"))
+    assert whole == sorted({(0, name) for _, name in EXPECTED} | {(0, "LAB:2_HIGH")})
+
+
+def test_a_window_cuts_records_of_every_kind(folder, moved):
+    source = moved(folder, kinds=ALL, unit="person", start="2020-06-17")
+    assert found(source) == [(0, "LAB:2_HIGH"), (0, "PROC:7")]
+
+
+def test_every_table_of_records_tells_what_it_lost(folder):
+    with pytest.warns(DataWarning) as warned:
+        source = read_omop(folder, kinds=["procedures", "medications", "observations"])
+    said = [str(one.message).split(" (")[0] for one in warned]
+    assert said == ["some of the procedure records", "some of the drug records"]
+    assert [step.step for step in source.attrition.steps[2:]] == [
+        "procedure records not used, as they match no visit: some",
+        "drug records not used, as they match no visit: some",
+    ]
+
+
+def test_a_concept_set_takes_its_records_of_every_kind(folder, moved):
+    """What names the condition would otherwise be left among the features."""
+    sets = {"aspirin": [21], "sutures": [7]}
+    source = moved(folder, kinds=ALL, concepts=sets)
+    changed = {"MED:N02B": "SET:ASPIRIN", "PROC:7": "SET:SUTURES"}
+    assert found(source) == sorted((visit, changed.get(name, name)) for visit, name in EXPECTED)
+    assert not set(changed) & set(source.descriptions)
+
+
+def test_measurements_within_their_range_are_not_fetched(folder, tmp_path):
+    connection = connect()
+    with open_tables(connection, folder, None) as tables:
+        design = Design("visit", "visit", (), None, None)
+        for table, columns in design.columns(["measurement"]).items():
+            tables.require(table, columns)
+        tables.fetch(Queries(design, tables.dialect).records("measurement"), "fetched")
+    rows = connection.execute("SELECT outside FROM fetched ORDER BY ALL").fetchall()
+    assert rows == [("HIGH",), ("HIGH",), ("LOW",), (None,), (None,)]
 
 
 def test_without_a_hierarchy_drugs_are_as_recorded(folder):
@@ -95,7 +145,7 @@ def test_without_a_hierarchy_drugs_are_as_recorded(folder):
 
 
 def test_tables_of_other_kinds_are_not_read(folder):
-    for name in set(TEXTS) - set(TABLES):
+    for name in (*tables_needed(KINDS), "concept_ancestor"):
         (folder / f"{name}.csv").unlink()
     assert found(read_omop(folder)) == []
     with pytest.raises(InvalidInputError, match=r"has no measurement\.parquet"):
@@ -104,14 +154,14 @@ def test_tables_of_other_kinds_are_not_read(folder):
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if not kind.default])
 def test_a_table_without_a_needed_column_is_refused(folder, kind):
-    (table,) = set(tables_needed([kind])) - set(MAY_LACK)
+    (table,) = tables_needed([kind])
     (folder / f"{table}.csv").write_text("visit_occurrence_id\n11\n")
     with pytest.raises(InvalidInputError, match="lacks the column"):
         read_omop(folder, kinds=[kind.name])
 
 
 def test_synthea_has_procedures_observations_and_drugs(real_data, tmp_path):
-    names = [*TABLES, *tables_needed(KINDS)]
+    names = [*TABLES, *tables_needed(KINDS), "concept_ancestor"]
     with zipfile.ZipFile(real_data("omop-synthea27nj/Synthea27Nj_5.4.zip")) as archive:
         for table in names:
             archive.extract(f"{table.upper()}.csv", tmp_path)

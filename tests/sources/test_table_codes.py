@@ -4,8 +4,7 @@ import pandas as pd
 import pytest
 
 from relprev.codes import CodeSet
-from relprev.cohort import CohortSpec, GroupVariable, build_cohorts
-from relprev.cohort.spec import Features
+from relprev.cohort import CohortSpec, Features, GroupVariable, build_cohorts
 from relprev.errors import DataWarning, InvalidInputError
 from relprev.sources import read_tables
 

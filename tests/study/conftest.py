@@ -10,10 +10,25 @@ import pandas as pd
 import pytest
 
 from relprev.codes import CodeSet
-from relprev.cohort import CohortSpec
-from relprev.cohort.spec import GroupVariable
+from relprev.cohort import CohortSpec, GroupVariable
 from relprev.study import CheckOptions, EstimateOptions, SourceOptions, Study
 
+WARDS = """
+condition = {name = "it", codes = ["ICD10:Z99"]}
+[source]
+kind = "tables"
+visits = "visits.csv"
+codes = "codes.csv"
+visit_id = "visit"
+code = "code"
+version = "version"
+attributes = ["ward"]
+[[groups]]
+column = "ward"
+[estimate]
+methods = ["debiased"]
+versus = "reference"
+"""
 TABLES = """\
 condition = {name = "pain", codes = ["ICD10:R52*"]}
 seed = 1

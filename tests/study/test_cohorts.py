@@ -4,8 +4,7 @@ import pandas as pd
 import pytest
 
 from relprev.codes import CodeSet
-from relprev.cohort import CohortSpec
-from relprev.cohort.spec import GroupVariable
+from relprev.cohort import CohortSpec, GroupVariable
 from relprev.errors import InvalidInputError
 from relprev.study import Study
 from tests.cli.commands import invoke

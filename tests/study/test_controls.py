@@ -7,26 +7,13 @@ import pytest
 from relprev import Study
 from relprev.errors import InvalidInputError
 from relprev.simulate import visits_with_controls
+from tests.study.conftest import WARDS
 
 STUDY = """
-condition = {{name = "it", codes = ["ICD10:Z99"]}}
-[source]
-kind = "tables"
-visits = "visits.csv"
-codes = "codes.csv"
-visit_id = "visit"
-code = "code"
-version = "version"
-attributes = ["ward"]
 [features]
 min_count = 0
-[[groups]]
-column = "ward"
 [controls.conditions]
 {controls}
-[estimate]
-methods = ["debiased"]
-versus = "reference"
 [checks]
 run = ["controls"]
 """
@@ -51,7 +38,7 @@ def folder(tmp_path_factory):
 
 
 def study(folder, controls):
-    (folder / "study.toml").write_text(STUDY.format(controls=controls))
+    (folder / "study.toml").write_text(WARDS + STUDY.format(controls=controls))
     return Study.from_toml(folder / "study.toml")
 
 
@@ -100,7 +87,9 @@ def test_bad_controls_are_named(folder, controls, words):
 
 
 def test_unknown_sets_are_named_with_their_line(folder):
-    text = STUDY.format(controls="").replace("[controls.conditions]", '[controls]\nsets = ["ed"]')
+    text = WARDS + STUDY.format(controls="").replace(
+        "[controls.conditions]", '[controls]\nsets = ["ed"]'
+    )
     (folder / "bad.toml").write_text(text)
     with pytest.raises(InvalidInputError, match=r"controls.*'ed'"):
         Study.from_toml(folder / "bad.toml")

@@ -6,22 +6,9 @@ import pytest
 
 from relprev import Study
 from relprev.report.layout import lay_out
+from tests.study.conftest import WARDS
 
-STUDY = """
-condition = {name = "it", codes = ["ICD10:Z99"]}
-[source]
-kind = "tables"
-visits = "visits.csv"
-codes = "codes.csv"
-visit_id = "visit"
-code = "code"
-version = "version"
-attributes = ["ward"]
-[[groups]]
-column = "ward"
-[estimate]
-methods = ["debiased"]
-versus = "reference"
+STUDY = f"""{WARDS}
 [checks]
 run = ["informativeness"]
 """

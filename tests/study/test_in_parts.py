@@ -17,8 +17,7 @@ from typer.testing import CliRunner
 from relprev import DebiasedPURPLE
 from relprev.cli import app
 from relprev.codes import CodeSet
-from relprev.cohort import Cohort, build_cohorts
-from relprev.cohort.spec import CohortSpec, GroupVariable
+from relprev.cohort import Cohort, CohortSpec, GroupVariable, build_cohorts
 from relprev.errors import ClusterError, InvalidInputError
 from relprev.inference.folds import make_folds
 from relprev.inference.sampling import SamplingDesign

@@ -8,10 +8,10 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from relprev.sources.omop_tables import TABLES
 from relprev.study import Study
 from relprev.study.file import study_template
 from relprev.study.inspect import inspect_study
+from tests.sources.conftest import TABLES
 
 HYPERTENSION = 'condition = {name = "hypertension", codes = ["ICD10:I10", "ICD9:401*"]}'
 SINUSITIS = 'condition = {name = "sinusitis", codes = ["SNOMED:444814009", "SNOMED:195662009"]}'

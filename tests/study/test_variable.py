@@ -3,8 +3,7 @@ from __future__ import annotations
 import numpy as np
 
 from relprev.codes import CodeSet
-from relprev.cohort import CohortSpec
-from relprev.cohort.spec import GroupVariable, Include
+from relprev.cohort import CohortSpec, GroupVariable, Include
 from relprev.disclosure import Rule
 from relprev.study import EstimateOptions, SourceOptions
 from relprev.study.variable import Variable

@@ -7,11 +7,15 @@ distributions and combined with chance. With estimate and standard error of the 
 
     T            Student's t with the interval's degrees of freedom: chance
     log alpha    normal with mean and SD: equal symptoms, unequal risk. Default: mean 0 and SD
-                 log(1.5) / 1.96, so that alpha lies between 1 / 1.5 and 1.5 with probability 95%.
+                 log(1.5) / 1.96, so that alpha lies between 1 / 1.5 and 1.5 with probability 95%,
+                 as measured over all comparisons of examined people (docs, "Real people, known
+                 truth"): less with findings among the symptoms, more with risk factors only.
                  Control conditions say how large it is in these data: if their log errors,
                  log(estimate / truth), have mean mu and SD tau, give (-mu, tau).
     e            uniform on (-log Gamma, log Gamma), Gamma log-uniform between 1 and its largest
-                 value (default 1.25): diagnosis rates that vary with symptoms, for each side
+                 value (default 1.25): diagnosis rates that vary with symptoms, for each side. In
+                 the same people rates varied more, but mostly alike in both groups, and what that
+                 did to the ratios was about what this default allows for
                  (`relprev.checks.sensitivity`: within a side the error is at most Gamma)
     f            uniform between 0 and its largest value (default 0.1): false positives of each
                  side. h(f) = f / f_max * h(f_max), what they do to the log ratio

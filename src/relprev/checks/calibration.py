@@ -31,12 +31,17 @@ from functools import partial
 import numpy as np
 import pandas as pd
 from scipy import stats
-from sklearn.base import clone
 
 from relprev.arrays import FloatArray
 from relprev.checks.check import NAN, Axes, Check, CheckResult, Verdict, decisive, margin_words
 from relprev.checks.fifths import logit, rates_by_fifth
-from relprev.checks.held_out import HeldOut, diagnosis_by, predicted_by_split, rotations
+from relprev.checks.held_out import (
+    HeldOut,
+    SplitFits,
+    diagnosis_by,
+    predicted_by_split,
+    rotations,
+)
 from relprev.checks.inputs import MARGIN
 from relprev.checks.quantiles import weighted_quantiles
 from relprev.checks.recalibration import recalibration
@@ -52,7 +57,7 @@ RISK_RANGE = (0.05, 0.95)  # quantiles of the expected cases' logit p
 
 def check_calibration(
     cohort: Cohort, estimator: PURPLE | None = None, *, level: float = 0.95,
-    margin: float = MARGIN, random_state: int = 0,
+    margin: float = MARGIN, random_state: int = 0, fits: SplitFits | None = None,
 ) -> CheckResult:  # fmt: skip
     """The paper's calibration check, with tests of each group's slope and intercept.
 
@@ -69,6 +74,8 @@ def check_calibration(
         concern.
     random_state : int
         Seed of the splits.
+    fits : SplitFits, optional
+        Fits to the same cohort that another check has made, and may use.
 
     Returns
     -------
@@ -89,7 +96,7 @@ def check_calibration(
     cannot tell
     """
     estimator = PURPLE() if estimator is None else estimator
-    rows = _held_out(cohort, estimator, random_state)
+    rows = _held_out(cohort, estimator, random_state, SplitFits() if fits is None else fits)
     tests, statistic, p_value = recalibration(rows, cohort)
     tests, verdict, worst = _judged(rows, tests, p_value, level, margin)
     table = rates_by_fifth(rows, cohort).merge(tests, on="group", how="left")
@@ -188,10 +195,10 @@ def _effect(tests: pd.DataFrame, alpha: float, judged: bool) -> list[Message]:
     return said
 
 
-def _held_out(cohort: Cohort, estimator: PURPLE, seed: int) -> Rows[HeldOut]:
+def _held_out(cohort: Cohort, estimator: PURPLE, seed: int, fits: SplitFits) -> Rows[HeldOut]:
     models, split_of = [], np.empty(cohort.n, dtype=np.uint8)
     for number, (train, validation, test) in enumerate(rotations(cohort, seed)):
-        fitted = clone(estimator).fit(cohort.take(train), validation=cohort.take(validation))
+        fitted = fits.fit(estimator, cohort, train, validation)
         models.append(partial(diagnosis_by, fitted))
         split_of[test] = number
     return cohort.derive(predicted_by_split, models, each=cohort.cut(split_of))
@@ -225,7 +232,11 @@ CHECK = Check(
     ),
     run=lambda given: [
         check_calibration(
-            given.cohort, level=given.level, margin=given.margin, random_state=given.seed
+            given.cohort,
+            level=given.level,
+            margin=given.margin,
+            random_state=given.seed,
+            fits=given.fits,
         )
     ],
     table=dict.fromkeys(["group", "fifth"], Column.NAME)

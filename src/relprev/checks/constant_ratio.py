@@ -203,7 +203,8 @@ def _row(
 ) -> dict[str, Any]:  # fmt: skip
     value = found.drift[position] * change
     half = quantile * np.sqrt(found.covariance[position, position]) * abs(change)
-    low, middle, high = (float(np.exp(value + side * half)) for side in (-1, 0, 1))
+    with np.errstate(over="ignore"):  # of an interval without end
+        low, middle, high = (float(np.exp(value + side * half)) for side in (-1, 0, 1))
     head = {"where": label, "group": group, "versus": reference}
     return head | {"drift": middle, "ci_low": low, "ci_high": high}
 

@@ -3,20 +3,26 @@
 Patients are divided into five folds. Split k tests on fold k, validates on the next and trains
 on the other three: the paper's 60/20/20, with every row held out exactly once.
 
+Checks choose penalties in different ways; the path of penalties is fitted once per split
+(`SplitFits`).
+
 Predictions for held-out rows are stored like the rows themselves, in memory or in parts.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
 
 from relprev.arrays import FloatArray
 from relprev.cohort import Cohort, CohortPart
+from relprev.model import PURPLE
 from relprev.model.splits import split
 
 N_SPLITS = 5
@@ -38,6 +44,28 @@ def rotations(cohort: Cohort, seed: int) -> Iterator[tuple[Positions, Positions,
         validation = (k + 1) % N_SPLITS
         train = [folds[j] for j in range(N_SPLITS) if j not in (k, validation)]
         yield np.sort(np.concatenate(train)), folds[validation], folds[k]
+
+
+class SplitFits:
+    """PURPLE fitted to training parts; one path serves all ways of choosing a penalty.
+
+    It belongs to one cohort: a training part is recognised by the positions of its rows.
+    """
+
+    def __init__(self) -> None:
+        self._kept: dict[bytes, PURPLE] = {}
+
+    def fit(
+        self, estimator: PURPLE, cohort: Cohort, train: Positions, validation: Positions
+    ) -> PURPLE:
+        """The estimator fitted to the training rows, its penalty chosen on the validation rows."""
+        rows, others = cohort.take(train), cohort.take(validation)
+        settings = {**estimator.get_params(deep=False), "selection": ""}
+        key = hashlib.sha256(train.tobytes()).digest() + repr(settings).encode()
+        if key in self._kept:
+            return self._kept[key].chosen_by(estimator.selection, rows, others)
+        self._kept[key] = fitted = clone(estimator).fit(rows, validation=others)
+        return fitted
 
 
 @dataclass(frozen=True)

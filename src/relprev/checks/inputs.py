@@ -17,6 +17,7 @@ from relprev.estimates import COMPLEMENT
 from relprev.messages import SMALL, Message
 
 if TYPE_CHECKING:  # whoever makes the inputs has them
+    from relprev.checks.held_out import SplitFits
     from relprev.controls import Calibration
     from relprev.inference import DebiasedPURPLE
     from relprev.model import PURPLE
@@ -55,6 +56,8 @@ class CheckInputs:
     alpha : (mean, SD), or mapping of (group, versus) to them, optional
         Of log alpha in the bias analysis, such as control conditions suggest: the true ratio is
         alpha times the estimate. Default: see `relprev.checks.bias_analysis`.
+    fits : SplitFits, optional
+        Where checks of the same cohort share fits to its splits; see `relprev.checks.held_out`.
 
     Examples
     --------
@@ -80,6 +83,7 @@ class CheckInputs:
     margin: float = MARGIN
     blocks: Mapping[str, Sequence[str]] | None = None
     alpha: Spread | Mapping[tuple[str, str], Spread] | None = None
+    fits: SplitFits | None = None
 
     def __post_init__(self) -> None:
         if not 1 < self.margin < np.inf:

@@ -28,11 +28,18 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 from scipy.special import expit
-from sklearn.base import clone
 
 from relprev.arrays import FloatArray
 from relprev.checks.check import Axes, Check, CheckResult, Verdict, margin_words
-from relprev.checks.held_out import N_SPLITS, HeldOut, Predict, diagnosis_by, predicted, rotations
+from relprev.checks.held_out import (
+    N_SPLITS,
+    HeldOut,
+    Predict,
+    SplitFits,
+    diagnosis_by,
+    predicted,
+    rotations,
+)
 from relprev.checks.inputs import MARGIN
 from relprev.checks.stacking import LogOdds, Violation, stacked, violation
 from relprev.cohort import Cohort, CohortPart
@@ -52,7 +59,7 @@ SCORES = {"AUC": attrgetter("auc"), "AUPRC": attrgetter("average_precision")}
 
 def check_unconstrained(
     cohort: Cohort, estimator: PURPLE | None = None, *, level: float = 0.95,
-    margin: float = MARGIN, random_state: int = 0,
+    margin: float = MARGIN, random_state: int = 0, fits: SplitFits | None = None,
 ) -> CheckResult:  # fmt: skip
     """Compare PURPLE with a model with all group-feature interactions, on held-out patients.
 
@@ -68,6 +75,8 @@ def check_unconstrained(
         A factor between the groups' odds below this is no concern.
     random_state : int
         Seed of the splits.
+    fits : SplitFits, optional
+        Fits to the same cohort that another check has made, and may use.
 
     Returns
     -------
@@ -87,12 +96,13 @@ def check_unconstrained(
     cannot tell
     """
     estimator = PURPLE(selection="auc") if estimator is None else estimator
+    fits = SplitFits() if fits is None else fits
     rows, split_of = [], np.empty(cohort.n, dtype=np.uint8)
     shared: list[Predict] = []
     own: list[LogOdds] = []
     for number, (train, validation, test) in enumerate(rotations(cohort, random_state)):
         parts = [cohort.take(part) for part in (train, validation, test)]
-        fitted = clone(estimator).fit(parts[0], validation=parts[1])
+        fitted = fits.fit(estimator, cohort, train, validation)
         by_group = _unconstrained(parts[0], parts[1], estimator)
         models: dict[str, Predict] = {
             "constrained": partial(diagnosis_by, fitted),
@@ -251,7 +261,11 @@ CHECK = Check(
     ),
     run=lambda given: [
         check_unconstrained(
-            given.cohort, level=given.level, margin=given.margin, random_state=given.seed
+            given.cohort,
+            level=given.level,
+            margin=given.margin,
+            random_state=given.seed,
+            fits=given.fits,
         )
     ],
     table=dict.fromkeys(["metric", "split"], Column.NAME)

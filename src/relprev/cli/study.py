@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 StudyFile = Annotated[Path, typer.Argument(help="The study file, for example study.toml.")]
 DEFAULT_SOURCE, DEFAULT_CONDITION = "tables", "ipv"
+OWN_CONDITION = ("nhanes", "simulated")  # their conditions are no code sets
 
 
 @app.command()
@@ -48,9 +49,14 @@ def init(
     if not source and not asks:
         raise InvalidInputError(f"--source is missing; it is one of {', '.join(SOURCES)}")
     source = source or typer.prompt(f"Kind of data ({', '.join(SOURCES)})", DEFAULT_SOURCE)
-    if condition is None and asks and source != "simulated":
+    if condition is None and asks and source not in OWN_CONDITION:
         words = "Condition (see 'relprev codes list', or a .toml file)"
         condition = typer.prompt(words, DEFAULT_CONDITION)
+    if condition is not None and source in OWN_CONDITION:
+        raise InvalidInputError(
+            f"--condition is a code set, and {source} data have no codes; leave it out, and name "
+            "the condition in the file"
+        )
     text = study_template(source, condition or DEFAULT_CONDITION)
     if out.exists():
         raise InvalidInputError(f"{out} exists already; choose another --out")

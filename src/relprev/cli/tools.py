@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from relprev.cli.app import Out, Quiet, app
-from relprev.cli.choices import EXPERIMENTS, LAYOUTS, MOST_VISITS
+from relprev.cli.choices import EXPERIMENTS, LAYOUTS, MOST_VISITS, TRUTH
 from relprev.codes import code_set, code_set_names
 from relprev.errors import InvalidInputError
 
@@ -35,7 +35,11 @@ class RawFiles(StrEnum):
 @app.command()
 def reproduce(
     name: Annotated[
-        str, typer.Argument(help=f"One of {', '.join(EXPERIMENTS)}, or 'all' of them.")
+        str,
+        typer.Argument(
+            help=f"One of {', '.join(EXPERIMENTS)}, or 'all' of them; or, with --data PATH, "
+            f"{' or '.join(TRUTH)}."
+        ),
     ],
     out: Out = Path("reproduce-output"),
     quick: Annotated[
@@ -47,7 +51,9 @@ def reproduce(
     data: Annotated[
         str,
         typer.Option(
-            help="For semisynthetic: simulated, nhds:PATH or mimic:PATH (PATH contains hosp)."
+            help="For semisynthetic: simulated, nhds:PATH or mimic:PATH (PATH contains hosp). For "
+            "nhanes: a folder of transport files, or one file of all variables. For species: the "
+            "folder of disdat's files."
         ),
     ] = "simulated",
     method: Annotated[
@@ -66,8 +72,9 @@ def reproduce(
 ) -> None:
     """Rerun the paper's experiments on simulated truth, with every method beside PURPLE.
 
-    A run that was stopped resumes where it was. Writes results, a table of estimate / truth and
-    a figure for each experiment.
+    Or compare estimates with a truth that was measured: nhanes (people told of a condition, and
+    examined for it) and species (records, and surveys). A run that was stopped resumes where it
+    was. Writes results, a table of estimate / truth and a figure for each experiment.
     """
     from relprev.experiments import run as run_experiment
 
@@ -235,7 +242,8 @@ def simulate(
 def _simulate_like(file: Path, out: Path, visits: int, seed: int) -> None:
     """Write dummy data for a study, and a copy of its file that names them."""
     from relprev.simulate.dummy_tables import listed
-    from relprev.simulate.like import own_name, write_like
+    from relprev.simulate.like import write_like
+    from relprev.simulate.places import own_name
     from relprev.sources.declared import Role
     from relprev.store.files import written_whole
     from relprev.study import Study
@@ -246,7 +254,9 @@ def _simulate_like(file: Path, out: Path, visits: int, seed: int) -> None:
     if copy.exists():
         raise InvalidInputError(f"{copy} exists already; choose another --out")
     given = study.source.arguments
-    written = write_like(study.cohort, study.source.kind, given, out, visits, seed=seed)
+    written = write_like(
+        study.cohort, study.source.kind, given, out, visits, base=study.source.folder, seed=seed
+    )
     text = study.text
     for key in SOURCES[study.source.kind].path_keys(Role.INPUT) & set(given):
         for path in listed(given[key]):

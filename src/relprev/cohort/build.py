@@ -13,14 +13,16 @@ from pathlib import Path
 
 from relprev.cohort.cohort import Cohort
 from relprev.cohort.features import coded_visits
+from relprev.cohort.group_variable import GroupVariable
 from relprev.cohort.grouped import BuiltCohort, CohortMaker, VisitsPart, coded_parts
 from relprev.cohort.inclusion import select_visits
 from relprev.cohort.part_files import PartsWriter
-from relprev.cohort.spec import CohortSpec, GroupVariable
+from relprev.cohort.spec import CohortSpec
 from relprev.errors import InvalidInputError
 from relprev.progress import progress
 from relprev.rows.disk import Scratch
 from relprev.sources.database import reading
+from relprev.sources.derived import with_derived
 from relprev.sources.source import Source, memory_limited
 
 ROWS_PER_PART = 1_000_000
@@ -69,7 +71,7 @@ def build_cohorts(
     --------
     >>> import pandas as pd
     >>> from relprev.codes import CodeSet
-    >>> from relprev.cohort.spec import GroupVariable, Include
+    >>> from relprev.cohort import GroupVariable, Include
     >>> from relprev.sources import read_tables
     >>> visits = pd.DataFrame({"id": [1, 2, 3, 4, 5], "age": [30, 41, 17, 52, 60],
     ...                        "ward": ["a", "a", "a", "b", "b"]})
@@ -86,6 +88,7 @@ def build_cohorts(
     [5, 4, 4, 4]
     """
     variables = _wanted(spec, groups)
+    source = with_derived(source, spec.derive)
     if folder is not None:
         folder = Path(folder)
         if keep_ids:

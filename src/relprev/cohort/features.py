@@ -28,8 +28,9 @@ from numpy.typing import NDArray
 
 from relprev.codes import roll_up
 from relprev.cohort.controls import control_codes
+from relprev.cohort.feature_rules import Extra, Features
 from relprev.cohort.inclusion import BATCH_ROWS, Selected
-from relprev.cohort.spec import CohortSpec, Extra, Features
+from relprev.cohort.spec import CohortSpec
 from relprev.errors import InvalidInputError
 from relprev.matrix import BinaryCSR
 from relprev.rows.disk import Scratch, give_back
@@ -37,6 +38,7 @@ from relprev.sources.database import quoted
 from relprev.sources.kinds import Kind, kind_of_role
 from relprev.sources.source import Source
 
+MISSING = "missing"  # label of the feature of visits without a value
 NUMBER_BITS = 32  # low bits of a key, which hold the number of the code
 Keys = NDArray[np.int64]
 Extras = list[tuple[Extra, list[str]]]  # with the values or ranges that have a column
@@ -140,13 +142,22 @@ def coded_visits(
             selected.size(k),
             len(names),
         )
-        count += part.X.nonzero_squares()[1]
+        count += _counted(part, keep_all=spec.without_codes == "keep")
         parts.append(part if scratch is None else part.with_arrays(scratch.spill(part.arrays())))
     kept = np.flatnonzero(count > spec.features.min_count)
     number = np.full(len(names), -1, dtype=np.int64)
     number[kept] = np.arange(len(kept))
     kinds = _kinds(wanted_kinds(spec.features, source), of_kind, feature, number, first_extra)
     return CodedVisits(parts, number, tuple(names[k] for k in kept), control_names, kinds)
+
+
+def _counted(part: CodedPart, *, keep_all: bool) -> NDArray[np.integer[Any]]:
+    """In how many visits every feature is, leaving out those that have no code and are dropped."""
+    count = part.X.nonzero_squares()[1]
+    if keep_all or part.has_code.all():
+        return count
+    dropped = np.repeat(~part.has_code, np.diff(part.X.indptr))
+    return count - np.bincount(part.X.indices[dropped], minlength=part.X.n_cols)
 
 
 def wanted_kinds(features: Features, source: Source) -> tuple[Kind, ...]:
@@ -306,14 +317,15 @@ def _labels(number: int, extra: Extra, selected: Selected) -> list[str]:
     """The ranges, or all values except the most common, which is the reference."""
     if extra.edges:
         ends = [f"{edge:g}" for edge in extra.edges[1:]] + ["inf"]
-        return [f"[{edge:g},{end})" for edge, end in zip(extra.edges, ends, strict=True)]
+        ranges = [f"[{edge:g},{end})" for edge, end in zip(extra.edges, ends, strict=True)]
+        return ranges + [MISSING] * extra.missing
     counts: Counter[Any] = Counter()
     for k in range(selected.n_parts):
         found = pc.value_counts(_text(_values(number, selected, k))).to_pylist()
         counts.update({item["values"]: item["counts"] for item in found})
     counts.pop(None, None)
     by_count = sorted(counts, key=lambda value: (-counts[value], value))
-    return sorted(by_count[1:])
+    return sorted(by_count[1:]) + [MISSING] * extra.missing
 
 
 def _name(extra: Extra, label: str) -> str:
@@ -328,6 +340,8 @@ def _extra_keys(
     for k, (extra, labels) in enumerate(extras):
         values = _values(k, selected, part)
         position = _range(extra, values) if extra.edges else _index(values, labels)
+        if extra.missing:
+            position[pc.is_null(values, nan_is_null=True).to_numpy(False)] = len(labels) - 1
         rows = np.flatnonzero(position >= 0)
         keys.append(rows * n_features + first + position[rows])
         first += len(labels)

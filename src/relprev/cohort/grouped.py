@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 
 from relprev.cohort.cohort import Cohort, group_dtype
 from relprev.cohort.features import CodedPart, CodedVisits
+from relprev.cohort.group_variable import GroupVariable
 from relprev.cohort.inclusion import Selected
 from relprev.cohort.recode import MISSING
-from relprev.cohort.spec import CohortSpec, GroupVariable
+from relprev.cohort.spec import CohortSpec
 from relprev.errors import DataWarning, InvalidInputError, TooFewCasesError
 from relprev.messages import Count, Message, Number
 from relprev.sources.attrition import Attrition, Step

@@ -8,8 +8,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from relprev.cohort.feature_rules import Extra
+from relprev.cohort.group_variable import GroupVariable
 from relprev.cohort.recode import group_names, position_sql
-from relprev.cohort.spec import CohortSpec, Extra, GroupVariable, Include, Screening
+from relprev.cohort.spec import CohortSpec
+from relprev.cohort.visit_rules import Include, Screening
 from relprev.errors import InvalidInputError
 from relprev.sources.attrition import Attrition, Step
 from relprev.sources.database import execute, identifier, quoted

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 from relprev.cohort.cohort import MAX_GROUPS
-from relprev.cohort.spec import GroupVariable
+from relprev.cohort.group_variable import GroupVariable
 from relprev.errors import InvalidInputError
 from relprev.sources.database import identifier, quoted
 from relprev.sources.source import Source

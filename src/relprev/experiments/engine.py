@@ -8,13 +8,12 @@ on their order or on the number of processes.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import pandas as pd
 
-from relprev.experiments.experiment import Cell
 from relprev.parallel.processes import in_processes
 from relprev.progress import progress
 from relprev.store.files import remove_unfinished, written_whole
@@ -25,17 +24,29 @@ from relprev.store.versions import versions
 STAGE = "cell"
 MODULES = ("relprev.experiments.gauss", "relprev.experiments.semisynthetic",
            "relprev.experiments.methods", "relprev.experiments.experiment")  # fmt: skip
-Work = Callable[[Cell], dict[str, Any]]
+DATA = ("code_sets", "plans")  # folders of relprev's data that results depend on
+Work = Callable[[Any], dict[str, Any]]
+
+
+class Keyed(Protocol):
+    """What the engine needs of a cell: a key that its results are kept under, and words."""
+
+    @property
+    def experiment(self) -> str: ...
+    @property
+    def method(self) -> str: ...
+    def key(self, provenance: Mapping[str, str]) -> str: ...
 
 
 def run_cells(
-    cells: Sequence[Cell], work: Work, folder: Path, *, jobs: int = 1, verbose: bool = False
-) -> pd.DataFrame:
+    cells: Sequence[Keyed], work: Work, folder: Path, *, jobs: int = 1, verbose: bool = False,
+    modules: Sequence[str] = MODULES,
+) -> pd.DataFrame:  # fmt: skip
     """Results of all cells, in order; also written as ``results.parquet`` and ``.csv``.
 
     Parameters
     ----------
-    cells : sequence of Cell
+    cells : sequence of `Keyed`
     work : function from a cell to its row
         Called for every cell that is not stored yet; other processes must be able to import it.
     folder : Path
@@ -44,8 +55,10 @@ def run_cells(
         Number of processes.
     verbose : bool
         Show progress and time left on standard error.
+    modules : sequence of str
+        The modules that a cell's result depends on, with all that they import.
     """
-    made_with = provenance()
+    made_with = provenance(modules)
     damaged: list[str] = []
     store = Store(folder / "cells", damaged.append)
     keys = [cell.key(made_with) for cell in cells]
@@ -68,15 +81,15 @@ def run_cells(
     return results
 
 
-def provenance() -> dict[str, str]:
+def provenance(modules: Sequence[str] = MODULES) -> dict[str, str]:
     """Package versions, and a digest of the relprev modules that cells depend on.
 
     A stored cell is valid only for the same provenance: no result outlives its code.
     """
-    return versions() | {"source_digest": source_digest(*MODULES, data=("code_sets",))[:12]}
+    return versions() | {"source_digest": source_digest(*modules, data=DATA)[:12]}
 
 
-def _finish(shared: tuple[Work, Path], missing: tuple[Cell, str]) -> Outcome:
+def _finish(shared: tuple[Work, Path], missing: tuple[Keyed, str]) -> Outcome:
     work, folder = shared
     cell, key = missing
     row = {

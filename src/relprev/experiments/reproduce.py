@@ -1,4 +1,9 @@
-"""Run an experiment, and write its cells, results, table and figure to one folder."""
+"""Run an experiment, and write its cells, results, table and figure to one folder.
+
+Experiments on real data with a known truth (`relprev.experiments.truth`) have one row per
+comparison with every method in it, and summaries of their own; the others one row per method and
+data set.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +21,9 @@ from relprev.experiments.engine import run_cells
 from relprev.experiments.experiment import Cell, Experiment, compute
 from relprev.experiments.methods import METHODS
 from relprev.experiments.summary import settings_of, write_summary
+from relprev.experiments.truth.run import NAMES as TRUTH
+from relprev.experiments.truth.run import run_truth
+from relprev.experiments.truth.summary import write_truth_summary
 from relprev.messages import Message
 from relprev.parallel.threads import available_cores
 
@@ -35,7 +43,8 @@ class Reproduction:
         One row per cell: settings, method, seed, split, estimate, truth, ratio, CPU seconds,
         notes, package versions and a digest of the source.
     table : DataFrame
-        Mean and standard deviation of estimate / truth for each scenario and method.
+        Mean and standard deviation of estimate / truth for each scenario and method; of ``nhanes``
+        and ``species``, how near the truth the estimates are.
     folder : Path
         Where the files are.
 
@@ -66,7 +75,7 @@ def run(
     jobs: int | None = None,
     verbose: bool = False,
 ) -> Reproduction:
-    """Run one of the paper's experiments and write its results to ``out/name``.
+    """Run an experiment of the paper, or one with a known truth, and write it to ``out/name``.
 
     An interrupted run resumes where it stopped; cells computed by other source code or package
     versions are computed again. The files are ``results.parquet`` and ``.csv``, ``table.csv``
@@ -76,7 +85,7 @@ def run(
     Parameters
     ----------
     name : str
-        One of ``EXPERIMENTS``.
+        One of ``EXPERIMENTS``, or ``"nhanes"`` or ``"species"``.
     out : path
     quick : bool
         Use a small grid, with one data set and one split per scenario.
@@ -84,9 +93,11 @@ def run(
         Follow the paper's text, or the authors' code where it differs.
     data : str
         For ``semisynthetic``: ``"simulated"``, ``"nhds:PATH"`` or ``"mimic:PATH"``, where PATH is
-        the MIMIC-IV folder that contains ``hosp``.
+        the MIMIC-IV folder that contains ``hosp``. For ``nhanes`` and ``species``: the path of
+        their data.
     methods : names of methods, optional
-        Default: the experiment's own.
+        Default: the experiment's own. ``nhanes`` and ``species`` have those of their plans, and
+        neither variants, nor data sets, nor splits.
     seeds, splits : int, optional
         Data sets per scenario, and splits per data set. Default: the experiment's own.
     jobs : int, optional
@@ -108,12 +119,17 @@ def run(
     >>> list(done.table["group_gap"]), done.table["mean"].between(0.9, 1.1).all()
     ([0.0, 2.0], np.True_)
     """
+    if name in TRUTH:
+        _check_truth(name, data, variant, methods, seeds, splits)
+        results = run_truth(name, Path(out), data, quick=quick, jobs=jobs, verbose=verbose)
+        table = write_truth_summary(name, results, Path(out) / name)
+        return Reproduction(results, table, Path(out) / name)
     experiment = _experiment(name)
     _check(experiment, variant, methods, seeds=seeds, splits=splits, jobs=jobs)
     if data != "simulated" and experiment is not semisynthetic.EXPERIMENT:
         raise InvalidInputError(
-            f"data={data!r} is only for semisynthetic; leave it out, since {name} simulates its "
-            "own data"
+            f"data={data!r} is only for semisynthetic, {' and '.join(TRUTH)}; leave it out, since "
+            f"{name} simulates its own data"
         )
     folder, scenarios = Path(out) / name, experiment.scenarios(quick, variant, data)
     source = data if ":" in data else ""
@@ -131,6 +147,16 @@ def run(
     if experiment.write_extras is not None:
         experiment.write_extras(folder, source or scenarios[0]["data"], variant)
     return Reproduction(results, table, folder)
+
+
+def _check_truth(name: str, data: str, variant: str, *given: Any) -> None:
+    if any(value is not None for value in given) or variant != "paper":
+        raise InvalidInputError(
+            f"{name} has a plan, which fixes its methods; leave methods, seeds, splits and variant "
+            "out"
+        )
+    if data == "simulated":
+        raise InvalidInputError(f"{name} needs data: the path of the files that it is about")
 
 
 def work(cell: Cell) -> dict[str, Any]:
@@ -157,7 +183,7 @@ def _name_left_out(results: pd.DataFrame) -> None:
 def _experiment(name: str) -> Experiment:
     if name not in EXPERIMENTS:
         raise InvalidInputError(
-            f"there is no experiment {name!r}; available: {', '.join(EXPERIMENTS)}"
+            f"there is no experiment {name!r}; available: {', '.join((*EXPERIMENTS, *TRUTH))}"
         )
     return EXPERIMENTS[name]
 

@@ -8,7 +8,6 @@ cancels.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -16,26 +15,25 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from relprev.arrays import FloatArray
 from relprev.cohort import Cohort, as_cohort
+from relprev.cohort.alignment import aligned
 from relprev.cohort.origin import about, origin_of
 from relprev.cohort.summary import summarise
-from relprev.errors import DataWarning, InvalidInputError
+from relprev.errors import InvalidInputError
 from relprev.estimates import COMPLEMENT, GroupSummary, RelativePrevalence, relative_prevalence
 from relprev.matrix import Matrix, as_matrix
-from relprev.messages import SMALL, Message, Number
+from relprev.messages import SMALL
 from relprev.model.em import condition_probability, fit_em
-from relprev.model.likelihood import Parameters, Problem
-from relprev.model.path import RIDGE_FLOOR, Lambdas, fit_best, grid
+from relprev.model.likelihood import Problem
+from relprev.model.logistic import LogisticFit, fit_logistic
+from relprev.model.path import RIDGE_FLOOR, Lambdas, grid
 from relprev.model.screening import screen, screen_diagnoses
-from relprev.model.solver import Solution, SolverOptions, null_parameters
-from relprev.model.tuning import tune
+from relprev.model.solver import SolverOptions
 from relprev.progress import Advance, progress
-
-SAME_RATIO = 0.01  # log relative prevalences closer than this count as the same optimum
 
 
 class PURPLE(BaseEstimator):
@@ -196,9 +194,43 @@ class PURPLE(BaseEstimator):
             cohort.in_memory("learner")
         if validation is not None:
             names, width = cohort.group_names, cohort.n_cols
-            validation = _aligned(validation, names, width, "validation")
+            validation = aligned(validation, names, width, "validation")
         screen(cohort)
         screen_diagnoses(cohort, SMALL if validation is None else 0)  # else some are elsewhere
+        return self._fit(cohort, validation)
+
+    def chosen_by(self, selection: str, cohort: Cohort, validation: Cohort) -> PURPLE:
+        """The estimator that another ``selection`` gives, from the path fitted by this one.
+
+        Parameters
+        ----------
+        selection : "likelihood" or "auc"
+            How to choose the penalty.
+        cohort, validation : Cohort
+            Those of ``fit``.
+
+        Returns
+        -------
+        PURPLE
+            As if it were fitted anew.
+
+        Examples
+        --------
+        >>> from relprev.simulate import gauss_synth
+        >>> train, held_out = (gauss_synth((0.5, 0.1), seed=k).cohort for k in (1, 2))
+        >>> fitted = PURPLE([0.01, 0.001]).fit(train, validation=held_out)
+        >>> fitted.chosen_by("auc", train, held_out).selection
+        'auc'
+        """
+        check_is_fitted(self)
+        screen(cohort)
+        screen_diagnoses(cohort, 0)
+        other: PURPLE = clone(self).set_params(selection=selection)
+        return other._fit(cohort, validation, self._logistic)
+
+    def _fit(
+        self, cohort: Cohort, validation: Cohort | None, earlier: LogisticFit | None = None
+    ) -> PURPLE:
         origin = origin_of(cohort)
         moved = about(cohort, origin)
         problem = Problem.from_cohort(moved)
@@ -206,7 +238,7 @@ class PURPLE(BaseEstimator):
         steps = self._n_steps(len(lambdas), validation is not None)
         with progress("PURPLE", steps, self.verbose) as advance:
             judged = None if validation is None else about(validation, origin)
-            self._fit_logistic(moved, problem, lambdas, judged, advance)
+            self._fit_logistic(moved, problem, lambdas, judged, advance, earlier)
             self.intercept_ -= float(origin @ self.coef_)
             if self.learner is not None:
                 self._fit_learner(cohort, advance)
@@ -263,7 +295,7 @@ class PURPLE(BaseEstimator):
         check_is_fitted(self)
         summary = self._summary
         if on is not None:
-            summary = self._summarise(_aligned(on, self.groups_, self.n_features_in_, "on"))
+            summary = self._summarise(aligned(on, self.groups_, self.n_features_in_, "on"))
         return relative_prevalence(
             summary, versus, method=type(self).__name__, lambda_=self.lambda_,
             random_state=self.random_state,
@@ -301,32 +333,19 @@ class PURPLE(BaseEstimator):
 
     def _fit_logistic(
         self, cohort: Cohort, problem: Problem, lambdas: tuple[float, ...],
-        validation: Cohort | None, advance: Advance,
+        validation: Cohort | None, advance: Advance, earlier: LogisticFit | None,
     ) -> None:  # fmt: skip
-        shared: dict[str, Any] = {
-            "l2": self.l2,
-            "ridge_floor": self.ridge_floor,
-            "options": SolverOptions(self.tolerance, max_iterations=self.max_iterations),
-            "advance": advance,
-        }
-        self.lambda_, self.selection_, warm = lambdas[0], None, None
-        if len(lambdas) > 1:
-            chosen = tune(
-                cohort, lambdas, method=self.selection, validation=validation,
-                validation_share=self.validation_share, folds=self.folds, seed=self.random_state,
-                **shared,
-            )  # fmt: skip
-            self.lambda_, warm = lambdas[chosen.best], chosen.path[chosen.best].parameters
-            self.selection_ = pd.DataFrame(
-                {"lambda": lambdas, "score": chosen.scores.mean(axis=1)}
-            ).assign(chosen=np.arange(len(lambdas)) == chosen.best)
-        starts = _starts(problem, warm, self.n_starts)
-        solutions = fit_best(problem, self.lambda_, starts, **shared)
-        _warn_if_apart(solutions, problem)
-        best = solutions[0]
-        self.certificate_ = best.certificate
-        self.coef_, self.intercept_ = best.parameters.w, best.parameters.b
-        self._rates = best.parameters.c
+        self._logistic = found = fit_logistic(
+            cohort, problem, lambdas, validation, selection=self.selection,
+            validation_share=self.validation_share, folds=self.folds, n_starts=self.n_starts,
+            seed=self.random_state, l2=self.l2, ridge_floor=self.ridge_floor,
+            options=SolverOptions(self.tolerance, max_iterations=self.max_iterations),
+            advance=advance, earlier=earlier,
+        )  # fmt: skip
+        self.lambda_, self.selection_ = found.penalty, found.selection
+        self.certificate_ = found.solution.certificate
+        best = found.solution.parameters
+        self.coef_, self.intercept_, self._rates = best.w, best.b, best.c
         self._learner: Any = None
 
     def _fit_learner(self, cohort: Cohort, advance: Advance) -> None:
@@ -378,57 +397,9 @@ class PURPLE(BaseEstimator):
         return summarise(cohort, self._condition_model(), self._rates)
 
 
-def _aligned(cohort: Cohort, names: tuple[str, ...], n_cols: int, parameter: str) -> Cohort:
-    """The cohort with its groups in the order of ``names``: rates are looked up by number."""
-    if cohort.n_cols != n_cols:
-        raise InvalidInputError(
-            f"{parameter} has {cohort.n_cols} features, expected {n_cols} as in fit"
-        )
-    if set(cohort.group_names) != set(names):
-        raise InvalidInputError(
-            f"the groups of {parameter} differ from those in fit: got {cohort.group_names}, "
-            f"expected {names}"
-        )
-    if cohort.group_names == names:
-        return cohort
-    return cohort.with_groups(np.array([cohort.group_names.index(name) for name in names]))
-
-
 def _logistic_condition(w: FloatArray, b: float, design: Matrix) -> FloatArray:
     return 0.5 * (1.0 + np.tanh(0.5 * (design.matvec(w) + b)))
 
 
 def _learnt_condition(learner: Any, design: Matrix) -> FloatArray:
     return condition_probability(learner, design.to_scipy())
-
-
-def _starts(problem: Problem, warm: Parameters | None, count: int) -> list[Parameters]:
-    """The warm start, or the model without features, then such models with ever lower rates.
-
-    The largest c_g lies between the largest diagnosed share and 1; starts are evenly spaced
-    between the two on the log scale.
-    """
-    share = float(problem.diagnosed_rate.max())
-    nulls = [null_parameters(problem, share ** (k / count)) for k in range(count)]
-    return nulls if warm is None else [warm, *nulls[1:]]
-
-
-def _warn_if_apart(solutions: list[Solution], problem: Problem) -> None:
-    """Warn if starts ended in optima that fit about equally well but give different answers."""
-    best = solutions[0]
-    for other in solutions[1:]:
-        worse = other.certificate.objective - best.certificate.objective
-        if worse > 1e-4 * best.certificate.objective:
-            continue  # clearly the worse optimum
-        seen = problem.group_weight > 0
-        moved = np.log(other.evaluation.condition[seen] / best.evaluation.condition[seen])
-        apart = float(moved.max() - moved.min())
-        if apart > SAME_RATIO:
-            said = Message(
-                "two starts fit equally well but their relative prevalences differ by up to "
-                "{apart}: the data hardly identify the answer; use a larger lambda, fewer features "
-                "or more data",
-                apart=Number(float(np.expm1(apart)), ".1%"),
-            )
-            warnings.warn(DataWarning(said), stacklevel=5)
-            return

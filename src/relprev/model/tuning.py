@@ -73,6 +73,7 @@ def tune(
     *,
     method: str = "likelihood",
     validation: Cohort | None = None,
+    fitted: list[PathPoint] | None = None,
     validation_share: float = 0.25,
     folds: int = 5,
     seed: int = 0,
@@ -91,6 +92,8 @@ def tune(
     validation : Cohort, optional
         Score on these rows and train on all of ``cohort``. Default: split ``cohort``, keeping
         patients together.
+    fitted : list of PathPoint, optional
+        The path on all of ``cohort``, if it was fitted before; only with ``validation``.
     validation_share : float
         Share held out for ``"likelihood"`` and ``"auc"``.
     folds : int
@@ -114,7 +117,7 @@ def tune(
         else:
             rest = np.delete(np.arange(cohort.n), held_out)
             train, judge = whole.take(rest), whole.take(held_out)
-        path = fit_path(
+        path = fitted or fit_path(
             train, lambdas, l2=l2, ridge_floor=ridge_floor, options=options, advance=advance
         )
         scores[:, k] = [score(judge, point.parameters, method) for point in path]

@@ -198,15 +198,30 @@ def _features(cells: Cells, names: VariableCells, exclusive: Sequence[Sequence[s
         for column, total in totals.items():
             if column in found:
                 cells.rest(total, [found[column]], ("without", feature, *found[column], *total))
+        never = _never(cells, found)
         if set(COUNTS) <= set(found):
             other = ("feature", "undiagnosed", *found["n"], *found["n_diagnosed"])
-            if cells.rest(found["n"], [found["n_diagnosed"]], other) and nobody in cells.known:
+            rest = cells.rest(found["n"], [found["n_diagnosed"]], other, never)
+            if rest and nobody in cells.known:
                 cells.rest(nobody, [other], ("without", *other, *nobody))
     for together in exclusive:
         for column in totals:
             bins = [known[name][column] for name in together if column in known.get(name, ())]
             if len(bins) > 1 and column != "patients":
                 cells.rest(totals[column], bins, ("other bins", str(names.position), *bins[0]))
+
+
+def _never(cells: Cells, found: Mapping[str, Cell]) -> int | None:
+    """Patients of a row who are diagnosed in none of its visits; None if not known, or nobody.
+
+    They follow from the row's patients, so they are a cell. They are also the fewest people who can
+    be behind the row's undiagnosed visits.
+    """
+    if not set(PEOPLE.values()) <= set(found):
+        return None
+    every, some = (found[name] for name in PEOPLE.values())
+    rest = cells.rest(every, [some], (*every, *some, "never"))
+    return None if rest is None else cells.known[rest].value
 
 
 def _feature_tables(
@@ -236,8 +251,9 @@ def _check_table(cells: Cells, names: VariableCells, check: CheckResult) -> None
             cells.add(cell, int(row[name]), few, rank=rank)
             if "group" in row and name in COUNTS and cell != names.group(name, row["group"]):
                 parts.setdefault((name, str(row["group"])), []).append(cell)
+        never = _never(cells, found)
         if set(COUNTS) <= set(found):
-            cells.rest(found["n"], [found["n_diagnosed"]], (*found["n_diagnosed"], "un"))
+            cells.rest(found["n"], [found["n_diagnosed"]], (*found["n_diagnosed"], "un"), never)
         if "group" in row and "n_diagnosed" in found:
             _shares(cells, names, row, columns, found["n_diagnosed"])
     for (name, group), own in parts.items():

@@ -26,7 +26,7 @@ import numpy as np
 import pandas as pd
 
 from relprev.checks.check import CheckResult
-from relprev.checks.registry import CHECKS
+from relprev.checks.registry import CHECKS, KINDS
 from relprev.disclosure import Cells, Column, Rule, shown
 from relprev.disclosure.rendering import as_message
 from relprev.estimates import COMPLEMENT
@@ -41,6 +41,7 @@ RATIOS = (
 JOINT = (  # a group's depend on the others' counts
     "effective_cases", "degrees_of_freedom", "std_error", "z",
 )  # fmt: skip
+MIDDLES = {"observed_ci": "observed_ratio", "diagnosis_ci": "diagnosis_ratio"}  # of intervals
 TIPS = ("recorded_right", "tip")  # with the estimate they give the recorded ratio away
 ESTIMATES = (
     dict.fromkeys(["group", "versus", "withheld", "few_cases", "note"], Column.NAME)
@@ -253,7 +254,8 @@ class _Variable:
                 where[name] = here | self._share_hidden(table, name)
             elif holds is Column.REVEALING:
                 where[name] = touched | (name in (*joint, *TIPS) and self._few_diagnosed)
-        written = self._written(table, where, columns, self._row_counts(table, rows))
+        middle = CHECKS[kind].interval if kind in KINDS else ""
+        written = self._written(table, where, columns, self._row_counts(table, rows), middle)
         if "feature" not in table or not here.any():
             return written
         last = written[here].sort_values("feature", kind="stable")
@@ -275,9 +277,12 @@ class _Variable:
 
     def _written(
         self, table: pd.DataFrame, where: Mapping[Any, pd.Series], columns: Mapping[str, Column],
-        fewest: pd.Series | None = None,
+        fewest: pd.Series | None = None, middle: str = "",
     ) -> pd.DataFrame:  # fmt: skip
-        """The table with hidden values missing and, where the rule says so, counts rounded."""
+        """The table with hidden values missing and, where the rule says so, counts rounded.
+
+        ``middle`` is the column that lies between ``ci_low`` and ``ci_high``.
+        """
         out = {}
         for name in map(str, table):
             values = table[name]
@@ -289,12 +294,29 @@ class _Variable:
             whole = pd.api.types.is_integer_dtype(values.dtype) and columns[name] is Column.COUNT
             values = values.astype("Int64") if whole else values
             out[name] = values.mask(where[name].to_numpy()) if name in where else values
-        return pd.DataFrame(out)
+        return _in_order(pd.DataFrame(out), middle) if self.rule.round_to else pd.DataFrame(out)
 
 
 def _values(cells: Cells, hidden: set[Cell]) -> set[float]:
     known = [cells.known[cell] for cell in hidden]
     return {float(one.value) for one in known} | {float(one.people) for one in known}
+
+
+def _in_order(table: pd.DataFrame, middle: str) -> pd.DataFrame:
+    """The table with the ends of intervals on their sides again.
+
+    Ends and middle are rounded to different numbers of digits, and may have changed places.
+    """
+    for low in [str(name) for name in table if str(name).endswith("_low")]:
+        stem = low.removesuffix("_low")
+        value = table.get(MIDDLES.get(stem, middle if stem == "ci" else stem))
+        if value is not None and f"{stem}_high" in table:
+            ends = table[low], table[f"{stem}_high"]
+            below, above = ends[0].where(~(ends[0] > value), value), ends[1]
+            table = table.assign(
+                **{low: below, f"{stem}_high": above.where(~(above < value), value)}
+            )
+    return table
 
 
 def _each(counts: pd.Series, change: Callable[[float], float]) -> pd.Series:

@@ -12,7 +12,8 @@ import pyarrow.parquet
 
 from relprev.cohort import CohortSpec
 from relprev.simulate.dummy import dummy
-from relprev.simulate.dummy_tables import ICD, Paths, listed
+from relprev.simulate.dummy_tables import ICD, listed
+from relprev.simulate.places import Places
 from relprev.sources.meds import USED
 from relprev.sources.source import VISIT_COLUMNS
 from relprev.store.files import written_whole
@@ -21,7 +22,7 @@ OPENING, CLOSING = "VISIT_START", "VISIT_END"
 
 
 def write_dummy_meds(
-    spec: CohortSpec, arguments: Mapping[str, Any], place: Paths, n: int, seed: int
+    spec: CohortSpec, arguments: Mapping[str, Any], places: Places, n: int, seed: int
 ) -> list[Path]:
     """A dataset of the Medical Event Data Standard, with the anchor and end that a study names."""
     timed = [name.lower() for name in listed(arguments.get("attributes"))]
@@ -52,7 +53,7 @@ def write_dummy_meds(
         ["subject_id", "kind"]
     )
     events = events[~repeated].sort_values(["subject_id", "time"], na_position="first")
-    root = place(arguments["path"])
+    root = places.written(arguments["path"])
     single = root.suffix == ".parquet"
     files = {root if single else root / "data" / "train" / "0.parquet": events}
     if not single:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gzip
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,16 +14,16 @@ from relprev.codes.spelling import version_name
 from relprev.cohort import CohortSpec
 from relprev.errors import InvalidInputError
 from relprev.simulate.dummy import Dummy, dummy
+from relprev.simulate.places import Places
 from relprev.sources.source import VISIT_COLUMNS
 from relprev.sources.tables import VERSIONS
 from relprev.store.files import written_whole
 
 ICD = ("ICD9", "ICD10")
-Paths = Callable[[str], Path]  # where a file named in a study is written
 
 
 def write_dummy_tables(
-    spec: CohortSpec, arguments: Mapping[str, Any], place: Paths, n: int, seed: int
+    spec: CohortSpec, arguments: Mapping[str, Any], places: Places, n: int, seed: int
 ) -> list[Path]:
     """Visits and codes in the files, formats and columns that a tables source names."""
     version = version_name(str(arguments["version"]))
@@ -40,7 +40,9 @@ def write_dummy_tables(
             visits[named[key]] = made.visits[key].dt.strftime(form)
     wanted = dict.fromkeys([*attributes, *sorted(spec.columns() - set(VISIT_COLUMNS))])
     visits = visits.assign(**{name: made.visits[name] for name in wanted if name not in visits})
-    place_of = {key: place(arguments[key]) for key in ("visits", "codes") if arguments.get(key)}
+    place_of = {
+        key: places.written(arguments[key]) for key in ("visits", "codes") if arguments.get(key)
+    }
     if "codes" in place_of:
         codes = _long_codes(made, arguments, fixed)
         write_table(codes, place_of["codes"], arguments)

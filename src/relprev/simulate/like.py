@@ -14,8 +14,9 @@ from relprev.cohort import CohortSpec
 from relprev.errors import InvalidInputError
 from relprev.simulate.dummy_meds import write_dummy_meds
 from relprev.simulate.dummy_omop import write_dummy_omop
-from relprev.simulate.dummy_tables import Paths, listed, write_dummy_tables
+from relprev.simulate.dummy_tables import listed, write_dummy_tables
 from relprev.simulate.neds import write_neds
+from relprev.simulate.places import Places
 
 
 def write_like(
@@ -25,6 +26,7 @@ def write_like(
     folder: str | Path,
     n_visits: int = 5_000,
     *,
+    base: str | Path = ".",
     seed: int = 0,
 ) -> list[Path]:
     """Write dummy data for a study.
@@ -41,6 +43,8 @@ def write_like(
         Where the files are written, under the names that the arguments have.
     n_visits : int
         Number of visits.
+    base : str or Path
+        Folder of the study file, where relative paths start. Concept sets and layouts are copied.
     seed : int
         The same seed writes the same files.
 
@@ -71,29 +75,12 @@ def write_like(
             f"dummy data can be written for {', '.join(writers)}, not for {kind}; "
             f"{instead.get(kind, 'its data are public')}"
         )
-
-    def place(value: str) -> Path:
-        return Path(folder) / own_name(value)
-
-    return writers[kind](spec, arguments, place, n_visits, seed)
-
-
-def own_name(path: str) -> str:
-    """A path below a folder: as it is if it is relative and stays below, else its name.
-
-    Examples
-    --------
-    >>> own_name("raw/visits.csv"), own_name("/data/visits.csv"), own_name("../visits.csv")
-    ('raw/visits.csv', 'visits.csv', 'visits.csv')
-    """
-    given = Path(path)
-    if given.is_absolute() or ".." in given.parts or given.parts[:1] in (("~",), ()):
-        return given.name or "data"
-    return given.as_posix()
+    places = Places(Path(base), Path(folder))
+    return writers[kind](spec, arguments, places, n_visits, seed)
 
 
 def _neds(
-    spec: CohortSpec, arguments: Mapping[str, Any], place: Paths, n: int, seed: int
+    spec: CohortSpec, arguments: Mapping[str, Any], places: Places, n: int, seed: int
 ) -> list[Path]:
     names = listed(arguments["core"])
     if len(names) != 1 or "2019" not in names[0]:
@@ -101,4 +88,15 @@ def _neds(
             "core: dummy NEDS files are those of 2019; name one file, NEDS_2019_Core.csv, in the "
             "study for the time being"
         )
-    return [write_neds(place(names[0]), n, condition=spec.condition, seed=seed).path]
+    further = [key for key in ("hospital", "ed", "ip") if arguments.get(key)]
+    layouts = listed(arguments.get("layout"))
+    if further:
+        raise InvalidInputError(
+            f"{further[0]}: dummy NEDS files are Core files; leave {' and '.join(further)} out of "
+            "the study for the time being"
+        )
+    for layout in layouts:
+        if not places.given(layout).is_file():
+            raise InvalidInputError(f"layout: expected a file at {places.given(layout)}")
+    core = write_neds(places.written(names[0]), n, condition=spec.condition, seed=seed).path
+    return [core, *map(places.copied, layouts)]

@@ -32,52 +32,31 @@ from relprev.cohort import Cohort
 from relprev.errors import InvalidInputError
 from relprev.matrix import BinaryCSR
 from relprev.parallel.threads import map_threads
-from relprev.simulate.kernels import codes_of_visits
 from relprev.simulate.simulation import Simulation
+from relprev.simulate.world import (
+    N_PRESENTATIONS,
+    N_SUSPICIOUS,
+    VisitCodes,
+    World,
+    codes_of,
+    draw_codes,
+    prepared,
+)
 
 BLOCK_VISITS = 250_000
-N_PRESENTATIONS = 40
-N_SUSPICIOUS = 4  # presentations whose codes point to the condition
-MAX_CODES = 40
-BACKGROUND_SHARE = 0.3
-POWER = 0.9  # exponent of the power law by which popularity falls with rank
 STRATA = 20
 HOSPITALS = 400
 TRUTH_VISITS = 250_000  # per presentation, to compute the truth
 TRUTH_STREAM = 3  # random stream, distinct from those of visits and files
-USUAL_SHARE = 0.5  # share of visits with the patient's usual presentation
 DEFAULT_RATES = {"Group A": 0.15, "Group B": 0.45, "Group C": 0.30, "Group D": 0.25}
 DEFAULT_SHARES = (0.25, 0.45, 0.2, 0.1)
-
-
-@dataclass(frozen=True)
-class _World:
-    """Everything that all blocks share."""
-
-    n_codes: int
-    group_of_patient: FloatArray  # cumulative shares
-    presentation: FloatArray  # (groups, presentations), cumulative
-    own_codes: NDArray[np.int32]  # (presentations, list length)
-    own_popularity: FloatArray  # cumulative, (list length,)
-    w: FloatArray
-    codes_per_visit: float
-    visits_per_patient: float
-
-
-@dataclass(frozen=True)
-class _Codes:
-    """Patient, group and codes of a block of visits."""
-
-    patient: NDArray[np.int32]
-    group: NDArray[np.uint8]
-    X: BinaryCSR
 
 
 @dataclass(frozen=True)
 class _Block:
     """A finished block of visits."""
 
-    codes: _Codes
+    codes: VisitCodes
     p: FloatArray
     y: NDArray[np.uint8]
     s: NDArray[np.uint8]
@@ -182,7 +161,7 @@ def _simulated(
     shares = _shares(group_shares, len(rates))
     _check(n_visits, n_codes, rates, prevalence, codes_per_visit, visits_per_patient)
     seeds = np.random.SeedSequence(seed)
-    world, intercept = _prepared(seeds, n_codes, shares, prevalence, shift, codes_per_visit,
+    world, intercept = prepared(seeds, n_codes, shares, prevalence, shift, codes_per_visit,
                                  visits_per_patient)  # fmt: skip
     block_seeds = seeds.spawn(-(-n_visits // BLOCK_VISITS))
     c = np.array(list(rates.values()), dtype=float)
@@ -196,7 +175,7 @@ def _simulated(
             jobs[start : start + at_once],
         )
         made = _assemble(blocks, world, tuple(rates), c, survey, first_patient)
-        first_patient += sum(_n_patients(block.codes) for block in blocks)
+        first_patient += sum(block.codes.n_patients for block in blocks)
         yield made
 
 
@@ -261,14 +240,14 @@ def group_prevalences(**options: Any) -> tuple[FloatArray, FloatArray]:
     setting = given.arguments
     rates, seed = setting["diagnosis_rates"] or DEFAULT_RATES, setting["seed"]
     shares = _shares(setting["group_shares"], len(rates))
-    world, intercept = _prepared(
+    world, intercept = prepared(
         np.random.SeedSequence(seed), setting["n_codes"], shares, setting["prevalence"],
         setting["shift"], setting["codes_per_visit"], setting["visits_per_patient"],
     )  # fmt: skip
 
     def mean_of(block: tuple[int, int]) -> float:
         rng = np.random.default_rng([seed, TRUTH_STREAM, *block])
-        X = _codes_of(world, rng, np.full(TRUTH_VISITS, block[0]))
+        X = codes_of(world, rng, np.full(TRUTH_VISITS, block[0]))
         z = np.empty(X.n_rows)
         X.dot(world.w, 0, X.n_rows, z)
         return float(np.mean(expit(intercept + z)))
@@ -280,106 +259,28 @@ def group_prevalences(**options: Any) -> tuple[FloatArray, FloatArray]:
     return np.diff(world.presentation, axis=1, prepend=0.0) @ means, shares
 
 
-def _prepared(
-    seeds: np.random.SeedSequence, n_codes: int, shares: FloatArray, prevalence: float,
-    shift: float, codes_per_visit: float, visits_per_patient: float,
-) -> tuple[_World, float]:  # fmt: skip
-    """The world, and the intercept b of its p(y=1|x)."""
-    world_seed, pilot_seed = seeds.spawn(2)
-    world = _world(np.random.default_rng(world_seed), n_codes, shares, shift, codes_per_visit,
-                   visits_per_patient)  # fmt: skip
-    pilot = _draw_codes(world, np.random.default_rng(pilot_seed), 50_000)
-    return world, _intercept(pilot.X.matvec(world.w), prevalence)
-
-
-def _world(
-    rng: np.random.Generator, n_codes: int, shares: FloatArray, shift: float,
-    codes_per_visit: float, visits_per_patient: float,
-) -> _World:  # fmt: skip
-    k = N_PRESENTATIONS
-    base = rng.dirichlet(np.full(k, 3.0))
-    mix = base * np.exp(shift * rng.normal(size=(len(shares), k)))
-    length = max(10, min(n_codes // 4, 400))
-    rank = np.arange(1, length + 1)
-    own = np.stack([rng.choice(n_codes, length, replace=False) for _ in range(k)])
-    w = np.zeros(n_codes)
-    for presentation in range(N_SUSPICIOUS):
-        w[own[presentation, : length // 2]] += rng.normal(0.9, 0.5, length // 2)
-    protective = rng.choice(n_codes, n_codes // 20, replace=False)
-    w[protective] += rng.normal(-0.4, 0.2, len(protective))
-    return _World(
-        n_codes=n_codes,
-        group_of_patient=np.cumsum(shares),
-        presentation=np.cumsum(mix / mix.sum(axis=1, keepdims=True), axis=1),
-        own_codes=own.astype(np.int32),
-        own_popularity=np.cumsum(rank**-POWER / np.sum(rank**-POWER)),
-        w=w,
-        codes_per_visit=codes_per_visit,
-        visits_per_patient=visits_per_patient,
-    )
-
-
-def _draw_codes(world: _World, rng: np.random.Generator, n: int) -> _Codes:
-    """Draw patients, groups and codes for one block of n visits."""
-    mean = world.visits_per_patient
-    visits = rng.geometric(1 / mean, int(n / mean + 10 * np.sqrt(mean * n)) + 50)
-    patient = np.repeat(np.arange(len(visits), dtype=np.int32), visits)[:n]
-    n_patients = int(patient[-1]) + 1
-    group = np.searchsorted(world.group_of_patient[:-1], rng.random(n_patients)).astype(np.uint8)
-    usual = _pick(world.presentation[group], rng.random(n_patients))
-    fresh = _pick(world.presentation[group[patient]], rng.random(n))
-    kind = np.where(rng.random(n) < USUAL_SHARE, usual[patient], fresh)
-    return _Codes(patient, group[patient], _codes_of(world, rng, kind))
-
-
-def _codes_of(world: _World, rng: np.random.Generator, kind: NDArray[np.int64]) -> BinaryCSR:
-    """Draw the codes of visits with the given presentations."""
-    # Codes drawn twice are kept once, so slightly more are drawn than requested.
-    wanted = np.minimum(1 + rng.poisson(1.06 * (world.codes_per_visit - 1), len(kind)), MAX_CODES)
-    indptr, indices = codes_of_visits(
-        kind, wanted, rng.random((int(wanted.sum()), 2)), world.own_codes, world.own_popularity,
-        POWER, world.n_codes, BACKGROUND_SHARE,
-    )  # fmt: skip
-    return BinaryCSR(indptr, indices, world.n_codes)
-
-
-def _pick(cumulative: FloatArray, u: FloatArray) -> NDArray[np.int64]:
-    """One draw per row from rows of cumulative probabilities."""
-    return np.minimum((cumulative < u[:, None]).sum(axis=1), cumulative.shape[1] - 1)
-
-
-def _intercept(scores: FloatArray, prevalence: float) -> float:
-    """The b at which the mean of sigma(b + score) equals the prevalence, by bisection."""
-    low, high = -40.0, 40.0
-    for _ in range(60):
-        middle = 0.5 * (low + high)
-        mean = np.mean(expit(middle + scores))
-        low, high = (middle, high) if mean < prevalence else (low, middle)
-    return 0.5 * (low + high)
-
-
 def _block(
-    world: _World, rng: np.random.Generator, n: int, intercept: float, c: FloatArray
+    world: World, rng: np.random.Generator, n: int, intercept: float, c: FloatArray
 ) -> _Block:
-    codes = _draw_codes(world, rng, n)
+    codes = draw_codes(world, rng, n)
     z = np.empty(n)
     codes.X.dot(world.w, 0, n, z)
     p = expit(intercept + z)
     y = rng.random(n) < p
     s = y & (rng.random(n) < c[codes.group])
-    hospital = rng.integers(0, HOSPITALS, _n_patients(codes), dtype=np.int32)[codes.patient]
+    hospital = rng.integers(0, HOSPITALS, codes.n_patients, dtype=np.int32)[codes.patient]
     return _Block(codes, p, y.astype(np.uint8), s.astype(np.uint8), hospital)
 
 
 def _assemble(
-    blocks: list[_Block], world: _World, names: tuple[str, ...], c: FloatArray, survey: bool,
+    blocks: list[_Block], world: World, names: tuple[str, ...], c: FloatArray, survey: bool,
     first_patient: int,
 ) -> Simulation:  # fmt: skip
     def joined(field: str) -> NDArray[Any]:
         return np.concatenate([getattr(block, field) for block in blocks])
 
     parts = [block.codes for block in blocks]
-    first = np.cumsum([first_patient] + [_n_patients(part) for part in parts[:-1]])
+    first = np.cumsum([first_patient] + [part.n_patients for part in parts[:-1]])
     design: dict[str, Any] = {}
     if survey:
         hospital = joined("hospital")
@@ -401,7 +302,3 @@ def _assemble(
         **design,
     )
     return Simulation(cohort, joined("p"), joined("y"), c)
-
-
-def _n_patients(codes: _Codes) -> int:
-    return int(codes.patient[-1]) + 1

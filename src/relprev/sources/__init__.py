@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from relprev.sources.mimic import read_mimic
     from relprev.sources.neds import read_neds
     from relprev.sources.nhamcs import read_nhamcs
+    from relprev.sources.nhanes import read_nhanes
     from relprev.sources.nhds import read_nhds
     from relprev.sources.omop import read_omop
     from relprev.sources.registry import SOURCES
@@ -29,6 +30,7 @@ __all__ = [
     "read_mimic",
     "read_neds",
     "read_nhamcs",
+    "read_nhanes",
     "read_nhds",
     "read_omop",
     "read_tables",

@@ -44,7 +44,8 @@ def described_table(connection: duckdb.DuckDBPyConnection, table: str, name: str
     """
     digest = hashlib.blake2b(digest_size=SIZE)
     rows = connection.sql(
-        f"SELECT md5_number_lower(t::VARCHAR) AS row FROM {table} AS t ORDER BY row"
+        f'SELECT md5_number_lower("a whole row"::VARCHAR) AS row FROM {table} AS "a whole row" '
+        "ORDER BY row"
     ).to_arrow_reader(BLOCK // 8)
     for batch in rows:
         digest.update(batch.column(0).to_numpy().tobytes())

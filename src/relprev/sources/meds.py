@@ -35,11 +35,13 @@ from relprev.sources.database import (
 )
 from relprev.sources.declared import InputPath, SourceTable
 from relprev.sources.fingerprint import described_file
+from relprev.sources.kinds import Kind
 from relprev.sources.meds_codes import column_name, split
 from relprev.sources.meds_visits import SEX, make_codes, make_spans, make_visits, matching
 from relprev.sources.source import VISIT_COLUMNS, Source
 
 USED = ("subject_id", "time", "code")
+KINDS = (Kind("codes", "ICD9, ICD10, MEDS", "codes of events", default=True),)
 MOST_STATIC = 50  # kinds of events without a time
 Patterns = str | Sequence[str]
 
@@ -131,6 +133,7 @@ def read_meds(
         attrition=attrition,
         details={"anchor": anchors, "end": ends, "days": days, "splits": kept, "data": data},
         descriptions=_descriptions(connection, described),
+        kinds=KINDS,
     )
 
 
@@ -141,6 +144,7 @@ class MedsTable(SourceTable):
     words = "MEDS dataset"
     read = staticmethod(read_meds)
     example = ("race", "White")
+    kinds = KINDS
 
     kind: Literal["meds"]
     path: Annotated[

@@ -1,37 +1,54 @@
 """OMOP common data model 5.3 and 5.4.
 
-Uses the tables person, visit_occurrence, condition_occurrence and concept, from a folder of
-CSV or Parquet files, a DuckDB database, or PostgreSQL. Only the columns needed are read.
+Uses the tables person, visit_occurrence (or observation_period), condition_occurrence and concept,
+from a folder of CSV or Parquet files, a DuckDB database, or PostgreSQL. The queries of
+:mod:`relprev.sources.omop_query` run there; only the rows and columns of the study are read.
 
 Codes are the source codes (ICD as recorded; the default) or the standard concepts (SNOMED).
 The version of a code is its vocabulary, where ICD9CM and ICD10CM become ICD9 and ICD10. A
-source value without a concept keeps its text, with the version SOURCE. What other tables say of
-a visit is in :mod:`relprev.sources.omop_features`.
+source value without a concept keeps its text, with the version SOURCE. Codes recorded for a concept
+set (:mod:`relprev.sources.omop_concepts`) become one code, ``SET:<name>``. What other tables say of
+a unit is in :mod:`relprev.sources.omop_features`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date, datetime
 from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import Field
 
-from relprev.codes.spelling import normalize_sql, version_name
 from relprev.errors import InvalidInputError
 from relprev.sources import omop_features as features
-from relprev.sources.addresses import is_address, postgres_address
-from relprev.sources.attrition import Attrition, Step
 from relprev.sources.database import Connection, connect, reading, require_unique
-from relprev.sources.declared import InputPath, SourceTable
-from relprev.sources.fingerprint import described_table
+from relprev.sources.declared import InputPath, InputPaths, SourceTable
+from relprev.sources.fingerprint import described_file, described_table
 from relprev.sources.kinds import read_kinds
-from relprev.sources.omop_tables import TABLES, load_duckdb, load_folder, load_postgres
+from relprev.sources.omop_concepts import (
+    PREFIX,
+    concept_numbers,
+    load_ancestors,
+    load_concepts,
+    load_members,
+)
+from relprev.sources.omop_concepts import concept_sets as read_sets
+from relprev.sources.omop_query import Design, Queries
+from relprev.sources.omop_tables import OmopTables, open_tables
+from relprev.sources.omop_visits import (
+    Loaded,
+    Match,
+    attrition,
+    make_codes,
+    make_visits,
+    warn_unmatched,
+)
 from relprev.sources.source import Source
 
 EMERGENCY = (9203, 262)  # emergency room visit; emergency room and inpatient visit
-FEMALE, MALE = 8532, 8507
+MEMORY = "2GB"  # of our database, which spills to disk above
 
 
 @reading("the OMOP database")
@@ -40,7 +57,13 @@ def read_omop(
     *,
     schema: str | None = None,
     codes: str = "source",
-    visit_concepts: Sequence[int] = EMERGENCY,
+    unit: str = "visit",
+    visit_concepts: Sequence[int] | None = None,
+    match: str | None = None,
+    start: str | date | None = None,
+    end: str | date | None = None,
+    concept_sets: str | Path | Sequence[str | Path] | None = None,
+    concepts: Mapping[str, Sequence[int]] | None = None,
     kinds: Sequence[str] = (),
 ) -> Source:
     r"""Read an OMOP database.
@@ -55,8 +78,21 @@ def read_omop(
         Database schema of the tables. Default: ``main`` (DuckDB), ``public`` (PostgreSQL).
     codes : "source" or "standard"
         Use source codes or standard concepts.
-    visit_concepts : sequence of int
+    unit : "visit" or "person"
+        What is counted: visits, or people observed (``observation_period``) between ``start`` and
+        ``end`` with all their records of that time.
+    visit_concepts : sequence of int, optional
         Concepts of the visits to keep; all if empty. Default: emergency room visits.
+    match : "visit" or "date", optional
+        How records find their visit: by its number (the default), or, if they name no visit that
+        exists, by their date.
+    start, end : str or date, optional
+        First and last day, such as ``"2019-01-01"``, of visits or of the time of observation.
+    concept_sets : path or sequence of paths, optional
+        Concept sets, as ATLAS exports them in JSON. Conditions in ``asthma.json`` get the code
+        ``SET:ASTHMA``.
+    concepts : mapping of str to sequence of int, optional
+        Further sets, by name: numbers of concepts, which stand for all their descendants.
     kinds : sequence of str
         Kinds of features to read besides conditions: ``"observations"``, ``"measurements"``,
         ``"procedures"``, ``"medications"``.
@@ -64,7 +100,12 @@ def read_omop(
     Returns
     -------
     Source
-        Attributes race, ethnicity and visit_concept_id.
+        Attributes race, ethnicity, gender, and visit_concept_id or, for people, observed_days.
+
+    Warns
+    -----
+    DataWarning
+        If more than 5% of the condition records match no visit or no time of observation.
 
     Examples
     --------
@@ -88,36 +129,39 @@ def read_omop(
     """
     if codes not in ("source", "standard"):
         raise InvalidInputError(f"codes must be 'source' or 'standard', got {codes!r}")
+    design = _design(unit, visit_concepts, match, start, end)
+    sets = read_sets(concept_sets, concepts)
     wanted = read_kinds(kinds, features.KINDS)
-    needed = TABLES | features.tables_needed(wanted)
-    connection = connect()
-    if is_address(database):
-        address = postgres_address(str(database))
-        if address is None:
-            raise InvalidInputError(
-                "database: expected a PostgreSQL address (postgresql://...), got another kind; "
-                "export other databases as CSV or Parquet files"
-            )
-        load_postgres(connection, address, schema or "public", needed, features.MAY_LACK)
-    elif Path(database).is_dir():
-        load_folder(connection, Path(database), needed, features.MAY_LACK)
-    else:
-        load_duckdb(connection, Path(database), schema or "main", needed, features.MAY_LACK)
-    tables = [described_table(connection, f"raw_{table}", table)
-              for table in needed if table not in features.MAY_LACK]  # fmt: skip
-    require_unique(connection, "raw_visit_occurrence", "visit_occurrence_id")
+    records = ["condition_occurrence", *features.tables_needed(wanted)]
+    connection = connect(MEMORY)
+    with open_tables(connection, database, schema) as tables:
+        queries = Queries(design, tables.dialect)
+        for table, columns in design.columns(records).items():
+            if not tables.require(table, columns):
+                raise tables.absent(table)
+        load_members(tables, queries, sets)
+        loaded = _load(tables, queries, records)
+    _require_some(connection, design)
+    require_unique(connection, "raw_units", "visit_occurrence_id", "visit_occurrence")
     require_unique(connection, "raw_person", "person_id")
-    attrition = _make_visits(connection, visit_concepts)
-    _make_codes(connection, codes)
-    words = features.add_codes(connection, wanted)
+    data = [described_table(connection, f"raw_{name}", name)
+            for name in ("person", "units", *records, "concept")]  # fmt: skip
+    data += [described_table(connection, "members", "concept sets")] if sets else []
+    make_visits(connection, design)
+    descriptions = make_codes(connection, codes)
+    descriptions |= features.add_codes(connection, wanted)
+    descriptions |= {f"{PREFIX}:{one.code}": f"Concept set {one.name}" for one in sets}
+    warn_unmatched(design, loaded)
+    files = [concept_sets] if isinstance(concept_sets, str | Path) else concept_sets or ()
     return Source(
         "omop",
         connection,
-        attrition=attrition,
-        details={"codes": codes, "data": tables},
-        descriptions=_descriptions(connection) | words,
+        attrition=attrition(connection, design, loaded),
+        details={"codes": codes, "unit": unit,
+                 "data": data + [described_file(Path(file)) for file in files]},
+        descriptions=descriptions,
         kinds=wanted,
-    )
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,80 +185,99 @@ class OmopTable(SourceTable):
     codes: Annotated[
         str | None, Field(description="'source' for source codes, 'standard' for concepts.")
     ] = None
+    unit: Annotated[
+        Literal["visit", "person"] | None,
+        Field(description="Visits, or people with all their records from start to end."),
+    ] = None
     visit_concepts: Annotated[
         tuple[int, ...] | None,
         Field(description="Concepts of the visits to keep; all if empty."),
     ] = None
+    match: Annotated[
+        Literal["visit", "date"] | None,
+        Field(description="Records find their visit by its number, or else by their date."),
+    ] = None
+    start: Annotated[str | None, Field(description="First day, such as 2019-01-01.")] = None
+    end: Annotated[str | None, Field(description="Last day, such as 2019-12-31.")] = None
+    concept_sets: Annotated[
+        InputPaths | None,
+        Field(description="Concept sets exported by ATLAS; a.json becomes the code SET:A."),
+    ] = None
+    concepts: Annotated[
+        dict[str, tuple[int, ...]] | None,
+        Field(description="Further sets by name: concepts, with all their descendants."),
+    ] = None
 
 
-def _make_visits(connection: Connection, visit_concepts: Sequence[int]) -> Attrition:
-    kinds = ", ".join(str(int(concept)) for concept in visit_concepts)
-    kind = f"visit_concept_id::BIGINT IN ({kinds})" if kinds else "true"
-    connection.execute(f"""
-        CREATE TABLE visits AS
-        WITH seen AS (
-            SELECT *, visit_start_date::DATE AS day,
-                   make_date(year_of_birth::INTEGER,
-                             coalesce(try_cast(month_of_birth AS INTEGER), 7),
-                             coalesce(try_cast(day_of_birth AS INTEGER), 1)) AS birth
-            FROM raw_visit_occurrence LEFT JOIN raw_person USING (person_id) WHERE {kind}
-        )
-        SELECT row_number() OVER (ORDER BY visit_occurrence_id::BIGINT) - 1 AS visit,
-               visit_occurrence_id::BIGINT AS visit_id, person_id::BIGINT AS patient,
-               datesub('year', birth, day)::INTEGER AS age,
-               CASE gender_concept_id::BIGINT
-                    WHEN {FEMALE} THEN 'F' WHEN {MALE} THEN 'M' END AS sex,
-               NULL::DOUBLE AS weight, NULL::BIGINT AS stratum, NULL::BIGINT AS psu,
-               year(day)::INTEGER AS year, {_concept_name("race")}, {_concept_name("ethnicity")},
-               visit_concept_id::BIGINT AS visit_concept_id
-        FROM seen
-    """)
-    rules = [("visits in the database", "true"), ("visit of the kinds asked for", kind)]
-    steps = []
-    for words, where in rules if kinds else rules[:1]:
-        visits, patients = connection.execute(
-            f"SELECT count(*), count(DISTINCT person_id) FROM raw_visit_occurrence WHERE {where}"
-        ).fetchall()[0]
-        steps.append(Step(words, visits, patients))
-    return Attrition(tuple(steps))
+def _design(
+    unit: str,
+    visit_concepts: Sequence[int] | None,
+    match: str | None,
+    start: str | date | None,
+    end: str | date | None,
+) -> Design:
+    if unit not in ("visit", "person"):
+        raise InvalidInputError(f"unit must be 'visit' or 'person', got {unit!r}")
+    if match not in (None, "visit", "date"):
+        raise InvalidInputError(f"match must be 'visit' or 'date', got {match!r}")
+    for name, given in (("visit_concepts", visit_concepts), ("match", match)):
+        if unit == "person" and given is not None:
+            raise InvalidInputError(
+                f"{name} is for unit='visit': people are taken with all their records; leave it out"
+            )
+    first, last = _day("start", start), _day("end", end)
+    if first and last and first > last:
+        raise InvalidInputError(f"start must not be after end, got {first} and {last}")
+    kinds = EMERGENCY if visit_concepts is None else visit_concepts
+    visits = concept_numbers("visit_concepts", kinds)
+    return Design(unit, match or "visit", visits, first, last)
 
 
-def _concept_name(attribute: str) -> str:
-    """SQL for the name of a concept, or its number if the vocabulary lacks it; 0 is missing."""
-    number = f"nullif({attribute}_concept_id::BIGINT, 0)"
-    return f"""coalesce(
-        (SELECT any_value(concept_name) FROM raw_concept WHERE concept_id::BIGINT = {number}),
-        'concept ' || {number}) AS {attribute}"""
+def _day(name: str, given: str | date | None) -> date | None:
+    if isinstance(given, datetime):
+        return given.date()
+    if given is None or isinstance(given, date):
+        return given
+    try:
+        return date.fromisoformat(given)
+    except (TypeError, ValueError):
+        raise InvalidInputError(
+            f"{name} must be a date such as '2019-01-31', got something else"
+        ) from None
 
 
-def _make_codes(connection: Connection, codes: str) -> None:
-    source = codes == "source"
-    concept = "condition_source_concept_id" if source else "condition_concept_id"
-    fallback = "condition_source_value" if source else "NULL"
-    connection.execute(f"""
-        CREATE TABLE recorded AS
-        SELECT v.visit, coalesce(c.vocabulary_id, 'SOURCE') AS vocabulary, c.concept_name,
-               {normalize_sql(f"coalesce(c.concept_code::VARCHAR, {fallback}::VARCHAR)")} AS code
-        FROM raw_condition_occurrence o
-        JOIN visits v ON v.visit_id = try_cast(o.visit_occurrence_id AS BIGINT)
-        LEFT JOIN raw_concept c
-            ON c.concept_id::BIGINT = try_cast(o.{concept} AS BIGINT) AND c.concept_id::BIGINT <> 0
-    """)
-    connection.execute("CREATE TABLE versions (vocabulary VARCHAR, version VARCHAR)")
-    for (vocabulary,) in connection.execute("SELECT DISTINCT vocabulary FROM recorded").fetchall():
-        connection.execute(
-            "INSERT INTO versions VALUES (?, ?)", [vocabulary, version_name(vocabulary)]
-        )
-    connection.execute("""
-        CREATE TABLE codes AS SELECT visit, version, code, 'diagnosis' AS role
-        FROM recorded JOIN versions USING (vocabulary) WHERE code <> ''
-    """)
+def _load(tables: OmopTables, queries: Queries, records: Sequence[str]) -> Loaded:
+    """Fetch the study's rows as ``raw_`` tables, and the counts of the whole database."""
+    everything = _counts(tables, queries.everything())
+    matches = [Match(table, *_counts(tables, queries.matched(table))) for table in records]
+    tables.fetch(queries.units(), "raw_units")
+    tables.fetch(queries.people(), "raw_person")
+    for table in records:
+        tables.fetch(queries.records(table), f"raw_{table}")
+    named = ["raw_person", *(f"raw_{table}" for table in records)]
+    if "drug_exposure" in records:
+        load_ancestors(tables, queries, "raw_drug_exposure")
+        named.append("raw_concept_ancestor")
+    load_concepts(tables, queries, named)
+    return Loaded(*everything, tuple(matches))
 
 
-def _descriptions(connection: Connection) -> dict[str, str]:
-    """Names of the recorded concepts, by version and code."""
-    found = connection.execute("""
-        SELECT version || ':' || code AS name, min(concept_name) FROM recorded
-        JOIN versions USING (vocabulary) WHERE concept_name <> '' GROUP BY name ORDER BY name
-    """).fetchall()
-    return dict(found)
+def _counts(tables: OmopTables, query: str) -> tuple[int, int]:
+    """The two numbers that a query answers with."""
+    tables.fetch(query, "counts")
+    first, second = tables.connection.execute("FROM counts").fetchall()[0]
+    tables.connection.execute("DROP TABLE counts")
+    return int(first), int(second)
+
+
+def _require_some(connection: Connection, design: Design) -> None:
+    """Fail if the database has no unit of the study."""
+    if connection.execute("SELECT count(*) FROM raw_units").fetchall()[0][0]:
+        return
+    if design.unit == "person":
+        raise InvalidInputError("nobody is observed (observation_period) between start and end")
+    kinds = ", ".join(map(str, design.visit_concepts)) or "any"
+    raise InvalidInputError(
+        f"no visit is of the kinds and days asked for: visit_concepts {kinds}, start and end; "
+        "visit_concepts=[] takes visits of every kind"
+    )

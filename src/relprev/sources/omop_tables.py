@@ -1,125 +1,240 @@
-"""Load OMOP tables as ``raw_<table>``, from files, a DuckDB database or PostgreSQL."""
+"""Where OMOP tables are: a folder of files, a DuckDB database or PostgreSQL.
+
+Each place makes tables ready to be asked (`OmopTables.require`) and answers queries with its own
+engine; `OmopTables.fetch` brings the rows of an answer into our database.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from relprev.errors import InvalidInputError
-from relprev.sources.database import Connection, identifier, open_database, reading
-from relprev.sources.formats import load_table
+from relprev.sources.addresses import is_address, postgres_address
+from relprev.sources.database import (
+    Connection,
+    column_names,
+    execute,
+    file_literal,
+    identifier,
+    open_database,
+    parquet_relation,
+    reading,
+)
+from relprev.sources.formats import csv_relation, load_table
+from relprev.sources.omop_query import Dialect
 from relprev.store.files import TemporaryFolder
 
 BATCH_ROWS = 1_000_000
-TABLES = {
-    "person": ("person_id", "gender_concept_id", "year_of_birth", "month_of_birth",
-               "day_of_birth", "race_concept_id", "ethnicity_concept_id"),
-    "visit_occurrence": ("visit_occurrence_id", "person_id", "visit_concept_id",
-                         "visit_start_date"),
-    "condition_occurrence": ("visit_occurrence_id", "condition_concept_id",
-                             "condition_source_value", "condition_source_concept_id"),
-    "concept": ("concept_id", "concept_name", "vocabulary_id", "concept_code"),
-}  # fmt: skip
-Tables = Mapping[str, Sequence[str]]
+TEXTS = ("vocabulary_id",)  # identifiers that are not numbers
 
 
-def load_folder(
-    connection: Connection, folder: Path, tables: Tables = TABLES, optional: Sequence[str] = ()
-) -> None:
-    """Read the tables from the files named after them; ``optional`` ones may lack."""
-    files = {file.name.lower(): file for file in sorted(folder.iterdir()) if file.is_file()}
-    for table, columns in tables.items():
-        endings = (".parquet", ".csv", ".csv.gz")
-        found = next((files[table + end] for end in endings if table + end in files), None)
-        if found is None and table in optional:
-            continue
-        if found is None:
-            raise InvalidInputError(
-                f"{folder} has no {table}.parquet, .csv or .csv.gz; is it a folder of OMOP tables?"
-            )
-        load_table(connection, found, f"raw_{table}", columns)
+class OmopTables(ABC):
+    """Tables in one place, to be asked in SQL."""
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection  # our database, which receives what is fetched
+        self.dialect = Dialect(
+            self.relation, "try_cast({} AS BIGINT)".format, "try_cast({} AS DOUBLE)".format,
+            "try_cast({} AS DATE)".format,
+        )  # fmt: skip
+
+    @abstractmethod
+    def require(self, table: str, columns: Sequence[str]) -> bool:
+        """Make sure that a table has these columns; False if there is no such table."""
+
+    @abstractmethod
+    def relation(self, table: str) -> str:
+        """SQL name of a table."""
+
+    @abstractmethod
+    def fetch(self, query: str, into: str) -> None:
+        """Store the rows of a query as a table of our database."""
+
+    @abstractmethod
+    def absent(self, table: str) -> InvalidInputError:
+        """What to say of a table that is needed and not there."""
 
 
-def load_duckdb(
-    connection: Connection, path: Path, schema: str, tables: Tables = TABLES,
-    optional: Sequence[str] = (),
-) -> None:  # fmt: skip
-    """Copy the tables; views are refused, because they can read any file."""
-    if not path.is_file():
-        raise InvalidInputError(
-            f"there is no folder or DuckDB file at {path}; for PostgreSQL give postgresql://..."
+class OmopFolder(OmopTables):
+    """A folder with one file per table, or one folder of Parquet files per table."""
+
+    def __init__(self, connection: Connection, folder: Path) -> None:
+        super().__init__(connection)
+        self.folder = folder
+        self.ready: dict[str, str] = {}  # tables that can be asked, as views or tables
+        self.found = {item.name.lower(): item for item in sorted(folder.iterdir())}
+
+    def require(self, table: str, columns: Sequence[str]) -> bool:
+        names = [table + end for end in (".parquet", "", ".csv", ".csv.gz")]
+        paths = [self.found[name] for name in names if name in self.found]
+        path = next((one for one in paths if one.is_dir() or one.name.lower() != table), None)
+        if path is None:
+            return False
+        if table in self.ready:
+            return True
+        name = self.relation(table)
+        is_parquet = path.is_dir() or path.suffix.lower() == ".parquet"
+        self.ready[table] = "VIEW" if is_parquet else "TABLE"
+        if is_parquet:
+            with reading(path.name):
+                source = _parquet(path)
+                known = {one.lower(): one for one in column_names(self.connection, source)}
+                _require_columns(table, columns, list(known))
+                picked = ", ".join(f"{identifier(known[one])} AS {one}" for one in columns)
+                self.connection.execute(f"CREATE VIEW {name} AS SELECT {picked} FROM {source}")
+        else:
+            load_table(self.connection, path, name, columns)
+        return True
+
+    def relation(self, table: str) -> str:
+        return f"file_{table}"
+
+    def fetch(self, query: str, into: str) -> None:
+        execute(self.connection, f"CREATE TABLE {into} AS {query}")
+
+    def release(self) -> None:
+        """Drop what was read of files, and so give memory back."""
+        for table, kind in self.ready.items():
+            self.connection.execute(f"DROP {kind} {self.relation(table)}")
+
+    def absent(self, table: str) -> InvalidInputError:
+        return InvalidInputError(
+            f"{self.folder} has no {table}.parquet, .csv or .csv.gz, nor a folder {table} of "
+            "Parquet files; is it a folder of OMOP tables?"
         )
-    with reading(path.name), open_database(path) as database:
-        for table, columns in tables.items():
-            where = "lower(table_schema) = lower(?) AND lower(table_name) = ?"
-            kinds = database.execute(
-                f"SELECT table_type FROM information_schema.tables WHERE {where}", [schema, table]
-            ).fetchall()
-            if kinds and kinds != [("BASE TABLE",)]:
-                raise InvalidInputError(
-                    f"{table} in {path.name} is a view, which can read other files; store it as a "
-                    f"table (CREATE TABLE ... AS FROM {table})"
-                )
-            present = database.execute(
-                f"SELECT lower(column_name) FROM information_schema.columns WHERE {where}",
-                [schema, table],
-            ).fetchall()
-            if not present and table in optional:
-                continue
-            _require_columns(table, columns, [name for (name,) in present], schema)
-            rows = database.sql(
-                f"SELECT {', '.join(columns)} FROM {identifier(schema)}.{table}"
-            ).to_arrow_reader(BATCH_ROWS)
-            connection.register("rows", rows)
-            connection.execute(f"CREATE TABLE raw_{table} AS FROM rows")
-            connection.unregister("rows")
 
 
-def load_postgres(
-    connection: Connection, address: str, schema: str, tables: Tables = TABLES,
-    optional: Sequence[str] = (),
-) -> None:  # fmt: skip
-    """Stream each table through a temporary CSV file, to use little memory."""
+class OmopDuckDB(OmopTables):
+    """A DuckDB file. Views are refused, because they can read any file."""
+
+    def __init__(self, connection: Connection, database: Connection, schema: str, file: str):
+        super().__init__(connection)
+        self.database, self.schema, self.file = database, schema, file
+
+    def require(self, table: str, columns: Sequence[str]) -> bool:
+        where = "lower(table_schema) = lower(?) AND lower(table_name) = ?"
+        kinds = self.database.execute(
+            f"SELECT table_type FROM information_schema.tables WHERE {where}", [self.schema, table]
+        ).fetchall()
+        if kinds and kinds != [("BASE TABLE",)]:
+            raise InvalidInputError(
+                f"{table} in {self.file} is a view, which can read other files; store it as a "
+                f"table (CREATE TABLE ... AS FROM {table})"
+            )
+        found = self.database.execute(
+            f"SELECT lower(column_name) FROM information_schema.columns WHERE {where}",
+            [self.schema, table],
+        ).fetchall()
+        if found:
+            _require_columns(table, columns, [name for (name,) in found])
+        return bool(found)
+
+    def relation(self, table: str) -> str:
+        return f"{identifier(self.schema)}.{table}"
+
+    def fetch(self, query: str, into: str) -> None:
+        rows = self.database.sql(query).to_arrow_reader(BATCH_ROWS)
+        self.connection.register("rows", rows)
+        self.connection.execute(f"CREATE TABLE {into} AS FROM rows")
+        self.connection.unregister("rows")
+
+    def absent(self, table: str) -> InvalidInputError:
+        return _no_table(table, self.schema)
+
+
+class OmopPostgres(OmopTables):
+    """A PostgreSQL server, whose answers come through a temporary CSV file, to save memory."""
+
+    def __init__(self, connection: Connection, server: Any, schema: str, folder: Path) -> None:
+        super().__init__(connection)
+        self.server, self.schema, self.folder = server, schema, folder
+        # Columns keep their types, so that the server can use its indexes.
+        self.dialect = Dialect(self.relation, "{}".format, "{}".format, "CAST({} AS DATE)".format)
+
+    def require(self, table: str, columns: Sequence[str]) -> bool:
+        found = self.server.execute(
+            "SELECT column_name FROM information_schema.columns "
+            "WHERE table_schema = %s AND table_name = %s",
+            [self.schema, table],
+        ).fetchall()
+        if found:
+            _require_columns(table, columns, [name for (name,) in found])
+        return bool(found)
+
+    def relation(self, table: str) -> str:
+        return f"{identifier(self.schema)}.{table}"
+
+    def fetch(self, query: str, into: str) -> None:
+        file = self.folder / f"{into}.csv"
+        copied = f"COPY ({query}) TO STDOUT (FORMAT csv, HEADER)".encode()
+        with self.server.cursor().copy(copied) as rows, file.open("wb") as target:
+            for block in rows:
+                target.write(block)
+        with file.open(encoding="utf-8") as lines:
+            names = lines.readline().strip().split(",")
+        numbers = [name for name in names if name.endswith("_id") and name not in TEXTS]
+        kinds = dict.fromkeys(numbers, "BIGINT")
+        relation = csv_relation(file, names, header=True, kinds=kinds)
+        execute(self.connection, f"CREATE TABLE {into} AS FROM {relation}")
+        file.unlink()
+
+    def absent(self, table: str) -> InvalidInputError:
+        return _no_table(table, self.schema)
+
+
+@contextmanager
+def open_tables(
+    connection: Connection, database: str | Path, schema: str | None
+) -> Iterator[OmopTables]:
+    """The tables of a folder, a DuckDB file or the address of a PostgreSQL database."""
+    if is_address(database):
+        address = postgres_address(str(database))
+        if address is None:
+            raise InvalidInputError(
+                "database: expected a PostgreSQL address (postgresql://...), got another kind; "
+                "export other databases as CSV or Parquet files"
+            )
+        with _postgres(connection, address, schema or "public") as tables:
+            yield tables
+    elif Path(database).is_dir():
+        folder = OmopFolder(connection, Path(database))
+        yield folder
+        folder.release()
+    else:
+        path = Path(database)
+        if not path.is_file():
+            raise InvalidInputError(
+                f"there is no folder or DuckDB file at {path}; for PostgreSQL give postgresql://..."
+            )
+        with reading(path.name), open_database(path) as opened:
+            yield OmopDuckDB(connection, opened, schema or "main", path.name)
+
+
+@contextmanager
+def _postgres(connection: Connection, address: str, schema: str) -> Iterator[OmopTables]:
     try:
         import psycopg
-        from psycopg import sql
     except ImportError:
         raise InvalidInputError(
             "PostgreSQL needs the package psycopg: pip install relprev[postgres]"
         ) from None
-    with TemporaryFolder() as folder:
-        try:
-            with psycopg.connect(address) as server:
-                for table, columns in tables.items():
-                    found = server.execute(
-                        "SELECT column_name FROM information_schema.columns "
-                        "WHERE table_schema = %s AND table_name = %s",
-                        [schema, table],
-                    ).fetchall()
-                    if not found and table in optional:
-                        continue
-                    _require_columns(table, columns, [name for (name,) in found], schema)
-                    copied = sql.SQL("COPY (SELECT {} FROM {}) TO STDOUT (FORMAT csv, HEADER)")
-                    query = copied.format(
-                        sql.SQL(", ").join(map(sql.Identifier, columns)),
-                        sql.Identifier(schema, table),
-                    )
-                    file = Path(folder, f"{table}.csv")
-                    with server.cursor().copy(query) as rows, file.open("wb") as target:
-                        for block in rows:
-                            target.write(block)
-        except (psycopg.Error, ValueError) as error:
-            if isinstance(error, InvalidInputError):
-                raise
-            # Neither the address nor the server's message is repeated: both may hold passwords.
-            raise InvalidInputError(
-                f"the PostgreSQL database cannot be read ({_problem(error)}); check the address, "
-                f"the user's permissions and the schema {schema!r}"
-            ) from None
-        for table, columns in tables.items():
-            file = Path(folder, f"{table}.csv")
-            if file.exists():
-                load_table(connection, file, f"raw_{table}", columns)
+    try:
+        with TemporaryFolder() as folder, psycopg.connect(address) as server:
+            server.read_only = True
+            server.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ  # one state of the data
+            yield OmopPostgres(connection, server, schema, Path(folder))
+    except (psycopg.Error, ValueError) as error:
+        if isinstance(error, InvalidInputError):
+            raise
+        # Neither the address nor the server's message is repeated: both may hold passwords.
+        raise InvalidInputError(
+            f"the PostgreSQL database cannot be read ({_problem(error)}); check the address, "
+            f"the user's permissions and the schema {schema!r}"
+        ) from None
 
 
 def _problem(error: Exception) -> str:
@@ -128,15 +243,33 @@ def _problem(error: Exception) -> str:
         "OperationalError": "the connection failed",
         "ProgrammingError": "the address or a name is not understood",
         "InsufficientPrivilege": "the user may not read a table",
+        "UndefinedFunction": "a column is not of the type that OMOP gives it",
+        "DatatypeMismatch": "a column is not of the type that OMOP gives it",
+        "DiskFull": "the server's disk is full",
     }
     return kinds.get(type(error).__name__, "the server reports an error")
 
 
-def _require_columns(
-    table: str, columns: Sequence[str], present: Sequence[str], schema: str
-) -> None:
-    if not present:
-        raise InvalidInputError(f"there is no table {table} in the schema {schema!r}; give schema=")
-    missing = [column for column in columns if column not in present]
+def _parquet(path: Path) -> str:
+    """SQL that reads a Parquet file, or those of a folder as Spark and warehouses write them."""
+    if not path.is_dir():
+        return parquet_relation(path)
+    parts = sorted(
+        part for part in path.rglob("*")
+        if part.is_file() and part.suffix.lower() in (".parquet", ".pq")
+        and not part.name.startswith(("_", "."))
+    )  # fmt: skip
+    if not parts:
+        raise InvalidInputError(f"the folder {path.name} has no Parquet files (*.parquet)")
+    files = ", ".join(map(file_literal, parts))
+    return f"read_parquet([{files}], hive_partitioning=false, union_by_name=true)"
+
+
+def _no_table(table: str, schema: str) -> InvalidInputError:
+    return InvalidInputError(f"there is no table {table} in the schema {schema!r}; give schema=")
+
+
+def _require_columns(table: str, columns: Sequence[str], present: Sequence[str]) -> None:
+    missing = [name for name in columns if name not in present]
     if missing:
         raise InvalidInputError(f"{table} lacks {', '.join(missing)}; is it OMOP CDM 5.3 or 5.4?")

@@ -7,6 +7,7 @@ from relprev.sources.meds import MedsTable
 from relprev.sources.mimic import MimicTable
 from relprev.sources.neds import NedsTable
 from relprev.sources.nhamcs import NhamcsTable
+from relprev.sources.nhanes import NhanesTable
 from relprev.sources.nhds import NhdsTable
 from relprev.sources.omop import OmopTable
 from relprev.sources.tables import TablesTable
@@ -15,6 +16,7 @@ SOURCES: dict[str, type[SourceTable]] = {
     "mimic-iv": MimicTable,
     "neds": NedsTable,
     "nhamcs": NhamcsTable,
+    "nhanes": NhanesTable,
     "nhds": NhdsTable,
     "omop": OmopTable,
     "meds": MedsTable,

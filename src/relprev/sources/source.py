@@ -189,6 +189,13 @@ def expose_wide(
     connection.execute(f"CREATE VIEW codes AS {' UNION ALL '.join(parts)}")
 
 
+def without_codes(connection: duckdb.DuckDBPyConnection) -> None:
+    """Create a table ``codes`` that is empty, for data without codes."""
+    connection.execute(
+        "CREATE TABLE codes (visit BIGINT, version VARCHAR, code VARCHAR, role VARCHAR)"
+    )
+
+
 def code_list(columns: Sequence[str]) -> str:
     """SQL list of the normalised codes in the given columns, without blanks."""
     together = normalize_sql(f"concat_ws(',', {', '.join(columns)})")  # faster than one by one

@@ -27,7 +27,7 @@ from relprev.sources.database import (
 from relprev.sources.declared import InputPath, SourceTable
 from relprev.sources.fingerprint import Fingerprint, described_table
 from relprev.sources.formats import FileDetails, load_table, require_distinct, require_file
-from relprev.sources.source import Source
+from relprev.sources.source import Source, without_codes
 from relprev.sources.statistics_files import make_whole
 from relprev.sources.table_checks import (
     column_list,
@@ -49,8 +49,8 @@ def read_tables(
     codes: Any = None,
     *,
     visit_id: str,
-    code: str | Sequence[str],
-    version: str,
+    code: str | Sequence[str] | None = None,
+    version: str | None = None,
     patient: str | None = None,
     age: str | None = None,
     sex: str | None = None,
@@ -83,11 +83,12 @@ def read_tables(
         ``visits``.
     visit_id : str
         Column that identifies a visit, in both tables.
-    code : str or list of str
-        Column with the codes, or list of such columns if they are in ``visits``.
-    version : str
+    code : str or list of str, optional
+        Column with the codes, or list of such columns if they are in ``visits``. None: there are
+        no codes, and a study derives its condition from columns (:mod:`relprev.sources.derived`).
+    version : str, optional
         Column with the code version (``9``, ``ICD10``, ...), or the version itself (``"ICD9"``,
-        ``"ICD10"`` or ``"SNOMED"``) if all codes share it.
+        ``"ICD10"`` or ``"SNOMED"``) if all codes share it. Needed where there are codes.
     patient, age, sex, weight, stratum, psu, year : str, optional
         Columns of ``visits``. Sex may be written F/M or female/male, in upper or lower case.
     date, birth_date : str, optional
@@ -134,15 +135,21 @@ def read_tables(
     named = {"patient": patient, "age": age, "sex": sex, "weight": weight, "stratum": stratum,
              "psu": psu, "year": year}  # fmt: skip
     dates = {"date": date, "birth_date": birth_date}
+    if (code is None) != (version is None) or (code is None and codes is not None):
+        key = "code" if code is None else "version"
+        raise InvalidInputError(
+            f"{key} is missing: codes need both the column that holds them and their version"
+        )
     version = str(version)
-    code_columns = column_list(code, "code")
+    code_columns = [] if code is None else column_list(code, "code")
     attributes = own_attributes(column_list(attributes, "attributes"), named)
     present = column_list(present_on_admission, "present_on_admission")
     roles = Roles(role, position, tuple(present))
-    if not code_columns:
+    if code is not None and not code_columns:
         raise InvalidInputError("code: at least one column is needed")
-    roles.require_fit(code_columns, codes is None)
-    own_columns = [] if version_name(version) in VERSIONS else [version]
+    if code is not None or roles != Roles(None, None, ()):
+        roles.require_fit(code_columns, codes is None)
+    own_columns = [] if code is None or version_name(version) in VERSIONS else [version]
     shown = (*filter(None, [sex]), *attributes) if labels else ()
     catalog = None if formats is None else require_file(formats, "formats")
     details = FileDetails(encoding, sheet, shown, catalog)
@@ -156,6 +163,9 @@ def read_tables(
     if weight is not None:
         refuse_weights(connection, weight, words)
     make_visits(connection, visit_id, named, attributes, dates, date_format)
+    if code is None:
+        without_codes(connection)
+        return Source("tables", connection, details={"data": data})
     if codes is None:
         table, role_sql = "raw_visits", "role" if roles.differ else roles.sql(0)
     else:
@@ -193,16 +203,16 @@ class TablesTable(SourceTable):
     ] = None
     visit_id: Annotated[str, Field(description="Column that identifies a visit, in both tables.")]
     code: Annotated[
-        str | tuple[str, ...],
+        str | tuple[str, ...] | None,
         Field(description="Column with the codes, or list of columns if they are in visits."),
-    ]
+    ] = None
     version: Annotated[
-        str,
+        str | None,
         Field(
             description="Column with the code version (9, ICD10, ...), or the version itself "
             "(ICD9, ICD10 or SNOMED) if all codes share it."
         ),
-    ]
+    ] = None
     patient: Annotated[str | None, Field(description="Column that identifies a patient.")] = None
     age: Annotated[str | None, Field(description="Column with the age in years.")] = None
     sex: Annotated[str | None, Field(description="Column with F/M or female/male.")] = None

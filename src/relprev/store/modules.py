@@ -11,7 +11,7 @@ has them imported on demand (`relprev.lazy`).
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -19,6 +19,7 @@ from pathlib import Path
 from relprev.store.digests import digest
 
 PACKAGE = "relprev"
+HOLD_STATEMENTS = ("body", "orelse", "handlers", "finalbody", "cases")
 
 
 def source_digest(*modules: str, data: tuple[str, ...] = (), root: Path | None = None) -> str:
@@ -33,10 +34,10 @@ def source_digest(*modules: str, data: tuple[str, ...] = (), root: Path | None =
     """
     if root is None:
         return _running_digest(modules, data)
-    files = [_file(root, name) for name in upstream(*modules, root=root)]
+    sources = _sources(root)
+    files = [sources[name] for name in _upstream(modules, sources)]
     files += [path for name in data for path in sorted((root / "data" / name).rglob("*.*"))]
-    return digest(*([file.relative_to(root).as_posix(), file.read_bytes().hex()] for file in files
-                    if file is not None))  # fmt: skip
+    return digest(*([file.relative_to(root).as_posix(), file.read_bytes().hex()] for file in files))
 
 
 @cache
@@ -54,14 +55,20 @@ def upstream(*modules: str, root: Path | None = None) -> list[str]:
     >>> "relprev.inference.score" in found, "relprev.report.figures" in found
     (True, False)
     """
-    root = root or _root()
+    return _upstream(modules, _sources(root or _root()))
+
+
+Sources = dict[str, Path]  # file of every module and package
+
+
+def _upstream(modules: Iterable[str], sources: Sources) -> list[str]:
     found: set[str] = set()
     waiting = list(modules)
     while waiting:
         name = waiting.pop()
-        if name not in found and _file(root, name) is not None:
+        if name not in found and name in sources:
             found.add(name)
-            waiting += _imports(root, name)
+            waiting += _imports(sources, name)
     return sorted(found)
 
 
@@ -70,42 +77,40 @@ def _root() -> Path:
     return Path(str(resources.files(PACKAGE)))
 
 
-def _file(root: Path, module: str) -> Path | None:
-    """Source file of a module or package of relprev; None if there is no such module."""
-    path = root.joinpath(*module.split(".")[1:])
-    candidates = (path / "__init__.py", path.with_suffix(".py"))
-    return next((file for file in candidates if file.is_file()), None)
+def _sources(root: Path) -> Sources:
+    """All source files below the folder of the package."""
+    named = ((file.relative_to(root).with_suffix("").parts, file) for file in root.rglob("*.py"))
+    return {
+        ".".join((PACKAGE, *(parts[:-1] if parts[-1] == "__init__" else parts))): file
+        for parts, file in named
+    }
 
 
-def _imports(root: Path, module: str) -> list[str]:
+def _imports(sources: Sources, module: str) -> list[str]:
     """Modules from which a module takes something."""
-    return [target for source, name in _taken(root, module)
-            for target in _origin(root, source, name)]  # fmt: skip
+    return [target for source, name in _taken(sources, module)
+            for target in _origin(sources, source, name)]  # fmt: skip
 
 
-def _origin(root: Path, source: str, name: str) -> Iterator[str]:
+def _origin(sources: Sources, source: str, name: str) -> Iterator[str]:
     """Where a module's name comes from: a module below it, one it imports, or itself."""
-    if _file(root, f"{source}.{name}") is not None:
+    if f"{source}.{name}" in sources:
         yield f"{source}.{name}"
         return
-    file = _file(root, source)
-    if file is None or file.name != "__init__.py":
+    if source not in sources or sources[source].name != "__init__.py":
         yield source
         return
-    given = [(other, own) for other, own in _taken(root, source) if own == name]
+    given = [(other, own) for other, own in _taken(sources, source) if own == name]
     if not given:
         yield source
     for other, own in given:
-        yield from _origin(root, other, own)
+        yield from _origin(sources, other, own)
 
 
-def _taken(root: Path, module: str) -> list[tuple[str, str]]:
+def _taken(sources: Sources, module: str) -> tuple[tuple[str, str], ...]:
     """Module and name of everything a module imports from relprev, except for type checking."""
-    file = _file(root, module)
-    if file is None:
-        return []
-    about = file.stat()
-    return list(_parsed(file, about.st_mtime_ns, about.st_size))
+    about = sources[module].stat()
+    return _parsed(sources[module], about.st_mtime_ns, about.st_size)
 
 
 @cache
@@ -121,8 +126,8 @@ def _parsed(file: Path, changed: int, size: int) -> tuple[tuple[str, str], ...]:
             found += [_split(item.name) for item in node.names if _is_own(item.name)]
         elif isinstance(node, ast.ImportFrom) and node.module and _is_own(node.module):
             found += [(node.module, item.name) for item in node.names]
-        else:
-            waiting += ast.iter_child_nodes(node)
+        else:  # statements stand in these only; looking through expressions takes ten times longer
+            waiting += [one for field in HOLD_STATEMENTS for one in getattr(node, field, ())]
     return tuple(found)
 
 

@@ -11,17 +11,20 @@ from relprev.store.stages import Outcome
 from relprev.study.variable import Variable
 
 if TYPE_CHECKING:  # rewording an option must not run checks again
+    from relprev.checks.held_out import SplitFits
     from relprev.study.options import CheckOptions
 
 
-def run_check(variable: Variable, kind: str, options: CheckOptions) -> Outcome:
+def run_check(
+    variable: Variable, kind: str, options: CheckOptions, fits: SplitFits | None = None
+) -> Outcome:
     """The results of one check; sensitivity has one for each pair of groups."""
     inputs = CheckInputs(
         variable.cohort, lambda: variable.purple, lambda: variable.debiased,
         lambda: variable.calibration,
         versus=variable.versus, reference=variable.reference, level=variable.options.level,
         seed=variable.seed, max_visits=options.max_visits, margin=options.margin,
-        blocks=options.blocks or None,
+        blocks=options.blocks or None, fits=fits,
     )  # fmt: skip
     results = CHECKS[kind].results(inputs)
     return Outcome(

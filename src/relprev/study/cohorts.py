@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -48,7 +49,8 @@ def study_cohorts(
     if study.compute.out_of_core:
         options = {"folder": folder, "rows_per_part": study.compute.rows_per_part}
     try:
-        built = build_cohorts(study.cohort, source, verbose=verbose, **options)
+        spec = replace(study.cohort, derive={})  # the source has these columns already
+        built = build_cohorts(spec, source, verbose=verbose, **options)
     except InvalidInputError as error:
         raise study.about((), error) from None
     for position, (name, item) in enumerate(built.items()):
@@ -172,7 +174,7 @@ def _group_of_visits(item: BuiltCohort) -> NDArray[np.int32]:
 
 def _exclusive(study: Study, features: Sequence[str]) -> list[list[str]]:
     """For each column made into features, those features: a visit has at most one of them."""
-    starts = [f"{one.column}:[" if one.edges else f"{one.column}="
+    starts = [(f"{one.column}:[", f"{one.column}:missing") if one.edges else (f"{one.column}=",)
               for one in study.cohort.features.extra]  # fmt: skip
     return [[name for name in features if name.startswith(start)] for start in starts]
 

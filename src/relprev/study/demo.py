@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from relprev.codes import CodeSet
-from relprev.cohort import CohortSpec
-from relprev.cohort.spec import Features, GroupVariable, Include
+from relprev.cohort import CohortSpec, Features, GroupVariable, Include
 from relprev.study import ReportOptions, SourceOptions, Study
 from relprev.study.simulated import CONDITION, VERSION
 

@@ -33,7 +33,7 @@ out_of_core = true           # cohorts on disk, for data larger than memory
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import resources
 from pathlib import Path
@@ -42,16 +42,9 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import ConfigDict, Field, TypeAdapter
 
 from relprev.codes import code_set
-from relprev.cohort import CohortSpec, cohort_spec
+from relprev.cohort import CohortSpec, Features, GroupVariable, Include, Screening, cohort_spec
 from relprev.cohort.controls import Controls
-from relprev.cohort.spec import (
-    Condition,
-    Features,
-    GroupVariable,
-    Include,
-    Screening,
-    cohort_spec_names,
-)
+from relprev.cohort.spec import Condition, cohort_spec_names
 from relprev.disclosure.rule import Rule
 from relprev.errors import InvalidInputError
 from relprev.settings import (
@@ -98,6 +91,10 @@ class StudyFile:
     ] = None
     tested: Annotated[
         Screening | None, Field(description="Who was looked at for the condition, if known.")
+    ] = None
+    derive: Annotated[
+        Mapping[str, str] | None,
+        Field(description="Columns of your own, by expressions over those of the source."),
     ] = None
     groups: Annotated[
         tuple[GroupVariable, ...] | None, Field(description="The groups to compare.")
@@ -218,7 +215,8 @@ def _require_printable_name(path: Path) -> None:
 
 def _cohort(content: StudyFile, path: Path, text: str) -> CohortSpec:
     """The file's own cohort, or a shipped one with the parts that the file replaces."""
-    names = ("condition", "include", "features", "groups", "without_codes", "controls", "tested")
+    names = ("condition", "include", "features", "groups", "without_codes", "controls", "tested",
+             "derive")  # fmt: skip
     given: dict[str, Any] = {
         name: getattr(content, name) for name in names if getattr(content, name) is not None
     }

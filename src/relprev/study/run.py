@@ -86,6 +86,8 @@ def _findings(
     study: Study, position: int, cohorts: Outcome, stages: Stages, verbose: bool, client: Any
 ) -> VariableFindings:
     """Estimates and checks of the group variable at a position."""
+    from relprev.checks.held_out import SplitFits  # loads estimators, which not all users need
+
     name = study.cohort.groups[position].name
     about = cohorts.values["variables"][name]
     opened = partial(open_cohort, stages.store.path(about["file"]), client)
@@ -105,9 +107,9 @@ def _findings(
     if not estimates:
         why = f"{'; '.join(failed)}; or take this variable out"
         raise study.error(("groups", position, "column"), why)
-    checks = []
+    checks, fits = [], SplitFits()
     for kind in _checks(study)[0]:
-        checking = partial(run_check, variable, kind, study.checks)
+        checking = partial(run_check, variable, kind, study.checks, fits)
         words = Message("the check {check} could not be run", check=kind.replace("_", " "))
         made = stages(
             kind, check_key(study, key), checking, of=name, unless=InvalidInputError, failure=words,

@@ -18,6 +18,7 @@ from relprev.messages import Message, message_of
 from relprev.report import StudyReport
 from relprev.settings import KeyPath, located
 from relprev.sources.addresses import SHOWN, is_address
+from relprev.sources.derived import with_derived
 from relprev.sources.source import Source
 from relprev.study.options import (
     CheckOptions,
@@ -61,7 +62,7 @@ class Study:
     Examples
     --------
     >>> from relprev.codes import CodeSet
-    >>> from relprev.cohort.spec import GroupVariable
+    >>> from relprev.cohort import GroupVariable
     >>> study = Study(
     ...     SourceOptions("simulated", {"visits": 5_000, "codes": 60, "prevalence": 0.2}),
     ...     CohortSpec(CodeSet.of("it", ["SIMULATED:CONDITION"]), (GroupVariable("group"),)),
@@ -140,9 +141,13 @@ class Study:
     def open_source(self) -> Source:
         """Read the data; errors about them name the study file too."""
         try:
-            return self.source.open(self.cohort.features.kinds)
+            source = self.source.open(self.cohort.features.kinds)
         except InvalidInputError as error:
             raise self.about(("source",), error) from None
+        try:
+            return with_derived(source, self.cohort.derive)
+        except InvalidInputError as error:
+            raise self.about(("derive",), error) from None
 
     def error(self, path: KeyPath, message: str) -> InvalidInputError:
         """The error to raise about the key at ``path``, with file and line."""
