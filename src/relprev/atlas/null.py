@@ -1,123 +1,95 @@
-"""The empirical null: what log ratios of diagnosis rates look like where there is nothing to find.
+"""The empirical null: how log ratios of diagnosis rates scatter where there is nothing to find.
 
 Most conditions are recorded about equally well in all groups, yet their estimates x_k scatter by
 more than their standard errors s_k say, because assumptions are broken a little everywhere. As in
-Efron's empirical null (2004), centre and spread of this scatter are estimated from all conditions,
-most of which have no difference, by the mixture
+Efron's empirical null (2004), centre and spread of this scatter come from the conditions
+themselves, most of which have nothing to show:
 
-    x_k ~ pi0 N(mu, tau^2 + s_k^2) + (1 - pi0) N(mu, tau^2 + s_k^2 + sigma^2),    pi0 >= 0.7,
+    x_k ~ N(mu, t_k^2),    t_k^2 = tau^2 + s_k^2,
 
-in which the second part, sigma >= `FARTHEST`, takes up the conditions that do have one, so that
-they move mu and tau little. A condition is judged by
+robustly, so that those that do differ move mu and tau little. With Huber's psi(z) = z clipped to
+[-c, c], c = 1.345, and z_k = (x_k - mu) / t_k they solve
 
-    z_k = (x_k - mu) / sqrt(tau^2 + s_k^2 + var(mu)),
+    sum_k psi(z_k) / t_k = 0,      mean_k psi(z_k)^2 = 0.95 E psi(Z)^2 + 0.05 c^2,    Z ~ N(0, 1):
 
-its p-value is that of a standard normal z_k, and q-values are those of Benjamini and Hochberg.
+one condition in twenty is taken to lie far out. If more do, tau comes out too large and fewer
+conditions stand out; if none does, a few per cent too small. tau is zero if the second equation has
+no solution. A condition is judged as a further draw (`relprev.controls.random_effects`):
+
+    p-value of (x_k - mu) / sqrt(s_k^2 + tau^2 + var mu) as Student's t,
+
+and q-values are those of Benjamini and Hochberg.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import minimize
-from scipy.special import expit, logsumexp
-from scipy.stats import false_discovery_control, median_abs_deviation, norm
+from scipy.optimize import brentq
+from scipy.stats import norm
 
 from relprev.arrays import FloatArray
+from relprev.controls.random_effects import RandomEffects
 
 FEWEST = 20  # conditions from which a null can be estimated
-FARTHEST = 0.15  # smallest sigma; nearer conditions cannot be told from the null's own spread
-LEAST_SHARE = 0.7  # of conditions without a difference
-SMALLEST, LARGEST = 1e-3, 2.0  # tau
+CLIP = 1.345  # c
+DIFFERENT = 0.05  # share of conditions taken to lie far out
+LARGEST = 10.0  # tau
+TOLERANCE = 1e-6
 
 
-@dataclass(frozen=True)
-class EmpiricalNull:
-    """Centre and spread of what is found where nothing is to be found.
+def empirical_null(values: ArrayLike, std_errors: ArrayLike) -> RandomEffects | None:
+    """Centre and spread of the estimates of conditions that have nothing to show.
 
     Parameters
     ----------
-    centre, spread : float
-        mu and tau.
-    centre_variance : float
-        var(mu).
-    share : float
-        pi0.
-    count : int
-        Conditions it rests on.
+    values, std_errors : arrays of shape (K,)
+        Log ratios of diagnosis rates of all conditions, and their standard errors.
+
+    Returns
+    -------
+    RandomEffects or None
+        None if there are fewer than 20 conditions.
+
+    Notes
+    -----
+    Formula: :mod:`relprev.atlas.null`.
 
     Examples
     --------
     >>> rng = np.random.default_rng(0)
     >>> x = rng.normal(0.1, np.hypot(0.2, 0.1), 300)
-    >>> x[:30] += 1.2
-    >>> null = EmpiricalNull.of(x, np.full(300, 0.1))
-    >>> round(null.centre, 1), round(null.spread, 1), null.count
+    >>> x[:20] += 1.2
+    >>> null = empirical_null(x, np.full(300, 0.1))
+    >>> round(null.mean, 1), round(null.spread, 1), null.count
     (0.1, 0.2, 300)
-    >>> null.q_values(x, np.full(300, 0.1)).shape
-    (300,)
     """
+    x, s = np.asarray(values, dtype=float), np.asarray(std_errors, dtype=float)
+    if len(x) < FEWEST:
+        return None
+    inside = 2 * norm.cdf(CLIP) - 1 - 2 * CLIP * norm.pdf(CLIP)
+    clipped = float(inside + 2 * CLIP**2 * norm.sf(CLIP))
+    expected = (1 - DIFFERENT) * clipped + DIFFERENT * CLIP**2
 
-    centre: float
-    spread: float
-    centre_variance: float
-    share: float
-    count: int
+    def excess(tau: float) -> float:
+        z = (x - _centre(x, np.hypot(tau, s))) / np.hypot(tau, s)
+        return float(np.mean(np.minimum(z**2, CLIP**2)) - expected)
 
-    @staticmethod
-    def of(values: ArrayLike, std_errors: ArrayLike) -> EmpiricalNull | None:
-        """Fit to the log ratios and standard errors of all conditions, shape (n,) each.
-
-        None if there are fewer than 20.
-        """
-        x, s = np.asarray(values, dtype=float), np.asarray(std_errors, dtype=float)
-        if len(x) < FEWEST:
-            return None
-
-        def negative(point: FloatArray) -> float:
-            mu, tau, sigma, pi0 = _unpacked(point)
-            t = np.hypot(tau, s)
-            parts = [norm.logpdf(x, mu, t) + np.log(pi0),
-                     norm.logpdf(x, mu, np.hypot(t, sigma)) + np.log1p(-pi0)]  # fmt: skip
-            return -float(logsumexp(parts, axis=0).sum())
-
-        start = max(float(median_abs_deviation(x, scale="normal")), 2 * SMALLEST)
-        limits = [
-            (float(x.min()), float(x.max())), (np.log(SMALLEST), np.log(LARGEST)),
-            (np.log(FARTHEST), np.log(3 * LARGEST)), (-6.0, 6.0),
-        ]  # fmt: skip
-        tries = [
-            minimize(
-                negative, [float(np.median(x)), np.log(start / 2), np.log(max(sigma, FARTHEST)), 1],
-                method="L-BFGS-B", bounds=limits,
-            )
-            for sigma in (start, 4 * start)
-        ]  # fmt: skip
-        best = min(tries, key=lambda found: float(found.fun))
-        centre, spread, _, share = _unpacked(best.x)
-        spread = spread if spread > 2 * SMALLEST else 0.0
-        t = np.hypot(spread, s)
-        return EmpiricalNull(centre, spread, 1 / float(share * np.sum(1 / t**2)), share, len(x))
-
-    def z_values(self, values: ArrayLike, std_errors: ArrayLike) -> FloatArray:
-        """z_k, shape (n,)."""
-        x, s = np.asarray(values, dtype=float), np.asarray(std_errors, dtype=float)
-        return (x - self.centre) / np.sqrt(self.spread**2 + s**2 + self.centre_variance)
-
-    def p_values(self, values: ArrayLike, std_errors: ArrayLike) -> FloatArray:
-        """Two-sided p-values, shape (n,)."""
-        found: FloatArray = 2 * norm.sf(np.abs(self.z_values(values, std_errors)))
-        return found
-
-    def q_values(self, values: ArrayLike, std_errors: ArrayLike) -> FloatArray:
-        """Benjamini and Hochberg's adjusted p-values, shape (n,)."""
-        found: FloatArray = false_discovery_control(self.p_values(values, std_errors))
-        return found
+    spread = 0.0 if excess(0.0) <= 0 else float(brentq(excess, 0.0, LARGEST, xtol=TOLERANCE))
+    t = np.hypot(spread, s)
+    centre = _centre(x, t)
+    share = 2 * norm.cdf(CLIP) - 1  # E psi'; var mu = E psi^2 / (share^2 sum 1 / t^2)
+    variance = clipped / (share**2 * float(np.sum(1 / t**2)))
+    return RandomEffects(centre, spread, variance, len(x))
 
 
-def _unpacked(point: FloatArray) -> tuple[float, float, float, float]:
-    """mu, tau, sigma and pi0."""
-    share = LEAST_SHARE + (1 - LEAST_SHARE) * float(expit(point[3]))
-    return float(point[0]), float(np.exp(point[1])), float(np.exp(point[2])), share
+def _centre(x: FloatArray, t: FloatArray) -> float:
+    """mu, by reweighting from the median."""
+    centre = float(np.median(x))
+    for _ in range(100):
+        weight = np.minimum(1.0, CLIP / np.maximum(np.abs(x - centre) / t, TOLERANCE)) / t**2
+        new = float(weight @ x / weight.sum())
+        if abs(new - centre) < TOLERANCE * float(np.min(t)):
+            return new
+        centre = new
+    return centre

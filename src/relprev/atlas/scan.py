@@ -16,13 +16,15 @@ too long (by the share of patients who have it).
 
 What this leaves out is the risk model: errors of the propensities enter in first order. They are
 alike in all conditions of a block, and so part of what the empirical null
-(`relprev.atlas.null`) measures. Conditions that stand out are estimated again with a risk model.
+(`relprev.atlas.null`) measures. Conditions that stand out are estimated again with a risk model
+(`relprev.atlas.follow_up`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -30,224 +32,186 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from relprev.arrays import FloatArray, numbered
+from relprev.atlas.cases import Cases, cases_of
+from relprev.atlas.conditions import Block
+from relprev.atlas.informative import OthersSample, discrimination_of
+from relprev.atlas.solving import COLUMNS, solved
 from relprev.cohort import Cohort
 from relprev.cohort.origin import about, origin_of
-from relprev.cohort.part import CohortPart
-from relprev.errors import TooFewCasesError
 from relprev.estimates import COMPLEMENT, contrasts
 from relprev.inference.folds import fold_of_rows, folds_of_units
-from relprev.inference.moments import (
-    Contrast,
-    GroupMoments,
-    case_information,
-    inverse_slope,
-    shares_and_cases,
-)
 from relprev.inference.nuisance import RidgePropensity, cross_fit, score_data
-from relprev.inference.propensity import STRENGTHS
+from relprev.inference.propensity import STRENGTHS, PropensityModel
 from relprev.inference.sampling import SamplingDesign
-from relprev.inference.score import ScoreData, ScorePart, row_scores, solve_score
+from relprev.inference.score import ScoreData
 from relprev.model.likelihood import Problem
 from relprev.progress import Advance
 
 MIN_CASES = 20  # recorded patients that every group of a contrast needs
-COLUMNS = (
-    "condition", "block", "group", "versus", "n_recorded", "observed_ratio", "diagnosis_ratio",
-    "log_diagnosis_error", "estimate", "log_error", "effective_cases", "degrees_of_freedom",
-)  # fmt: skip
-Positions = NDArray[np.int64]
+HEAD = ("condition", "block", "group", "versus", "n_recorded", "n_recorded_versus")
+AUC = ("auc", "auc_low", "auc_high")
 
 
 @dataclass(frozen=True)
-class Block:
-    """Conditions that share propensities.
+class Start:
+    """Propensities with all features, from which those of a block start.
 
     Parameters
     ----------
-    name : str
-    conditions : dict of name to column
-        Features that are conditions of the block.
-    left_out : integer array
-        Columns that are no features for them: their own and their siblings'.
+    strength : float
+        Of the ridge, chosen out of fold.
+    models : list of PropensityModel
+        One per fold.
     """
 
-    name: str
-    conditions: Mapping[str, int]
-    left_out: Positions
+    strength: float
+    models: list[PropensityModel]
+
+    def to_frame(self) -> pd.DataFrame:
+        """Coefficients and, in the last column, intercepts: one row per fold and group."""
+        rows = [np.column_stack([model.coef, model.intercept]) for model in self.models]
+        table = pd.DataFrame(np.vstack(rows))
+        table.columns = table.columns.astype(str)
+        return table.assign(fold=np.repeat(np.arange(len(rows)), [len(one) for one in rows]))
+
+    @staticmethod
+    def from_frame(strength: float, table: pd.DataFrame) -> Start:
+        """What `to_frame` wrote."""
+        models = []
+        for _, rows in table.groupby("fold"):
+            values = rows.drop(columns="fold").to_numpy(dtype=float)
+            models.append(
+                PropensityModel(np.ascontiguousarray(values[:, :-1]), values[:, -1].copy())
+            )
+        return Start(strength, models)
 
 
 @dataclass(frozen=True, eq=False)
 class Scan:
-    """What all conditions share: rows, folds, and models of every block and fold.
+    """What all conditions share.
 
     Parameters
     ----------
     cohort : Cohort
-        All groups have rows; diagnoses are not used.
-    problem : Problem
-        Its features, about their origin.
-    design : SamplingDesign
-    folds : list of row positions
-    blocks : sequence of Block
-    models : list of lists
-        Propensity models of every block and fold.
-    reference : int
-        Group r.
+        Diagnoses are not used.
+    n_folds : int
+    lonely_psu : str
+        As in `SamplingDesign`.
+    random_state : int
     """
 
     cohort: Cohort
-    problem: Problem
-    design: SamplingDesign
-    folds: list[Positions]
-    blocks: Sequence[Block]
-    models: list[list[Any]]
-    reference: int
+    n_folds: int = 5
+    lonely_psu: str = "fail"
+    random_state: int = 0
 
-    @staticmethod
-    def of(
-        cohort: Cohort, blocks: Sequence[Block], *, folds: int = 5, lonely_psu: str = "fail",
-        random_state: int = 0, advance: Advance = lambda _: None,
-    ) -> Scan:  # fmt: skip
-        """Fit the propensities: those with all features, to choose a strength, then each block's.
+    @cached_property
+    def design(self) -> SamplingDesign:
+        """Patients, sampling units and strata of the rows."""
+        return SamplingDesign.from_cohort(self.cohort, self.lonely_psu)
 
-        Blocks start from the former, fold by fold, so that a fit takes few steps.
-        """
-        design = SamplingDesign.from_cohort(cohort, lonely_psu)
-        dealt = folds_of_units(design, folds, random_state)
-        problem = Problem.from_cohort(about(cohort, origin_of(cohort)))
-        n_units = design.n_psus if design.patient is None else len(numbered(design.patient)[0])
-        whole = cross_fit(
-            RidgePropensity(problem, n_units), dealt, STRENGTHS, tuning_folds=None, advance=advance
-        )
-        fold = fold_of_rows(dealt)
-        models: list[list[Any]] = [[] for _ in blocks]
-        for k, start in enumerate(whole.models):
-            train = RidgePropensity(problem, n_units).inputs(np.flatnonzero(fold != k))
-            for block, own in zip(blocks, models, strict=True):
-                advance(f"fold {k + 1}, {block.name}")
-                unused = np.isin(np.arange(problem.n_cols), block.left_out)
-                learner = RidgePropensity(problem, n_units, unused)
-                own.append(learner.fit(train, whole.strength, start))
-        reference = int(np.argmax(problem.group_weight))
-        return Scan(cohort, problem, design, dealt, blocks, models, reference)
+    @cached_property
+    def folds(self) -> list[NDArray[np.int64]]:
+        """Row positions of each fold."""
+        return folds_of_units(self.design, self.n_folds, self.random_state)
 
-    def table(self, versus: str = COMPLEMENT, advance: Advance = lambda _: None) -> pd.DataFrame:
-        """One row per condition and contrast; NaN where a group has too few recorded cases."""
+    @cached_property
+    def fold(self) -> NDArray[np.uint8]:
+        """Fold of each row, shape (n,)."""
+        return fold_of_rows(self.folds)
+
+    @cached_property
+    def problem(self) -> Problem:
+        """The features, about their origin."""
+        return Problem.from_cohort(about(self.cohort, origin_of(self.cohort)))
+
+    @cached_property
+    def groups(self) -> NDArray[Any]:
+        """Group of each row, shape (n,)."""
+        return self.cohort.groups
+
+    @cached_property
+    def weights(self) -> FloatArray:
+        """Weight of each row, shape (n,)."""
+        weights = self.cohort.weights
+        return np.ones(self.cohort.n) if weights is None else weights
+
+    @cached_property
+    def n_units(self) -> int:
+        """Independent units: patients, or sampling units where these are not known."""
+        patient = self.design.patient
+        return self.design.n_psus if patient is None else len(numbered(patient)[0])
+
+    @cached_property
+    def reference(self) -> int:
+        """Group r: the largest."""
+        return int(np.argmax(self.problem.group_weight))
+
+    @cached_property
+    def others(self) -> OthersSample:
+        """Visits to compare cases with."""
+        return OthersSample.of(self.cohort, self.random_state)
+
+    def start(self, advance: Advance = lambda _: None) -> Start:
+        """Choose a strength and fit propensities with all features."""
+        found = cross_fit(
+            RidgePropensity(self.problem, self.n_units), self.folds, STRENGTHS, tuning_folds=None,
+            advance=advance,
+        )  # fmt: skip
+        return Start(found.strength, found.models)
+
+    def propensities(self, block: Block, start: Start) -> ScoreData:
+        """Out-of-fold propensities of all rows without a block's features, and no risk."""
+        unused = np.isin(np.arange(self.problem.n_cols), block.left_out)
+        learner = RidgePropensity(self.problem, self.n_units, unused)
+        models = [
+            learner.fit(learner.inputs(np.flatnonzero(self.fold != k)), start.strength, begin)
+            for k, begin in enumerate(start.models)
+        ]
+        return score_data(self.problem, self.folds, models, None, self.reference)
+
+    def table(self, block: Block, start: Start, versus: str = COMPLEMENT) -> pd.DataFrame:
+        """One row per condition of a block and contrast; NaN where cases are too few."""
         wanted = contrasts(self.cohort.group_names, versus)
+        cases = cases_of(self.cohort, self.design, self.groups, block.conditions)
+        data = self.propensities(block, start)
+        data = data.holding(data.pick(_taken, cases.rows)).collected()
+        ranked = discrimination_of(self, block, cases)
         rows: list[dict[str, Any]] = []
-        for block, models in zip(self.blocks, self.models, strict=True):
-            advance(block.name)
-            data = score_data(self.problem, self.folds, models, None, self.reference)
-            found = _cases(self.cohort, list(block.conditions.values()))
-            for name, cases in zip(block.conditions, found, strict=True):
-                rows += self._condition(block.name, name, data, cases, wanted)
-        return pd.DataFrame(rows, columns=list(COLUMNS))
+        for name in block.conditions:
+            rows += self._condition(block.name, name, data, cases, wanted, ranked[name])
+        return pd.DataFrame(rows, columns=[*HEAD, *COLUMNS, *AUC])
 
     def _condition(
-        self, block: str, name: str, data: ScoreData, cases: Positions,
-        wanted: list[tuple[int, int | None]],
+        self, block: str, name: str, data: ScoreData, cases: Cases,
+        wanted: Sequence[tuple[int, int | None]], auc: Sequence[float],
     ) -> list[dict[str, Any]]:  # fmt: skip
-        groups, names = self.cohort.groups[cases], self.cohort.group_names
-        kept = np.flatnonzero(self._patients(cases, groups) >= MIN_CASES)
-        own = cases[np.isin(groups, kept)]
+        names, own = self.cohort.group_names, cases.of[name]
+        kept = np.flatnonzero(cases.patients[name] >= MIN_CASES)
         place = {int(k): position for position, k in enumerate(kept)}
-        head = {"condition": name, "block": block, "n_recorded": len(own)}
-        rows, asked = [], {}
+        visits = np.bincount(self.groups[cases.rows[own]], minlength=len(names))
+        rows: list[dict[str, Any]] = []
+        asked = {}
         for g, h in wanted:
             others = [k for k in range(len(names)) if k != g] if h is None else [h]
-            versus = COMPLEMENT if h is None else names[h]
             if all(k in place for k in (g, *others)):
                 asked[len(rows)] = place[g], np.array([place[k] for k in others])
-            rows.append(head | {"group": names[g], "versus": versus})
+            versus = COMPLEMENT if h is None else names[h]
+            counts = int(visits[g]), int(visits[others].sum())
+            head = dict(zip(HEAD, (name, block, names[g], versus, *counts), strict=True))
+            rows.append(head | dict(zip(AUC, auc, strict=True)))
         if asked:
-            found = self._solved(data, own, kept, list(asked.values()))
+            share = self.problem.group_weight[kept]
+            first = self.reference if self.reference in kept else kept[np.argmax(share)]
+            used = own[np.isin(self.groups[cases.rows[own]], kept)]
+            found = solved(
+                data, cases.design, used, kept, int(np.searchsorted(kept, first)), share,
+                [names[k] for k in kept], list(asked.values()),
+            )  # fmt: skip
             for row, values in zip(asked, found, strict=True):
                 rows[row] |= values
         return rows
 
-    def _patients(self, rows: Positions, groups: NDArray[Any]) -> NDArray[np.int64]:
-        """How many patients, or visits, of every group are among the rows, shape (K,)."""
-        patient = self.design.patient
-        pairs = np.column_stack([groups, rows if patient is None else patient[rows]])
-        found = np.unique(pairs, axis=0)[:, 0].astype(np.int64)
-        return np.bincount(found, minlength=self.cohort.n_groups)
 
-    def _solved(
-        self, data: ScoreData, cases: Positions, kept: Positions,
-        asked: list[tuple[int, NDArray[np.int64]]],
-    ) -> list[dict[str, Any]]:  # fmt: skip
-        nothing: list[dict[str, Any]] = [{} for _ in asked]
-        share = self.problem.group_weight[kept]
-        chosen = self.reference if self.reference in kept else kept[np.argmax(share)]
-        reference = int(np.searchsorted(kept, chosen))
-        picked = data.pick(_recorded_cases, cases, kept, reference)
-        own = ScoreData.made_of(picked, len(kept), reference).collected()
-        design = self.design.take(cases)
-        try:
-            theta = solve_score(own, tolerance=1e-7)
-        except TooFewCasesError:
-            return nothing
-        names = tuple(self.cohort.group_names[k] for k in kept)
-        moments = _moments(own, theta, names, share, design)
-        found = [moments.contrast(group, others) for group, others in asked]
-        K, inverse = len(kept), inverse_slope(own, theta)
-        slopes = np.array([contrast.gradient[[0, 2]] for contrast in found]).reshape(-1, 3 * K)
-        V = design.covariance_in_parts(
-            own, _influence, theta, slopes[:, K : 2 * K] / np.exp(moments.log_cases),
-            slopes[:, 2 * K :] @ inverse,
-        )  # fmt: skip
-        errors = np.sqrt(np.diag(V)).reshape(-1, 2)
-        df = moments.degrees_of_freedom
-        return [
-            _row(contrast, error, df) if moments.has_estimate[[group, *others]].all() else {}
-            for contrast, error, (group, others) in zip(found, errors, asked, strict=True)
-        ]
-
-
-def _cases(cohort: Cohort, columns: list[int]) -> list[Positions]:
-    """Rows with each of these features."""
-    found = cohort.map(_rows_with, columns, each=cohort.first_rows)
-    return [np.concatenate([part[k] for part in found]) for k in range(len(columns))]
-
-
-def _rows_with(part: CohortPart, first_row: int, columns: list[int]) -> list[Positions]:
-    own = part.X.to_scipy()[:, columns].tocsc()
-    ends = zip(own.indptr[:-1], own.indptr[1:], strict=True)
-    return [np.sort(own.indices[a:b]).astype(np.int64) + first_row for a, b in ends]
-
-
-def _recorded_cases(
-    part: ScorePart, where: tuple[Positions, int], kept: Positions, reference: int
-) -> ScorePart:
-    return replace(part.of_groups(where[0], kept, reference), s=np.ones(len(where[0])))
-
-
-def _moments(
-    own: ScoreData, theta: FloatArray, names: tuple[str, ...], share: FloatArray,
-    design: SamplingDesign,
-) -> GroupMoments:  # fmt: skip
-    information, mixing = case_information(own, theta, design)
-    unknown = np.full((3 * len(names), 3 * len(names)), np.nan)
-    return GroupMoments(
-        names, np.log(share), np.log(shares_and_cases(own)[1]), theta, unknown, information, mixing,
-        design.degrees_of_freedom,
-    )  # fmt: skip
-
-
-def _influence(
-    data: ScorePart, theta: FloatArray, of_cases: FloatArray, of_score: FloatArray
-) -> Iterator[FloatArray]:
-    """omega * influence of combinations of log D and theta, of the cases."""
-    U = row_scores(data, theta)
-    for own, score in zip(of_cases, of_score, strict=True):
-        yield data.omega * (own[data.g] + U @ score)
-
-
-def _row(contrast: Contrast, errors: FloatArray, df: int) -> dict[str, Any]:
-    corrected, recorded, diagnosis = np.exp(contrast.values)
-    return {
-        "observed_ratio": recorded, "diagnosis_ratio": diagnosis, "estimate": corrected,
-        "log_error": errors[0], "log_diagnosis_error": errors[1],
-        "effective_cases": contrast.effective_cases,
-        "degrees_of_freedom": min(df, max(contrast.effective_cases, 1.0)),
-    }  # fmt: skip
+def _taken(part: Any, where: tuple[NDArray[np.int64], int]) -> Any:
+    return part.take(where[0])

@@ -108,7 +108,7 @@ class ScorePart:
         taken = self.take(rows)
         propensity = taken.propensity[:, kept]
         propensity /= propensity.sum(axis=1, keepdims=True)
-        g = np.searchsorted(kept, taken.g).astype(taken.g.dtype)
+        g: Any = np.searchsorted(kept, taken.g).astype(taken.g.dtype)
         return replace(taken, g=g, reference=reference, propensity=propensity)
 
     def with_arrays(self, arrays: dict[str, NDArray[Any]]) -> ScorePart:
