@@ -3,8 +3,8 @@
 In every world 300 conditions on simulated visits, of which 30 are recorded at different rates, 15
 by a factor of 1.5 and 15 by 2, up or down. Every condition breaks the assumption of equal risk at
 equal symptoms by a factor alpha of its own, log alpha ~ N(0.1, spread^2). All are scanned. What
-is found at q <= 0.05 is counted twice: with q-values that take the assumptions for granted, and with
-those against the empirical null.
+is found at q <= 0.05 is counted twice: with q-values that take the assumptions for granted, and
+with those against the empirical null.
 
 The constants of the null (`relprev.atlas.null`) were chosen on estimates drawn at random,
 without visits; the worlds here had no part in that.

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from relprev.cohort import Cohort
 from relprev.cohort.part import CohortPart
@@ -60,7 +61,7 @@ def cases_of(
 def _rows_with(
     part: CohortPart, first_row: int, conditions: list[NDArray[np.int64]]
 ) -> list[Positions]:
-    X = part.X.to_scipy().tocsc()
+    X = sparse.csc_array(part.X.to_scipy())
     return [np.unique(X[:, columns].indices).astype(np.int64) + first_row for columns in conditions]
 
 

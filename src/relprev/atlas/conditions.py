@@ -1,8 +1,8 @@
 """Conditions of an atlas, and the blocks of features that are left out for them.
 
-A condition is a set of features: a visit with any of them is one of its cases. By default these are
-CCSR categories (CCS for ICD-9), to which ICD codes among the features are gathered. They may also be
-ICD categories, chapters, single features or sets of one's own.
+A condition is a set of features: a visit with any of them is one of its cases. By default these
+are CCSR categories (CCS for ICD-9), to which ICD codes among the features are gathered. They may
+also be ICD categories, chapters, single features or sets of one's own.
 
 A condition must not be predicted by its own codes, nor by those of its siblings, which are often
 recorded in its place. So all features of its block (body system of CCSR, chapter of CCS and
@@ -90,8 +90,8 @@ def blocks_of_conditions(features: Sequence[str], conditions: Conditions = "ccsr
     for block in blocks:
         if len(block.left_out) == len(features):
             raise InvalidInputError(
-                f"all features belong to {block.name!r}, the block of {next(iter(block.conditions))!r}, "
-                "so no feature is left; use features of other kinds beside"
+                f"all features belong to {block.name!r}, which is left out for its conditions, so "
+                "none is left; use features of other kinds as well"
             )
     return blocks
 

@@ -8,7 +8,9 @@ score of a visit is the sum, over its features j, of
 
 where n_j1 of the n_1 cases of the other folds have the feature, p_j0 is the same of visits without
 the condition, and p_j that share itself. The AUC within groups is that of
-`relprev.checks.discrimination`. It rests on at most 1,000 cases of a condition and 5,000 visits in
+`relprev.checks.discrimination`. The *risk of cases*, the mean over the cases of how likely visits
+that look like them are recorded, is E[m^2] / E[m]; it is taken from the shares of cases and of
+others in tenths of the cases' scores. It rests on at most 1,000 cases of a condition and 5,000 visits in
 all. A penalised risk model ranks better by a little, so this is a lower bound on what the features
 say.
 """
@@ -23,7 +25,7 @@ from numpy.typing import NDArray
 from scipy import sparse, stats
 from scipy.special import expit, logit
 
-from relprev.arrays import FloatArray
+from relprev.arrays import FloatArray, group_sums
 from relprev.checks.discrimination import discrimination
 from relprev.checks.informativeness import LITTLE, NOTHING
 from relprev.cohort import Cohort
@@ -38,7 +40,9 @@ MOST_CASES, N_OTHERS = 1_000, 5_000
 TINY = 1e-12
 PRIOR = 2.0  # cases as which the share among others counts
 STREAM = 23  # of random numbers, apart from those of folds
-NOT_KNOWN = (float("nan"),) * 3
+BINS = 10
+COLUMNS = ("auc", "auc_low", "auc_high", "risk_of_cases")
+NOT_KNOWN = (float("nan"), float("nan"), float("nan"), 1.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +67,10 @@ def features_of(cohort: Cohort, rows: NDArray[np.int64]) -> sparse.csr_array:
 
 
 def discrimination_of(scan: Scan, block: Block, cases: Cases) -> dict[str, tuple[float, ...]]:
-    """AUC of every condition of a block, with the ends of its 95% interval; NaN if unknown."""
+    """Values of `COLUMNS` for every condition of a block: AUC, its 95% interval, risk of cases.
+
+    Where they cannot be known, NaN and a risk of 1.
+    """
     rng = np.random.default_rng([scan.random_state, STREAM, int(block.left_out[0])])
     drawn = {
         name: np.sort(rng.choice(own, MOST_CASES, replace=False)) if len(own) > MOST_CASES else own
@@ -78,13 +85,16 @@ def discrimination_of(scan: Scan, block: Block, cases: Cases) -> dict[str, tuple
     for name, own in drawn.items():
         without = np.flatnonzero(~np.isin(scan.others.rows, cases.rows[cases.of[name]]))
         picked = np.concatenate([np.searchsorted(used, own), len(used) + without])
-        found[name] = _auc(scan, both[picked], rows[picked], np.arange(len(picked)) < len(own))
+        recorded = np.arange(len(picked)) < len(own)
+        share = scan.weights[cases.rows[cases.of[name]]].sum() / scan.weights.sum()
+        found[name] = _ranked(scan, both[picked], rows[picked], recorded, float(share))
     return found
 
 
-def _auc(
-    scan: Scan, X: sparse.csr_array, rows: NDArray[np.int64], recorded: NDArray[np.bool_]
-) -> tuple[float, ...]:
+def _ranked(
+    scan: Scan, X: sparse.csr_array, rows: NDArray[np.int64], recorded: NDArray[np.bool_],
+    share: float,
+) -> tuple[float, ...]:  # fmt: skip
     fold = scan.fold[rows]
     counts = np.bincount(fold, recorded, scan.n_folds)
     if recorded.sum() < 2 or recorded.all() or counts.max() == recorded.sum():
@@ -107,7 +117,21 @@ def _auc(
     df = min(design.degrees_of_freedom, int(recorded.sum()) - 1)
     half = float(stats.t.ppf(0.975, max(df, 1))) * error / (auc * (1 - auc))
     middle = float(logit(auc))
-    return auc, float(expit(middle - half)), float(expit(middle + half))
+    risk = _risk_of_cases(score, weight, recorded, share)
+    return auc, float(expit(middle - half)), float(expit(middle + half)), risk
+
+
+def _risk_of_cases(
+    score: FloatArray, weight: FloatArray, recorded: NDArray[np.bool_], share: float
+) -> float:
+    """E[m^2] / E[m], from the shares of cases and others in tenths of the cases' scores."""
+    edges = np.quantile(score[recorded], np.arange(1, BINS) / BINS)
+    place = np.searchsorted(edges, score, side="right")
+    cases, others = (
+        group_sums(place[who], weight[who], BINS) / weight[who].sum() for who in (recorded, ~recorded)
+    )
+    chance = share * cases / np.maximum(share * cases + (1 - share) * others, TINY)
+    return float(cases @ chance)
 
 
 def _weights(X: sparse.csr_array, recorded: NDArray[np.bool_]) -> FloatArray:

@@ -8,9 +8,15 @@ error (`relprev.atlas.scan`). Two p-values stand side by side:
                      contrast (`relprev.atlas.null`)
 
 and with each the q-values of Benjamini and Hochberg, over all conditions of the contrast. The
-interval is that of the corrected ratio, by chance alone. Conditions that the features do not
-predict (`relprev.atlas.informative`) have no answer: they keep their recorded ratio only, and
-count neither for the null nor among the hypotheses.
+interval of the corrected ratio rho is that of chance alone. Beside it stands what the null makes
+of it: the errors of a further condition are a draw from it, so that, with its centre mu and spread
+tau,
+
+    log calibrated = log rho + mu,    variance = that of log rho + tau^2 + var(mu),
+
+as control conditions would have it (`relprev.controls.calibration`). Conditions that the features
+do not predict (`relprev.atlas.informative`) have no answer: they keep their recorded ratio only,
+and count neither for the null nor among the hypotheses.
 """
 
 from __future__ import annotations
@@ -27,7 +33,7 @@ from relprev.arrays import FloatArray
 from relprev.atlas.conditions import Conditions, blocks_of_conditions
 from relprev.atlas.informative import says_something
 from relprev.atlas.null import empirical_null
-from relprev.atlas.scan import AUC, HEAD, Scan
+from relprev.atlas.scan import HEAD, Scan
 from relprev.cohort import Cohort
 from relprev.errors import InvalidInputError
 from relprev.estimates import COMPLEMENT
@@ -39,9 +45,11 @@ FEW, SILENT = "too few cases", "features do not predict it"
 TABLE, NULLS = "atlas", "nulls"
 COLUMNS = (
     *HEAD, "observed_ratio", "diagnosis_ratio", "diagnosis_ci_low", "diagnosis_ci_high",
-    "estimate", "ci_low", "ci_high", "effective_cases", *AUC, "p_value", "q_value",
+    "estimate", "ci_low", "ci_high", "calibrated", "calibrated_ci_low", "calibrated_ci_high",
+    "effective_cases", "auc", "auc_low", "auc_high", "p_value", "q_value",
     "null_p_value", "null_q_value", "method", "withheld",
 )  # fmt: skip
+CALIBRATED = ("calibrated", "calibrated_ci_low", "calibrated_ci_high")
 NULL_COLUMNS = ("group", "versus", "centre", "spread", "conditions")
 ANSWERS = (
     "diagnosis_ratio", "log_diagnosis_error", "estimate", "std_error", "effective_cases",
@@ -72,7 +80,7 @@ class Atlas:
     --------
     >>> import tempfile
     >>> from relprev.simulate import visits_with_conditions
-    >>> world = visits_with_conditions(10_000, n_conditions=30, n_codes=60, seed=1)
+    >>> world = visits_with_conditions(20_000, n_conditions=30, n_codes=60, seed=1)
     >>> atlas = scan_conditions(world.cohort, conditions=["CONDITION*"], versus="Group B")
     >>> atlas
     <Atlas of 30 conditions, 1 contrast>
@@ -173,7 +181,7 @@ def scan_conditions(
     Examples
     --------
     >>> from relprev.simulate import visits_with_conditions
-    >>> cohort = visits_with_conditions(10_000, n_conditions=30, n_codes=60, seed=1).cohort
+    >>> cohort = visits_with_conditions(20_000, n_conditions=30, n_codes=60, seed=1).cohort
     >>> atlas = scan_conditions(cohort, conditions=["CONDITION*"], versus="Group B")
     >>> atlas.nulls[["group", "versus", "conditions"]].values.tolist()
     [['Group A', 'Group B', 30]]
@@ -208,7 +216,7 @@ def atlas_of(tables: Sequence[pd.DataFrame], level: float = 0.95) -> Atlas:
     table = _with_intervals(table, level).assign(method=np.where(few | silent, "", SCANNED))
     judged, nulls = [], []
     for (group, versus), rows in table.groupby(["group", "versus"], sort=False):
-        made, null = _judged(rows)
+        made, null = _judged(rows, level)
         judged.append(made)
         nulls.append(dict(zip(NULL_COLUMNS, (group, versus, *null), strict=True)))
     table = pd.concat(judged).sort_index() if judged else table
@@ -220,7 +228,7 @@ def atlas_of(tables: Sequence[pd.DataFrame], level: float = 0.95) -> Atlas:
 
 def _with_intervals(table: pd.DataFrame, level: float) -> pd.DataFrame:
     quantile = stats.t.ppf(0.5 + level / 2, table["degrees_of_freedom"])
-    ends = {}
+    ends: dict[str, pd.Series] = {}
     for ratio, error, low, high in (
         ("estimate", "std_error", "ci_low", "ci_high"),
         ("diagnosis_ratio", "log_diagnosis_error", "diagnosis_ci_low", "diagnosis_ci_high"),
@@ -230,7 +238,7 @@ def _with_intervals(table: pd.DataFrame, level: float) -> pd.DataFrame:
     return table.assign(**ends)
 
 
-def _judged(rows: pd.DataFrame) -> tuple[pd.DataFrame, tuple[float, float, int]]:
+def _judged(rows: pd.DataFrame, level: float) -> tuple[pd.DataFrame, tuple[float, float, int]]:
     """The rows of a contrast with p- and q-values; centre, spread and size of its null."""
     known = rows["diagnosis_ratio"].notna().to_numpy()
     x = np.log(rows["diagnosis_ratio"].to_numpy(dtype=float)[known])
@@ -238,12 +246,22 @@ def _judged(rows: pd.DataFrame) -> tuple[pd.DataFrame, tuple[float, float, int]]
              for name in ("log_diagnosis_error", "degrees_of_freedom"))  # fmt: skip
     p = 2 * stats.t.sf(np.abs(x) / s, df)
     null, against = empirical_null(x, s), np.full(len(x), np.nan)
+    calibrated = np.full((3, len(x)), np.nan)
     if null is not None:
+        triples = list(zip(s**2, df, rows["std_error"].to_numpy(dtype=float)[known], strict=True))
         against = np.array([
-            null.p_value(float(value - null.mean), float(error**2), float(freedom))
-            for value, error, freedom in zip(x, s, df, strict=True)
+            null.p_value(float(value), *map(float, own[:2]))
+            for value, own in zip(x - null.mean, triples, strict=True)
         ])  # fmt: skip
-    values = {"p_value": p, "q_value": _q(p), "null_p_value": against, "null_q_value": _q(against)}
+        half = np.array(
+            [null.half_width(error**2, freedom, level) for _, freedom, error in triples]
+        )
+        middle = np.log(rows["estimate"].to_numpy(dtype=float)[known]) + null.mean
+        calibrated = np.exp([middle, middle - half, middle + half])
+    values = {
+        "p_value": p, "q_value": _q(p), "null_p_value": against, "null_q_value": _q(against),
+        **dict(zip(CALIBRATED, calibrated, strict=True)),
+    }  # fmt: skip
     for name, found in values.items():
         column = np.full(len(rows), np.nan)
         column[known] = found

@@ -6,13 +6,8 @@ cases: with theta_g = log(c_g / c_r) for a reference group r,
 
     sum over the cases of [1(g_i = g) - pi*_g(x_i)] = 0,    pi*_g proportional to pi_g e^{theta_g},
 
-the score of `relprev.inference.score` with m = 0. The influence of theta is zero for everybody
-else, so that one more condition costs one pass over its cases. For the corrected ratio
-
-    log rho = log sum_A D_g e^{-theta_g} / P_A - log sum_B D_g e^{-theta_g} / P_B
-
-the groups' shares P are taken as known, which makes intervals of very common conditions a little
-too long (by the share of patients who have it).
+the score of `relprev.inference.score` with m = 0. One more condition costs one pass over its cases.
+Variances (`relprev.atlas.solving`) come from the cases, too.
 
 What this leaves out is the risk model: errors of the propensities enter in first order. They are
 alike in all conditions of a block, and so part of what the empirical null
@@ -34,6 +29,7 @@ from numpy.typing import NDArray
 from relprev.arrays import FloatArray, numbered
 from relprev.atlas.cases import Cases, cases_of
 from relprev.atlas.conditions import Block
+from relprev.atlas.informative import COLUMNS as INFORMATIVE
 from relprev.atlas.informative import OthersSample, discrimination_of
 from relprev.atlas.solving import COLUMNS, solved
 from relprev.cohort import Cohort
@@ -49,7 +45,6 @@ from relprev.progress import Advance
 
 MIN_CASES = 20  # recorded patients that every group of a contrast needs
 HEAD = ("condition", "block", "group", "versus", "n_recorded", "n_recorded_versus")
-AUC = ("auc", "auc_low", "auc_high")
 
 
 @dataclass(frozen=True)
@@ -180,11 +175,11 @@ class Scan:
         rows: list[dict[str, Any]] = []
         for name in block.conditions:
             rows += self._condition(block.name, name, data, cases, wanted, ranked[name])
-        return pd.DataFrame(rows, columns=[*HEAD, *COLUMNS, *AUC])
+        return pd.DataFrame(rows, columns=[*HEAD, *COLUMNS, *INFORMATIVE[:3]])
 
     def _condition(
         self, block: str, name: str, data: ScoreData, cases: Cases,
-        wanted: Sequence[tuple[int, int | None]], auc: Sequence[float],
+        wanted: Sequence[tuple[int, int | None]], ranked: Sequence[float],
     ) -> list[dict[str, Any]]:  # fmt: skip
         names, own = self.cohort.group_names, cases.of[name]
         kept = np.flatnonzero(cases.patients[name] >= MIN_CASES)
@@ -199,14 +194,14 @@ class Scan:
             versus = COMPLEMENT if h is None else names[h]
             counts = int(visits[g]), int(visits[others].sum())
             head = dict(zip(HEAD, (name, block, names[g], versus, *counts), strict=True))
-            rows.append(head | dict(zip(AUC, auc, strict=True)))
+            rows.append(head | dict(zip(INFORMATIVE, ranked, strict=True)))
         if asked:
             share = self.problem.group_weight[kept]
             first = self.reference if self.reference in kept else kept[np.argmax(share)]
             used = own[np.isin(self.groups[cases.rows[own]], kept)]
             found = solved(
                 data, cases.design, used, kept, int(np.searchsorted(kept, first)), share,
-                [names[k] for k in kept], list(asked.values()),
+                [names[k] for k in kept], list(asked.values()), ranked[-1],
             )  # fmt: skip
             for row, values in zip(asked, found, strict=True):
                 rows[row] |= values

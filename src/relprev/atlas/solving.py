@@ -1,4 +1,26 @@
-"""Solve the case-only score of one condition; see `relprev.atlas.scan`."""
+"""Solve the case-only score of one condition, with standard errors.
+
+theta is the root of the score of `relprev.atlas.scan`. The influence of theta (that of the score
+with all of the risk, see `relprev.inference.missed`) is
+
+    J^{-1} U_i,   U_i = [1(g_i = g) - pi*_g(x_i)] [s_i - m(x_i) e^{theta_{g_i}}],
+
+of which the cases' part without m is all but a share m of the variance: of rare conditions that
+is nothing, and of others it makes standard errors a little too large. In the corrected ratio
+
+    log rho = log sum_A D_g e^{-theta_g} / P_A - log sum_B D_g e^{-theta_g} / P_B
+
+the parts of D and theta almost cancel, and what the others add counts. With two groups it is, for
+J = E[m T pi*(1 - pi*)],
+
+    E[m^2 T^2 pi*(1 - pi*)] / J^2 - 1 / P_A - 1 / P_B   <=   h / J,     1 / J = n var(theta),
+
+where h is the mean risk of the cases (`relprev.atlas.informative`). So
+
+    var(log rho) = that of the cases' part + h var(log ratio of diagnosis rates),
+
+which is a little too large.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +53,7 @@ Asked = Sequence[tuple[int, NDArray[np.int64]]]
 
 def solved(
     data: ScoreData, design: SamplingDesign, rows: Positions, kept: Positions, reference: int,
-    share: FloatArray, names: Sequence[str], asked: Asked,
+    share: FloatArray, names: Sequence[str], asked: Asked, risk_of_cases: float = 1.0,
 ) -> list[dict[str, Any]]:  # fmt: skip
     """Contrasts of one condition.
 
@@ -52,6 +74,8 @@ def solved(
     names : sequence of k str
     asked : sequence of (group, others)
         Contrasts, as positions in ``kept``.
+    risk_of_cases : float
+        h.
 
     Returns
     -------
@@ -76,7 +100,9 @@ def solved(
         own, _influence, theta, slopes[:, K : 2 * K] / np.exp(moments.log_cases),
         slopes[:, 2 * K :] @ inverse,
     )  # fmt: skip
-    errors = np.sqrt(np.diag(V)).reshape(-1, 2)
+    variances = np.diag(V).reshape(-1, 2).copy()
+    variances[:, 0] += risk_of_cases * variances[:, 1]
+    errors = np.sqrt(variances)
     return [
         _row(contrast, error, moments.degrees_of_freedom)
         if moments.has_estimate[[group, *others]].all()

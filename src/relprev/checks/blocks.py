@@ -1,9 +1,10 @@
 """Blocks of features that belong together, to be left out one after another.
 
 ICD codes fall into chapters, the same for ICD-9 and ICD-10 as far as the two agree, and so do CCS
-categories by their numbers. CCSR categories fall into body systems by their first three letters. Other features with a prefix (``AGE:0-18``,
-``sex=F``) form a block per prefix. Features without one are blocks of their own, if they are few.
-Blocks may also be given, by names of features or patterns such as ``"ICD10:S*"``.
+categories by their numbers. CCSR categories fall into body systems by their first three letters.
+Other features with a prefix (``AGE:0-18``, ``sex=F``) form a block per prefix. Features without one
+are blocks of their own, if they are few. Blocks may also be given, by names of features or patterns
+such as ``"ICD10:S*"``.
 """
 
 from __future__ import annotations

@@ -110,7 +110,8 @@ def visits_with_conditions(
     for k in range(n_conditions):
         W[rng.choice(n_codes, signs, replace=False), k] = rng.normal(1.5, 0.7, signs)
     X = sparse.csr_array(part.X.to_scipy())
-    common = np.exp(rng.uniform(*np.log(PREVALENCES), n_conditions))
+    lowest, highest = np.log(PREVALENCES)
+    common = np.exp(rng.uniform(lowest, highest, n_conditions))
     log_alpha = rng.normal(mean, spread, (n_conditions, part.n_groups - 1))
     effect = np.zeros((n_conditions, part.n_groups - 1))
     up = rng.choice([-1.0, 1.0], (len(factors), part.n_groups - 1))
