@@ -10,9 +10,9 @@ where n_j1 of the n_1 cases of the other folds have the feature, p_j0 is the sam
 the condition, and p_j that share itself. The AUC within groups is that of
 `relprev.checks.discrimination`. The *risk of cases*, the mean over the cases of how likely visits
 that look like them are recorded, is E[m^2] / E[m]; it is taken from the shares of cases and of
-others in tenths of the cases' scores. It rests on at most 1,000 cases of a condition and 5,000 visits in
-all. A penalised risk model ranks better by a little, so this is a lower bound on what the features
-say.
+others in tenths of the cases' scores. All of it rests on at most 1,000 cases of a condition and
+5,000 visits. A penalised risk model ranks better by a little, so this is a lower bound on what the
+features say.
 """
 
 from __future__ import annotations
@@ -127,9 +127,8 @@ def _risk_of_cases(
     """E[m^2] / E[m], from the shares of cases and others in tenths of the cases' scores."""
     edges = np.quantile(score[recorded], np.arange(1, BINS) / BINS)
     place = np.searchsorted(edges, score, side="right")
-    cases, others = (
-        group_sums(place[who], weight[who], BINS) / weight[who].sum() for who in (recorded, ~recorded)
-    )
+    sides = (recorded, ~recorded)
+    cases, others = (group_sums(place[k], weight[k], BINS) / weight[k].sum() for k in sides)
     chance = share * cases / np.maximum(share * cases + (1 - share) * others, TINY)
     return float(cases @ chance)
 

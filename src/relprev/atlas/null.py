@@ -13,8 +13,9 @@ robustly, so that those that do differ move mu and tau little. With Huber's psi(
     sum_k psi(z_k) / t_k = 0,      mean_k psi(z_k)^2 = 0.95 E psi(Z)^2 + 0.05 c^2,    Z ~ N(0, 1):
 
 one condition in twenty is taken to lie far out. If more do, tau comes out too large and fewer
-conditions stand out; if none does, a few per cent too small. tau is zero if the second equation has
-no solution. A condition is judged as a further draw (`relprev.controls.random_effects`):
+conditions stand out; if none does, it comes out about a tenth too small. tau is zero if the second
+equation has no solution. A condition is judged as a further draw
+(`relprev.controls.random_effects`):
 
     p-value of (x_k - mu) / sqrt(s_k^2 + tau^2 + var mu) as Student's t,
 

@@ -165,10 +165,28 @@ class Scan:
         ]
         return score_data(self.problem, self.folds, models, None, self.reference)
 
-    def table(self, block: Block, start: Start, versus: str = COMPLEMENT) -> pd.DataFrame:
+    def cases(self, block: Block) -> Cases:
+        """Visits with the conditions of a block."""
+        return cases_of(self.cohort, self.design, self.groups, block.conditions)
+
+    def counts(self, cases: Cases) -> pd.DataFrame:
+        """Columns condition, group, visits and patients (visits where these are not known)."""
+        names = self.cohort.group_names
+        tables = [
+            pd.DataFrame({
+                "condition": condition, "group": names, "patients": cases.patients[condition],
+                "visits": np.bincount(self.groups[cases.rows[own]], minlength=len(names)),
+            })
+            for condition, own in cases.of.items()
+        ]  # fmt: skip
+        return pd.concat(tables, ignore_index=True)
+
+    def table(
+        self, block: Block, start: Start, versus: str = COMPLEMENT, cases: Cases | None = None
+    ) -> pd.DataFrame:
         """One row per condition of a block and contrast; NaN where cases are too few."""
         wanted = contrasts(self.cohort.group_names, versus)
-        cases = cases_of(self.cohort, self.design, self.groups, block.conditions)
+        cases = self.cases(block) if cases is None else cases
         data = self.propensities(block, start)
         data = data.holding(data.pick(_taken, cases.rows)).collected()
         ranked = discrimination_of(self, block, cases)
