@@ -66,7 +66,7 @@ def follow_up(
         their intervals; NaN where there are too few cases.
     """
     data = scan.propensities(block, start)
-    keep = np.setdiff1d(np.arange(scan.problem.n_cols), block.left_out)
+    keep = scan.used(block)
     fewer = Problem.made_of(
         scan.problem.derive(_with_columns, keep), len(keep), scan.cohort.n_groups
     )

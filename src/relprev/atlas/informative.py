@@ -78,7 +78,7 @@ def discrimination_of(scan: Scan, block: Block, cases: Cases) -> dict[str, tuple
     }
     used = np.unique(np.concatenate(list(drawn.values())))
     X = features_of(scan.cohort, cases.rows[used])
-    keep = np.delete(np.arange(X.shape[1]), block.left_out)
+    keep = scan.used(block)
     both = sparse.vstack([X[:, keep], scan.others.X[:, keep]]).tocsr()
     rows = np.concatenate([cases.rows[used], scan.others.rows])
     found = {}

@@ -93,12 +93,15 @@ class Scan:
     lonely_psu : str
         As in `SamplingDesign`.
     random_state : int
+    unused : tuple of int
+        Columns that are features of no condition, such as those that tell the groups.
     """
 
     cohort: Cohort
     n_folds: int = 5
     lonely_psu: str = "fail"
     random_state: int = 0
+    unused: tuple[int, ...] = ()
 
     @cached_property
     def design(self) -> SamplingDesign:
@@ -150,20 +153,27 @@ class Scan:
     def start(self, advance: Advance = lambda _: None) -> Start:
         """Choose a strength and fit propensities with all features."""
         found = cross_fit(
-            RidgePropensity(self.problem, self.n_units), self.folds, STRENGTHS, tuning_folds=None,
-            advance=advance,
+            RidgePropensity(self.problem, self.n_units, self._unused(())), self.folds, STRENGTHS,
+            tuning_folds=None, advance=advance,
         )  # fmt: skip
         return Start(found.strength, found.models)
 
     def propensities(self, block: Block, start: Start) -> ScoreData:
         """Out-of-fold propensities of all rows without a block's features, and no risk."""
-        unused = np.isin(np.arange(self.problem.n_cols), block.left_out)
-        learner = RidgePropensity(self.problem, self.n_units, unused)
+        learner = RidgePropensity(self.problem, self.n_units, self._unused(block.left_out))
         models = [
             learner.fit(learner.inputs(np.flatnonzero(self.fold != k)), start.strength, begin)
             for k, begin in enumerate(start.models)
         ]
         return score_data(self.problem, self.folds, models, None, self.reference)
+
+    def _unused(self, left_out: Sequence[int] | NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Columns that are not used, shape (p,)."""
+        return np.isin(np.arange(self.problem.n_cols), [*self.unused, *left_out])
+
+    def used(self, block: Block) -> NDArray[np.int64]:
+        """Columns that are features for the conditions of a block."""
+        return np.flatnonzero(~self._unused(block.left_out))
 
     def cases(self, block: Block) -> Cases:
         """Visits with the conditions of a block."""

@@ -1,6 +1,6 @@
 """The command line. Every command is a thin layer over a function of the package."""
 
-from relprev.cli import estimate, study, tools
+from relprev.cli import atlas, estimate, study, tools
 from relprev.cli.app import app, main
 
-__all__ = ["app", "estimate", "main", "study", "tools"]
+__all__ = ["app", "atlas", "estimate", "main", "study", "tools"]
