@@ -90,13 +90,7 @@ def run_atlas(
     Returns
     -------
     AtlasResult
-
-    Examples
-    --------
-    >>> from relprev.study.demo import demo_study
-    >>> found = run_atlas(demo_study(5_000), conditions=["SIM:0*"], verbose=False)
-    >>> found.report.variables[0].name
-    'group'
+        What may be shown, and where it was written.
     """
     target = None if out is None else Path(out)
     study = as_atlas(study)

@@ -37,7 +37,6 @@
     if (link) from = link;
   });
   const close = () => {
-    history.replaceState(null, "", " ");
     location.hash = "";
     if (from) from.focus({ preventScroll: false });
   };
