@@ -5,7 +5,7 @@ import inspect
 from collections.abc import Iterator
 
 PACKAGES = (
-    "relprev", "relprev.baselines", "relprev.checks", "relprev.codes", "relprev.cohort",
+    "relprev", "relprev.atlas", "relprev.baselines", "relprev.checks", "relprev.codes", "relprev.cohort",
     "relprev.controls", "relprev.disclosure",
     "relprev.matrix", "relprev.errors", "relprev.experiments", "relprev.inference",
     "relprev.model", "relprev.report", "relprev.simulate", "relprev.sources", "relprev.study",
