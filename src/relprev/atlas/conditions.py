@@ -34,10 +34,16 @@ class Block:
     ----------
     name : str
         Of the block or blocks that are left out.
-    conditions : mapping of name to integer array
+    conditions : mapping of name to integer array of shape (m,)
         Columns of each condition.
-    left_out : integer array
+    left_out : integer array of shape (q,)
         Columns that are no features for them: their own and their siblings'.
+
+    Examples
+    --------
+    >>> block = blocks_of_conditions(["ICD10:F329", "ICD10:R51"], "category")[0]
+    >>> block.name, block.conditions["ICD10:F32"], block.left_out
+    ('mental disorders', array([0]), array([0]))
     """
 
     name: str

@@ -40,6 +40,7 @@ from relprev.study.run import LOG, Stages, cohort_key, run_log
 from relprev.study.study import Study
 
 CODE = ("relprev.atlas.scan", "relprev.atlas.follow_up")  # modules that make the stages
+STEPS = 25  # of a group variable, about: propensities and blocks
 MOST_FOLLOWED = 30  # conditions of a group variable that are estimated again
 FOLLOW_Q = 0.2  # largest q-value against the null of those
 WIDE: Literal["ccsr"] = "ccsr"
@@ -101,8 +102,7 @@ def run_atlas(
         require_replaceable(target, study.name, force)
     with working_folder(target) as work, run_log(work / LOG, study.disclosure) as log:
         log.info("atlas of %s, relprev %s", study.name, versions()["relprev"])
-        steps = 25 * len(study.cohort.groups) + 2
-        with progress("Atlas", steps, verbose) as advance:
+        with progress("Atlas", STEPS * len(study.cohort.groups) + 2, verbose) as advance:
             stages = Stages(Store(work, log.warning), log, advance)
             key = cohort_key(study, verbose)
             building = partial(build, study, work / f"{PARTS}{key}", verbose=verbose)
@@ -157,7 +157,7 @@ def _variable(
         own = digest(key, block.name, {one: columns.tolist() for one, columns in
                                        block.conditions.items()})  # fmt: skip
         making = partial(_block, scan, block, start, versus)
-        found = stages(f"block_{block.name}".replace(" ", "_"), own, making, of=name)
+        found = stages("block", own, making, of=f"{name}, {block.name}")
         tables.append(found.tables["rows"])
         counts.append(found.tables["counts"])
     atlas = atlas_of(tables, study.estimate.level)
@@ -198,7 +198,8 @@ def _followed(
         own = [one for one in singled if one in block.conditions]
         if own:
             making = partial(_follow, scan, block, start, own, versus, atlas.level)
-            found = stages("follow_up", digest(key, block.name, own), making, of=name)
+            key_of_these = digest(key, block.name, own)
+            found = stages("follow_up", key_of_these, making, of=f"{name}, {block.name}")
             tables.append(found.tables["rows"])
     if not tables:
         return replace(atlas, table=atlas.table.assign(**dict.fromkeys(ROBUST, float("nan"))))

@@ -1,6 +1,7 @@
 """A volcano-like figure: how far from the other conditions, against how certain.
 
-Drawn as SVG of the page's own: every point is a link to its condition. Horizontally the ratio of
+Drawn as SVG of the page's own: a click on a point opens its condition, to which keyboards and
+screen readers come by the table's links. Horizontally the ratio of
 diagnosis rates on a log scale, vertically -log10 of the p-value against the empirical null; the
 area of a point grows with the recorded cases.
 """
@@ -26,7 +27,7 @@ STANDS_OUT = 0.05
 
 @dataclass(frozen=True)
 class Point:
-    """A condition: place, radius, link, what a pointer shows, whether it stands out."""
+    """A condition: place, radius, anchor, what a pointer shows, whether it stands out."""
 
     x: float
     y: float

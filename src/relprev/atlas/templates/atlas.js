@@ -33,8 +33,13 @@
   let from = null;
   const opened = () => document.querySelector(".condition:target");
   document.addEventListener("click", (event) => {
-    const link = event.target.closest && event.target.closest("a[href^='#condition-']");
+    const link = event.target.closest("a[href^='#condition-']");
+    const point = event.target.closest("circle[data-to]");  // the table's link is what focus knows
     if (link) from = link;
+    if (point) {
+      from = document.querySelector(`.searchable a[href="#${point.dataset.to}"]`);
+      location.hash = point.dataset.to;
+    }
   });
   const close = () => {
     location.hash = "";
