@@ -61,7 +61,7 @@ def test_page_names_nothing_outside(html):
 def test_every_link_leads_to_a_place_on_the_page(html):
     ids = re.findall(r'\bid="([^"]+)"', html)
     assert len(ids) == len(set(ids))
-    assert set(re.findall(r'href="#([^"]+)"', html)) <= set(ids)
+    assert set(re.findall(r'href="#([\w-]+)"', html)) <= set(ids)
 
 
 def test_every_condition_has_a_row_a_point_and_a_section(html):
