@@ -3,6 +3,7 @@
     python -m simulations coverage --replicates 1000
     python -m simulations nonlinear --replicates 500
     python -m simulations power --replicates 1000
+    python -m simulations atlas --replicates 40
     python -m simulations informed --replicates 100
     python -m simulations verdicts --replicates 100
     python -m simulations bias --nhds PATH --replicates 20

@@ -10,6 +10,7 @@ import pandas as pd
 import typer
 
 from relprev.parallel.threads import available_cores
+from simulations import atlas as atlas_
 from simulations import bias as bias_
 from simulations import constants as constants_
 from simulations import controls as controls_
@@ -120,6 +121,18 @@ def standardised(
     jobs = [(standardised_.SCENARIO, number) for number in range(replicates)]
     command = f"standardised --replicates {replicates}"
     _show(standardised_.summary(run_all(standardised_.replicate, jobs, out, processes, command)))
+
+
+@app.command()
+def atlas(
+    replicates: Replicates = 40,
+    processes: Processes = CORES,
+    out: Out = RESULTS / "atlas.csv",
+) -> None:
+    """False discoveries and power of an atlas of 300 conditions."""
+    jobs = [(name, number) for number in range(replicates) for name in atlas_.SCENARIOS]
+    command = f"atlas --replicates {replicates}"
+    _show(atlas_.summary(run_all(atlas_.replicate, jobs, out, processes, command)))
 
 
 @app.command()

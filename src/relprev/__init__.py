@@ -19,6 +19,7 @@ from relprev.lazy import on_demand
 
 if TYPE_CHECKING:
     from relprev import baselines, checks, simulate, sources
+    from relprev.atlas import Atlas, scan_conditions
     from relprev.cohort import Cohort, as_cohort
     from relprev.controls import Calibration, calibrate
     from relprev.estimates import RelativePrevalence
@@ -32,6 +33,7 @@ __version__ = "0.2.0"
 
 __all__ = [
     "PURPLE",
+    "Atlas",
     "Calibration",
     "Cohort",
     "DebiasedPURPLE",
@@ -46,6 +48,7 @@ __all__ = [
     "checks",
     "plan",
     "repeated_splits",
+    "scan_conditions",
     "simulate",
     "sources",
 ]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from relprev.checks.blocks import ICD9, ICD10, block_of, default_blocks, given_blocks
+from relprev.checks.blocks import CCS, ICD9, ICD10, block_of, default_blocks, given_blocks
 from relprev.errors import InvalidInputError
 
 
@@ -14,15 +14,16 @@ from relprev.errors import InvalidInputError
         ("ICD10:W19XXXA", "external causes"), ("ICD10:Z3A00", "contact with services"),
         ("ICD9:0010", "infections"), ("ICD9:2809", "blood"), ("ICD9:99581", "injury and poisoning"),
         ("ICD9:E9673", "external causes"), ("ICD9:V270", "contact with services"),
-        ("CCSR:INJ031", "CCSR INJ"), ("CCS:2616", "CCS"), ("AGE:18-45", "AGE"), ("sex=F", "sex"),
-        ("fever", "fever"),
+        ("CCSR:INJ031", "CCSR INJ"), ("CCS:2616", "external causes"), ("CCS:58", "endocrine"),
+        ("CCS:657", "mental disorders"), ("CCS:259", "symptoms and findings"), ("CCS:x", "CCS"),
+        ("AGE:18-45", "AGE"), ("sex=F", "sex"), ("fever", "fever"),
     ],
 )  # fmt: skip
 def test_features_belong_to_chapters_systems_or_prefixes(feature, block):
     assert block_of(feature) == block
 
 
-@pytest.mark.parametrize("chapters", [ICD9, ICD10])
+@pytest.mark.parametrize("chapters", [CCS, ICD9, ICD10])
 def test_chapters_are_in_order(chapters):
     firsts = [first for first, _ in chapters]
     assert firsts == sorted(firsts)

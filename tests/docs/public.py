@@ -5,8 +5,8 @@ import inspect
 from collections.abc import Iterator
 
 PACKAGES = (
-    "relprev", "relprev.baselines", "relprev.checks", "relprev.codes", "relprev.cohort",
-    "relprev.controls", "relprev.disclosure",
+    "relprev", "relprev.atlas", "relprev.baselines", "relprev.checks", "relprev.codes",
+    "relprev.cohort", "relprev.controls", "relprev.disclosure",
     "relprev.matrix", "relprev.errors", "relprev.experiments", "relprev.inference",
     "relprev.model", "relprev.report", "relprev.simulate", "relprev.sources", "relprev.study",
 )  # fmt: skip

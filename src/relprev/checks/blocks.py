@@ -1,9 +1,10 @@
 """Blocks of features that belong together, to be left out one after another.
 
-ICD codes fall into chapters, the same for ICD-9 and ICD-10 as far as the two agree. CCSR categories
-fall into body systems by their first three letters. Other features with a prefix (``AGE:0-18``,
-``sex=F``) form a block per prefix. Features without one are blocks of their own, if they are few.
-Blocks may also be given, by names of features or patterns such as ``"ICD10:S*"``.
+ICD codes fall into chapters, the same for ICD-9 and ICD-10 as far as the two agree, and so do CCS
+categories by their numbers. CCSR categories fall into body systems by their first three letters.
+Other features with a prefix (``AGE:0-18``, ``sex=F``) form a block per prefix. Features without one
+are blocks of their own, if they are few. Blocks may also be given, by names of features or patterns
+such as ``"ICD10:S*"``.
 """
 
 from __future__ import annotations
@@ -31,6 +32,14 @@ ICD9 = (
     ("630", "pregnancy and childbirth"), ("680", "skin"), ("710", "musculoskeletal"),
     ("740", "congenital"), ("760", "perinatal"), ("780", "symptoms and findings"),
     ("800", "injury and poisoning"), ("E00", "external causes"), ("V00", "contact with services"),
+)  # fmt: skip
+CCS = (  # first category of each chapter
+    (1, "infections"), (11, "neoplasms"), (48, "endocrine"), (59, "blood"),
+    (65, "mental disorders"), (76, "nervous system and senses"), (96, "circulation"),
+    (122, "respiration"), (135, "digestion"), (156, "genitourinary"),
+    (176, "pregnancy and childbirth"), (197, "skin"), (201, "musculoskeletal"),
+    (213, "congenital"), (218, "perinatal"), (225, "injury and poisoning"),
+    (245, "symptoms and findings"), (650, "mental disorders"), (2601, "external causes"),
 )  # fmt: skip
 
 
@@ -77,6 +86,9 @@ def block_of(feature: str) -> str:
         chapters = ICD9 if prefix == "ICD9" else ICD10
         start = bisect_right([first for first, _ in chapters], code[:3].upper())
         return chapters[max(start - 1, 0)][1]
+    if prefix == "CCS" and code.isdigit():
+        start = bisect_right([first for first, _ in CCS], int(code))
+        return CCS[max(start - 1, 0)][1]
     system = re.match(r"[A-Z]{3}(?=\d)", code) if prefix == "CCSR" else None
     return f"CCSR {system[0]}" if system else prefix
 

@@ -178,7 +178,7 @@ def run(
         study = replace(study, report=replace(study.report, formats=chosen))
     if out_of_core:
         study = replace(study, compute=replace(study.compute, out_of_core=True))
-    with _cluster(workers, cluster, with_dashboard) as client:
+    with cluster_client(workers, cluster, with_dashboard) as client:
         _say_result(study.run(out, force=force, verbose=not quiet, client=client))
 
 
@@ -255,7 +255,7 @@ def demo(
 
 
 @contextmanager
-def _cluster(workers: int | None, address: str | None, with_dashboard: bool) -> Iterator[Any]:
+def cluster_client(workers: int | None, address: str | None, with_dashboard: bool) -> Iterator[Any]:
     """A client of the requested cluster, or None; prints the link to its dashboard."""
     from relprev.parallel.cluster import connect, dashboard, local_cluster
 

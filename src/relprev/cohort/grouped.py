@@ -17,7 +17,7 @@ from relprev.cohort.features import CodedPart, CodedVisits
 from relprev.cohort.group_variable import GroupVariable
 from relprev.cohort.inclusion import Selected
 from relprev.cohort.recode import MISSING
-from relprev.cohort.spec import CohortSpec
+from relprev.cohort.spec import NO_CONDITION, CohortSpec
 from relprev.cohort.summary import MIN_PATIENTS
 from relprev.cohort.unmatched import code_hints
 from relprev.errors import DataWarning, InvalidInputError, TooFewCasesError
@@ -215,7 +215,7 @@ class CohortMaker:
                 )
             )  # fmt: skip
         visits, diagnosed = int(self._size[kept].sum()), int(self._diagnosed[kept].sum())
-        if not diagnosed:
+        if not diagnosed and self._spec.condition != NO_CONDITION:
             raise TooFewCasesError(
                 Message(
                     "no visit of the {variable} cohort ({visits}) has a code of {condition}; "

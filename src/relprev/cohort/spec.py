@@ -97,6 +97,7 @@ def _condition(value: Any, info: ValidationInfo) -> CodeSet:
     )
 
 
+NO_CONDITION = CodeSet.of("no condition", ["NONE:NONE"])  # of studies of all conditions at once
 Condition = Annotated[
     CodeSet,
     PlainValidator(_condition),

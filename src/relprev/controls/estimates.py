@@ -91,7 +91,7 @@ def control_estimates(
 
 
 @dataclass(frozen=True, eq=False)
-class _Rows:
+class ControlRows:
     """Rows that a control is estimated on: those of groups with enough of its cases."""
 
     problem: Problem
@@ -100,7 +100,7 @@ class _Rows:
     fold: NDArray[Any]
     names: tuple[str, ...]
 
-    def of_groups(self, kept: NDArray[np.int64], groups: NDArray[Any]) -> _Rows:
+    def of_groups(self, kept: NDArray[np.int64], groups: NDArray[Any]) -> ControlRows:
         """Those of some groups only; ``groups`` (n,) are the rows' groups."""
         if len(kept) == len(self.names):
             return self
@@ -110,7 +110,7 @@ class _Rows:
         reference = int(np.searchsorted(kept, chosen))
         data = self.data.pick(_score_of_groups, rows, kept, reference)
         problem = self.problem.pick(_problem_of_groups, rows, self.problem.weight(rows), kept)
-        return _Rows(
+        return ControlRows(
             Problem.made_of(problem, self.problem.n_cols, len(kept)),
             ScoreData.made_of(data, len(kept), reference),
             self.design.take(rows),
@@ -129,7 +129,7 @@ class _Target:
     """What all controls share with the condition."""
 
     fitted: DebiasedPURPLE
-    rows: _Rows
+    rows: ControlRows
     groups: NDArray[Any]
     controls: NDArray[np.unsignedinteger[Any]]  # bit k of a row: control k is recorded
     n_diagnosed: int
@@ -150,7 +150,7 @@ class _Target:
         problem = Problem.from_cohort(about(kept, origin_of(kept)))
         if fitted.expansion_ is not None and fitted.uses_expansion_:
             problem = fitted.expansion_.of(problem)
-        rows = _Rows(problem, fitted.score_data_, fitted.design_, fitted.folds_, names)
+        rows = ControlRows(problem, fitted.score_data_, fitted.design_, fitted.folds_, names)
         assert kept.controls is not None
         share = float(problem.diagnosed_weight.sum())
         return _Target(fitted, rows, kept.groups, kept.controls, int(kept.diagnosed.sum()), share)
@@ -213,7 +213,7 @@ class _Target:
         ]
 
     def _with_risk(
-        self, rows: _Rows, recorded: NDArray[np.uint8], number: int
+        self, rows: ControlRows, recorded: NDArray[np.uint8], number: int
     ) -> tuple[ScoreData, FloatArray | None]:
         """The score of a control, and where to start solving it."""
         fitted, data = self.fitted, rows.data
@@ -224,8 +224,8 @@ class _Target:
         noise = self.share / np.sqrt(self.n_diagnosed)
         penalty = DEFAULT_PENALTY if np.isnan(fitted.lambda_) else fitted.lambda_
         risk = control_risk(
-            rows.problem, data, rows.fold, sample, penalty * sample.noise / noise, fitted.ridge_,
-            rows.n_patients,
+            rows.problem, data, rows.fold, sample, [penalty * sample.noise / noise],
+            fitted.ridge_, rows.n_patients,
         )  # fmt: skip
         each = list(zip(data.cut(rows.fold), data.cut(recorded), data.handles, strict=True))
         return data.holding(rows.problem.derive(with_risk, risk, each=each)), risk.theta
@@ -250,10 +250,7 @@ def _without_risk(part: ScorePart, recorded: NDArray[np.uint8]) -> ScorePart:
 def _score_of_groups(
     part: ScorePart, where: tuple[NDArray[np.int64], int], kept: NDArray[np.int64], reference: int
 ) -> ScorePart:
-    taken = part.take(where[0])
-    propensity = taken.propensity[:, kept]
-    propensity /= propensity.sum(axis=1, keepdims=True)
-    return replace(taken, g=_renumbered(taken.g, kept), reference=reference, propensity=propensity)
+    return part.of_groups(where[0], kept, reference)
 
 
 def _problem_of_groups(

@@ -17,6 +17,7 @@ count, comes from the same visits (`relprev.inference.missed`).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -105,8 +106,8 @@ class ControlRisk:
 
 
 def control_risk(
-    problem: Problem, data: ScoreData, fold: NDArray[Any], sample: Sample, penalty: float,
-    strength: float, n_units: int,
+    problem: Problem, data: ScoreData, fold: NDArray[Any], sample: Sample,
+    penalties: Sequence[float], strength: float, n_units: int,
 ) -> ControlRisk:  # fmt: skip
     """Fit a control's risk.
 
@@ -119,8 +120,8 @@ def control_risk(
     fold : integer array of shape (n,)
     sample : Sample
         Of the same rows.
-    penalty : float
-        lambda_k.
+    penalties : sequence of float
+        lambda_k; of several, the one with the lowest out-of-fold deviance.
     strength : float
         Of the propensities' ridge.
     n_units : int
@@ -131,7 +132,7 @@ def control_risk(
     small = Problem.of(rows.X, sample.recorded, rows.g, omega / omega.sum(), rows.n_groups)
     folds = [np.flatnonzero(fold[sample.rows] == k) for k in range(int(fold.max()) + 1)]
     models = cross_fit(
-        PurpleRisk(small, ACCURACY), folds, [penalty], tuning_folds=None, advance=lambda _: None
+        PurpleRisk(small, ACCURACY), folds, penalties, tuning_folds=None, advance=lambda _: None
     ).models
     propensity = data.holding(data.pick(_taken, sample.rows)).together().propensity
     fitted = score_data(small, folds, propensity, models, data.reference)

@@ -106,10 +106,7 @@ def _by_psu(
         warnings.warn(DataWarning(said), stacklevel=4)
     rng = np.random.default_rng(seed)
     for _ in range(DEALS):
-        order = rng.permutation(len(stratum))
-        order = order[np.argsort(stratum[order], kind="stable")]
-        fold = np.empty(len(order), dtype=np.int64)
-        fold[order] = np.arange(len(order)) % number
+        fold = _dealt(stratum, number, rng)
         if all(len(np.unique(fold[units])) > 1 for units in holds):
             return [np.flatnonzero(fold[unit] == k) for k in range(number)]
     raise TooFewCasesError(  # fewer folds would only be harder
@@ -121,6 +118,32 @@ def _by_psu(
             folds=Number(number),
         )
     )
+
+
+def _dealt(
+    stratum: NDArray[np.integer], number: int, rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """Fold of each unit: shuffled and dealt in turn, stratum by stratum."""
+    order = rng.permutation(len(stratum))
+    order = order[np.argsort(stratum[order], kind="stable")]
+    fold = np.empty(len(order), dtype=np.int64)
+    fold[order] = np.arange(len(order)) % number
+    return fold
+
+
+def folds_of_units(design: SamplingDesign, count: int, seed: int) -> list[NDArray[np.int64]]:
+    """Row positions of each fold, dealt without regard to diagnoses.
+
+    Examples
+    --------
+    >>> from relprev.simulate import ed_visits
+    >>> cohort = ed_visits(5_000, n_codes=100, seed=0).cohort
+    >>> [len(fold) > 800 for fold in folds_of_units(SamplingDesign.from_cohort(cohort), 5, 0)]
+    [True, True, True, True, True]
+    """
+    unit, stratum = _units(design)
+    fold = _dealt(stratum, min(count, len(stratum)), np.random.default_rng(seed))[unit]
+    return [np.flatnonzero(fold == k) for k in range(int(fold.max()) + 1)]
 
 
 def _units(design: SamplingDesign) -> tuple[NDArray[np.integer], NDArray[np.integer]]:

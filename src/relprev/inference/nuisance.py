@@ -97,12 +97,16 @@ class CrossFitted:
 
 @dataclass(frozen=True)
 class RidgePropensity:
-    """pi_g(x) by `relprev.inference.propensity`; ``n_units`` independent units in all."""
+    """pi_g(x) by `relprev.inference.propensity`; ``n_units`` independent units in all.
+
+    ``left_out`` (p,) are features that are not used.
+    """
 
     most_rows: ClassVar[int] = 500_000
     relaxation: ClassVar[float] = 3.0
     problem: Problem
     n_units: int
+    left_out: NDArray[np.bool_] | None = None
 
     def scarce(self, rows: Positions) -> int:
         return _smallest_group(self.problem, rows)
@@ -115,7 +119,9 @@ class RidgePropensity:
         self, train: PropensityProblem, strength: float, start: PropensityModel | None
     ) -> PropensityModel:
         many = train.problem.n > self.most_rows  # moves ratios by 3% of a standard error
-        return fit_propensity(train, strength, start, tolerance=1e-2 if many else 1e-3)
+        return fit_propensity(
+            train, strength, start, left_out=self.left_out, tolerance=1e-2 if many else 1e-3
+        )
 
     def loss(self, model: PropensityModel, held_out: PropensityProblem) -> float:
         return held_out.loss(model)[0]

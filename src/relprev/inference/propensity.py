@@ -27,6 +27,7 @@ import warnings
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from relprev.arrays import FloatArray
@@ -117,6 +118,7 @@ def fit_propensity(
     strength: float,
     start: PropensityModel | None = None,
     *,
+    left_out: NDArray[np.bool_] | None = None,
     tolerance: float = 1e-3,
     max_iterations: int = 500,
 ) -> PropensityModel:
@@ -129,6 +131,8 @@ def fit_propensity(
         Prior precision of a coefficient, in independent units.
     start : PropensityModel, optional
         Default: the groups' shares.
+    left_out : boolean array of shape (p,), optional
+        Features whose coefficients stay zero, as if they were not there.
     tolerance : float
         Largest scaled gradient entry accepted, as a share of that of the model without features.
     max_iterations : int
@@ -153,9 +157,12 @@ def fit_propensity(
     mean_square = np.sum(rows.map(_mean_square), axis=0)
     scale = np.hstack([np.sqrt(information * mean_square + ridge), np.sqrt(information)])
     scale[scale == 0] = 1.0  # a feature that is always 0, without ridge
+    size = 1 / scale
+    if left_out is not None:
+        scale[:, :p][:, left_out], size[:, :p][:, left_out] = 0.0, 0.0
 
     def unpacked(v: FloatArray) -> PropensityModel:
-        point = v.reshape(free, p + 1) / scale
+        point = v.reshape(free, p + 1) * size
         return PropensityModel(np.ascontiguousarray(point[:, :p]), point[:, p].copy())
 
     def packed(at: PropensityModel) -> FloatArray:
@@ -167,7 +174,7 @@ def fit_propensity(
         last = -at.coef.sum(axis=0)
         value = loss + 0.5 * float(ridge @ ((at.coef**2).sum(axis=0) + last**2))
         on_coef = on_coef + ridge * (at.coef - last)
-        gradient = np.hstack([on_coef, on_intercept[:, None]]) / scale
+        gradient = np.hstack([on_coef, on_intercept[:, None]]) * size
         return value, gradient.ravel()
 
     unit = float(np.abs(objective(packed(null))[1]).max())

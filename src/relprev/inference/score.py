@@ -104,6 +104,16 @@ class ScorePart:
         """Some of the rows."""
         return self.with_arrays({name: values[rows] for name, values in self.arrays().items()})
 
+    def of_groups(
+        self, rows: NDArray[np.integer[Any]], kept: NDArray[np.int64], reference: int
+    ) -> ScorePart:
+        """Some of the rows, all of these groups, as if there were no others."""
+        taken = self.take(rows)
+        propensity = taken.propensity[:, kept]
+        propensity /= propensity.sum(axis=1, keepdims=True)
+        g: Any = np.searchsorted(kept, taken.g).astype(taken.g.dtype)
+        return replace(taken, g=g, reference=reference, propensity=propensity)
+
     def with_arrays(self, arrays: dict[str, NDArray[Any]]) -> ScorePart:
         """The same rows in other memory."""
         return replace(self, **arrays)  # type: ignore[arg-type]

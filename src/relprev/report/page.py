@@ -31,7 +31,8 @@ def _templates() -> Environment:
     )  # fmt: skip
 
 
-def _file(name: str) -> str:
+def template_text(name: str) -> str:
+    """Content of a file beside the templates, such as ``"report.css"``."""
     return (resources.files(FOLDER) / "templates" / name).read_text(encoding="utf-8")
 
 
@@ -72,10 +73,10 @@ def render_frame(report: StudyReport) -> str:
 
 def render_layout(layout: Layout) -> str:
     """The page of a report whose tables and figures are made already."""
-    css, js = _file("report.css"), _file("report.js")
+    css, js = template_text("report.css"), template_text("report.js")
     return _templates().get_template("report.html").render(
         layout=layout,
-        policy=_policy(css, js),
+        policy=content_policy(css, js),
         css=css,
         js=js,
         question=question(layout.report),
@@ -101,7 +102,8 @@ def manifest_text(layout: Layout) -> str:
     return json.dumps(layout.report.manifest, indent=2, ensure_ascii=False, default=str) + "\n"
 
 
-def _policy(css: str, js: str) -> str:
+def content_policy(css: str, js: str) -> str:
+    """A content-security policy that allows a page this style and this script, and nothing else."""
     return (
         f"default-src 'none'; style-src '{_digest(css)}'; script-src '{_digest(js)}'; "
         "base-uri 'none'; form-action 'none'"

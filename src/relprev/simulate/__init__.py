@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from relprev.lazy import on_demand
 
 if TYPE_CHECKING:
+    from relprev.simulate.conditions import ManyConditions, visits_with_conditions
     from relprev.simulate.controls import visits_with_controls
     from relprev.simulate.gauss import gauss_synth
     from relprev.simulate.simulation import Simulation
@@ -12,4 +13,12 @@ if TYPE_CHECKING:
 else:
     __getattr__, __dir__ = on_demand(__name__)
 
-__all__ = ["Simulation", "ed_visit_parts", "ed_visits", "gauss_synth", "visits_with_controls"]
+__all__ = [
+    "ManyConditions",
+    "Simulation",
+    "ed_visit_parts",
+    "ed_visits",
+    "gauss_synth",
+    "visits_with_conditions",
+    "visits_with_controls",
+]

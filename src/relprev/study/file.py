@@ -46,7 +46,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import ConfigDict, Field, TypeAdapter
 
-from relprev.codes import code_set
+from relprev.codes import CodeSet, code_set
 from relprev.cohort import (
     Case,
     CohortSpec,
@@ -143,13 +143,18 @@ class StudyFile:
     compute: ComputeOptions = field(default_factory=ComputeOptions)
 
 
-def read_study(path: str | Path) -> Study:
-    """The study in a file; see `Study.from_toml`."""
+def read_study(path: str | Path, *, condition: CodeSet | None = None) -> Study:
+    """The study in a file; see `Study.from_toml`.
+
+    A ``condition`` takes the place of the file's, which need not have one then.
+    """
     path = Path(path)
     if not path.is_file():
         raise InvalidInputError(f"there is no study file {path}; 'relprev init' writes one")
     text = settings_text(path)
     content = parse_settings(text, StudyFile, str(path), folder=path.parent, moved=MOVED)
+    if condition is not None:
+        content = replace(content, condition=condition)
     _require_printable_name(path)
     study = Study(
         source=source_options(content.source, path.parent),

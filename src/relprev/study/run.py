@@ -62,7 +62,7 @@ def run_study(
         study = replace(study, compute=replace(study.compute, out_of_core=True))
     if target is not None:
         require_replaceable(target, study.name, force)
-    with working_folder(target) as work, _log(work / LOG, study.disclosure) as log:
+    with working_folder(target) as work, run_log(work / LOG, study.disclosure) as log:
         log.info("study %s, relprev %s", study.name, versions()["relprev"])
         log.info("cohorts %s", "in parts" if study.compute.out_of_core else "in memory")
         with progress("Study", *_steps(study, verbose)) as advance:
@@ -273,7 +273,7 @@ def _made(
 
 
 @contextmanager
-def _log(path: Path, rule: Rule) -> Iterator[logging.Logger]:
+def run_log(path: Path, rule: Rule) -> Iterator[logging.Logger]:
     """The log of this run: stages, times and how it ended, and only what may be shown."""
     log = logging.Logger("relprev.study", logging.INFO)
     handler = logging.FileHandler(path, mode="w", encoding="utf-8")

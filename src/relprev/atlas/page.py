@@ -1,0 +1,256 @@
+"""The atlas as one self-contained page, and its files.
+
+Every condition has a section of its own, shown when its link is followed (``:target``), so that
+the page also works without a script; the script adds search, sorting and copying. Style and
+script of the report are used as they are (`relprev.report.page`), under the same policy: the page
+can make no request.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from relprev.atlas.disclosing import VariableAtlas
+from relprev.atlas.result import FOLLOWED
+from relprev.atlas.volcano import Volcano, volcano
+from relprev.disclosure import Rule
+from relprev.display import cell, with_interval
+from relprev.estimates import versus_words
+from relprev.report.page import content_policy, template_text
+from relprev.report.tables import csv_bytes
+from relprev.store.files import written_whole
+
+FOLDER = "relprev.atlas"
+STANDS_OUT = 0.05  # largest q-value against the null
+PAGE = "atlas.html"
+
+
+@dataclass(frozen=True, eq=False)
+class AtlasReport:
+    """What may be shown of the atlases of a study.
+
+    Parameters
+    ----------
+    title, population, source : str
+        In words.
+    variables : tuple of VariableAtlas
+        From `disclosed_atlas`.
+    level : float
+        Of the intervals.
+    rule : Rule
+        What was hidden.
+    warnings : tuple of str
+        Said while the study ran.
+    manifest : mapping
+        What is needed to repeat the run.
+    """
+
+    title: str
+    population: str
+    source: str
+    variables: tuple[VariableAtlas, ...]
+    level: float = 0.95
+    rule: Rule = field(default_factory=Rule)
+    warnings: tuple[str, ...] = ()
+    manifest: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class _Cell:
+    """Text, sorting key, and for an interval its ends."""
+
+    text: str
+    key: str
+    low: str = ""
+    high: str = ""
+
+
+@dataclass(frozen=True)
+class _Row:
+    """A row of a table: the condition, its anchor, and the other cells."""
+
+    name: str
+    words: str
+    anchor: str
+    stands_out: bool
+    cells: list[_Cell]
+    said: list[str]
+
+
+HEADINGS = (  # heading, kind, whether its cells hold an interval
+    ("Group", "text", False), ("Compared with", "text", False), ("Recorded", "number", False),
+    ("Recorded ratio", "number", False), ("Diagnosis-rate ratio", "number", True),
+    ("Corrected ratio", "number", True), ("Calibrated by all conditions", "number", True),
+    ("AUC", "number", False), ("q, assumptions taken for granted", "number", False),
+    ("q, against the other conditions", "number", False), ("Method", "text", False),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Part:
+    """What the page shows of a group variable."""
+
+    name: str
+    slug: str
+    said: list[str]
+    volcanoes: list[Volcano]
+    rows: list[_Row]
+
+
+@cache
+def _templates() -> Environment:
+    return Environment(
+        loader=PackageLoader(FOLDER), autoescape=True, undefined=StrictUndefined,
+        trim_blocks=True, lstrip_blocks=True,
+    )  # fmt: skip
+
+
+def _own(name: str) -> str:
+    return (resources.files(FOLDER) / "templates" / name).read_text(encoding="utf-8")
+
+
+def render_atlas(report: AtlasReport) -> str:
+    """The atlas as one HTML page that needs no other file."""
+    anchors: dict[str, str] = {}
+    for one in report.variables:
+        for name in one.atlas.table["condition"]:
+            anchors.setdefault(name, f"condition-{len(anchors) + 1}")
+    parts = [_part(one, f"variable-{k + 1}", anchors) for k, one in enumerate(report.variables)]
+    css = template_text("report.css") + _own("atlas.css")
+    js = template_text("report.js") + _own("atlas.js")
+    details: dict[str, list[tuple[str, _Row]]] = {name: [] for name in anchors}
+    for part in parts:
+        for row in part.rows:
+            details[row.name].append((part.name, row))
+    return _templates().get_template(PAGE).render(
+        report=report, parts=parts, details=details, anchors=anchors, headings=HEADINGS, css=css,
+        js=js, policy=content_policy(css, js), level=f"{report.level:.0%}",
+        manifest=_manifest(report),
+    )  # fmt: skip
+
+
+def write_atlas(report: AtlasReport, folder: str | Path) -> list[Path]:
+    """Write page, tables and manifest into a folder, each file whole or not at all."""
+    table, nulls = (
+        pd.concat([
+            getattr(one.atlas, name).assign(variable=one.name) for one in report.variables
+        ], ignore_index=True)
+        for name in ("table", "nulls")
+    )  # fmt: skip
+    files = {PAGE: render_atlas(report).encode()}
+    for name, frame in (("atlas", table), ("nulls", nulls)):
+        frame = frame[["variable", *(one for one in frame if one != "variable")]]
+        files[f"{name}.csv"] = csv_bytes(frame)
+        content = io.BytesIO()
+        frame.assign(level=report.level).to_parquet(content, index=False)
+        files[f"{name}.parquet"] = content.getvalue()
+    files["manifest.json"] = _manifest(report).encode()
+    written = []
+    for name, content_of in files.items():
+        with written_whole(Path(folder) / name) as temporary:
+            temporary.write_bytes(content_of)
+        written.append(Path(folder) / name)
+    return written
+
+
+def _manifest(report: AtlasReport) -> str:
+    return json.dumps(report.manifest, indent=2, ensure_ascii=False, default=str) + "\n"
+
+
+def _part(one: VariableAtlas, slug: str, anchors: Mapping[str, str]) -> _Part:
+    table = one.atlas.table.sort_values("null_p_value", kind="stable")
+    nulls = one.atlas.nulls.to_dict("records")
+    spreads = {(null["group"], null["versus"]): null for null in nulls}
+    rows = [_row(row, anchors, spreads[row["group"], row["versus"]])
+            for row in table.to_dict("records")]  # fmt: skip
+    drawn = [
+        volcano(table[(table["group"] == null["group"]) & (table["versus"] == null["versus"])],
+                null, anchors)
+        for null in nulls if null["spread"] == null["spread"]
+    ]  # fmt: skip
+    return _Part(one.name, slug, [_null_words(null) for null in nulls], drawn, rows)
+
+
+def _pair(row: Mapping[Any, Any]) -> str:
+    return f"{row['group']} versus {versus_words(row['versus'])}"
+
+
+def _null_words(null: Mapping[Any, Any]) -> str:
+    count = f"{int(null['conditions']):,} conditions"
+    if null["spread"] != null["spread"]:
+        return f"{_pair(null)}: {count} with an answer, too few to say what is usual."
+    low, high = np.exp(null["centre"] + np.array([-1.96, 1.96]) * null["spread"])
+    return (
+        f"{_pair(null)}: {count} with an answer. Apart from chance, the diagnosis-rate ratios of "
+        f"95% of them lie between {low:.2f} and {high:.2f}, around {np.exp(null['centre']):.2f}."
+    )
+
+
+def _row(row: Mapping[Any, Any], anchors: Mapping[str, str], null: Mapping[Any, Any]) -> _Row:
+    def plain(name: str, kind: str = "") -> _Cell:
+        value = row[name]
+        known = not (isinstance(value, float) and np.isnan(value)) and not pd.isna(value)
+        return _Cell(cell(value, kind or name), str(value) if known else "")
+
+    def interval(name: str, low: str, high: str) -> _Cell:
+        values = [row[one] for one in (name, low, high)]
+        if pd.isna(values[0]):
+            return _Cell(cell(None), "")
+        return _Cell(with_interval(*values), *map(str, values))
+
+    prefix = "robust_" if row["method"] == FOLLOWED else ""
+    cells = [
+        plain("group"), _Cell(versus_words(row["versus"]), versus_words(row["versus"])),
+        plain("n_recorded"), plain("observed_ratio"),
+        interval(*(f"{prefix}{name}" for name in
+                   ("diagnosis_ratio", "diagnosis_ci_low", "diagnosis_ci_high"))),
+        interval(*(f"{prefix}{name}" for name in ("estimate", "ci_low", "ci_high"))),
+        interval("calibrated", "calibrated_ci_low", "calibrated_ci_high"), plain("auc"),
+        plain("q_value", "p_value"), plain("null_q_value", "p_value"),
+        _Cell(row["method"] or row["withheld"], row["method"] or row["withheld"]),
+    ]  # fmt: skip
+    name = row["condition"]
+    words = row.get("description", "") or ""
+    q = row["null_q_value"]
+    return _Row(name, words, anchors[name], bool(q <= STANDS_OUT), cells, _said(row, null))
+
+
+def _said(row: Mapping[Any, Any], null: Mapping[Any, Any]) -> list[str]:
+    """What a row says, in words."""
+    ratio, versus = row["diagnosis_ratio"], versus_words(row["versus"])
+    if row["withheld"]:
+        return [f"{_pair(row)}: no answer, {row['withheld']}."]
+    if pd.isna(ratio):
+        return [f"{_pair(row)}: the numbers are hidden."]
+    said = [
+        f"{_pair(row)}: recorded {row['observed_ratio']:.2f} times as often. By the other features "
+        f"of its cases, it would be {row['estimate']:.2f} times as common, so that a case in "
+        f"{row['group']} would be {ratio:.2f} times as likely to be recorded.",
+        f"The recorded ratio would be right if, at equal features, the condition were {ratio:.2f} "
+        f"times as likely in {row['group']} as in {versus}.",
+    ]
+    if null["spread"] == null["spread"]:
+        usual = np.exp(null["centre"] + np.array([-1.96, 1.96]) * null["spread"])
+        place = "inside" if usual[0] <= ratio <= usual[1] else "outside"
+        said.append(
+            f"That lies {place} of what is usual among all conditions ({usual[0]:.2f} to "
+            f"{usual[1]:.2f}, apart from chance)."
+        )
+    if row["method"] == FOLLOWED:
+        said.append(
+            "Estimated again with a risk model (doubly robust): diagnosis-rate ratio "
+            f"{row['robust_diagnosis_ratio']:.2f} ({row['robust_diagnosis_ci_low']:.2f} to "
+            f"{row['robust_diagnosis_ci_high']:.2f}); by cases alone it was {ratio:.2f}."
+        )
+    return said

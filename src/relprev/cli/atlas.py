@@ -1,0 +1,73 @@
+"""The command atlas: all conditions of a study's data at once."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from relprev.cli.app import Out, Quiet, app, say_warning
+from relprev.cli.study import StudyFile, cluster_client
+
+
+@app.command()
+def atlas(
+    file: StudyFile,
+    out: Out = Path("atlas"),
+    conditions: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="'ccsr' (default), 'category' or 'chapter'; or a pattern of the features that "
+            "are conditions, such as 'CCS:*', which may be repeated."
+        ),
+    ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace results of another study in that folder.")
+    ] = False,
+    out_of_core: Annotated[
+        bool,
+        typer.Option("--out-of-core", help="Keep cohorts on disk, for data larger than memory."),
+    ] = False,
+    workers: Annotated[
+        int | None,
+        typer.Option(min=1, help="Use this many processes on this machine, with cohorts on disk."),
+    ] = None,
+    quiet: Quiet = False,
+) -> None:
+    """Scan every condition in a study's data: which may be missed, in whom?
+
+    Reads the same file as 'relprev run', whose condition, if it has one, is not used. Writes a
+    page to search and sort, and the table as CSV and Parquet. A run that was stopped resumes where
+    it was. Example:
+
+    relprev atlas study.toml --out atlas/
+    """
+    from relprev.atlas.conditions import BROADER, Conditions
+    from relprev.atlas.run import run_atlas
+    from relprev.cohort.spec import NO_CONDITION
+    from relprev.study.file import read_study
+
+    study = read_study(file, condition=NO_CONDITION)
+    if out_of_core:
+        study = replace(study, compute=replace(study.compute, out_of_core=True))
+    named = conditions or ["ccsr"]
+    wanted: Conditions = named[0] if len(named) == 1 and named[0] in BROADER else named
+    with cluster_client(workers, None, False) as client:
+        result = run_atlas(
+            study, out, conditions=wanted, force=force, verbose=not quiet, client=client
+        )
+    report = result.report
+    for one in report.variables:
+        table = one.atlas.table
+        found, tested = len(one.atlas.found()), int(table["null_q_value"].notna().sum())
+        typer.echo(
+            f"{one.name}: {table['condition'].nunique():,} conditions; {found:,} of {tested:,} "
+            "comparisons stand out from the others (q at most 0.05)"
+        )
+    for text in report.warnings:
+        say_warning(text)
+    if report.rule.words:
+        typer.echo(report.rule.words)
+    typer.echo(f"Page: {out / 'atlas.html'}")
