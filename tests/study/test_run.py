@@ -255,7 +255,11 @@ def test_groups_with_one_and_without_diagnosed_patients_read_alike(tmp_path):
         tmp_path / "codes.csv", index=False
     )
     text = file.read_text().replace('Tiny = ["T"]', 'Tiny = ["T"]\nWest = ["W"]')
-    file.write_text(text.replace('"leakage"]', '"leakage", "agreement"]'))
+    text = text.replace('"leakage"]', '"leakage", "agreement"]')
+    file.write_text(text)
+    said = " ".join(Study.from_toml(file).run(verbose=False).report.warnings)
+    assert "excluded for having too few diagnosed patients: Tiny, West" in said
+    file.write_text(text.replace('column = "ward"', 'column = "ward"\nfew_diagnosed = "keep"'))
     said = " ".join(Study.from_toml(file).run(verbose=False).report.warnings)
     assert "no purple estimate" not in said
     assert "ward: excluded for having too few diagnosed patients: Tiny, West" in said
