@@ -32,6 +32,10 @@ WORDS = {
     "presentations_few_cases": "the same with few cases",
 }
 MANY_CODES = [name for name in SCENARIOS | WORLDS if name in WORLDS or SCENARIOS[name].codes]
+EARLIER = (
+    'These cohorts were run before the models became adaptive, with `propensity="ridge"`, '
+    '`risk="purple"` and one deal of folds.'
+)
 CHECKS = {
     "trend": "`check_constant_ratio`",
     "quintiles": "the same, by fifths of risk",
@@ -79,8 +83,9 @@ def _coverage(results: Path) -> str:
             "## Do 95% intervals contain the truth 95% of the time?",
             f"{rows[~hard].replicates.max():,} cohorts of each kind, each with 20,000 visits "
             "(4,000 where about 200 are diagnosed), 30 symptoms and diagnosis rates between 20% "
-            "and 50%. Estimates are by `DebiasedPURPLE` with its default settings; *case-only* is "
-            "`DebiasedPURPLE(risk=None)`. The mean standard error, the SD of the estimates and "
+            "and 50%. Estimates are by `DebiasedPURPLE`; *case-only* is "
+            f"`DebiasedPURPLE(risk=None)`. {EARLIER} "
+            "The mean standard error, the SD of the estimates and "
             "the bias all refer to the logarithm of the ratio. ± is the standard error due to the "
             "finite number of replicates.",
             _covered(rows[~hard]),
@@ -251,7 +256,7 @@ def _power(results: Path) -> str:
             "The table shows the "
             "share of cohorts in which a check noticed something at the 5% level; in the rows "
             "without drift there is nothing to find. The last check is the paper's. "
-            "Replicates per row: " + ", ".join(counts) + ".",
+            "Replicates per row: " + ", ".join(counts) + f". {EARLIER}",
             _table(["drift", "diagnosed", *CHECKS.values()], body),
             _made(results / "power.json"),
         ]
@@ -287,7 +292,8 @@ def _bias(results: Path) -> str:
             "patients) or of artificial visits, from which a condition is simulated in four ways. "
             "The diagnosis rate in group a is 0.5. "
             f"Mean ± SD over {int(rows.draws.min())} draws of condition and diagnosis; the "
-            "standard error of the mean is the SD divided by the square root of that number.",
+            "standard error of the mean is the SD divided by the square root of that number. "
+            + EARLIER,
             _table(head, body),
             _made(results / "bias.json"),
         ]

@@ -48,3 +48,12 @@ def test_another_cohort_is_refused():
     fitted = DebiasedPURPLE(**FAST).fit(cohort)
     with pytest.raises(InvalidInputError, match="not the one"):
         check_models(fitted, cohort.take(np.arange(900)))
+
+
+def test_about_trees_it_cannot_tell():
+    cohort, _ = bent(4000)
+    fitted = DebiasedPURPLE(**FAST).fit(cohort)
+    fitted.propensity_model_ = "0.10 expanded + 0.90 trees"
+    found = check_models(fitted, cohort)
+    assert found.verdict is Verdict.CANNOT_TELL
+    assert "can hardly be found by other trees" in str(found.effect)
