@@ -110,7 +110,7 @@ def test_a_study_file_needs_no_condition_for_an_atlas(study):
 def test_features_of_the_groups_own_column_are_not_used():
     names = ["sex=F", "sex=M", "age:[18, 30)", "sexuality:x"]
     assert running._telling(names, ("sex",)) == (0, 1)
-    assert running._telling(names, "age") == (2,)
+    assert running._telling(names, ("age",)) == (2,)
 
 
 def test_nested_conditions_are_known():
