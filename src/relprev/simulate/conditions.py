@@ -47,6 +47,10 @@ class ManyConditions:
     log_alpha : array of shape (conditions, groups - 1)
         By how much the assumption is broken.
 
+    Notes
+    -----
+    Formula: :mod:`relprev.simulate.conditions`.
+
     Examples
     --------
     >>> world = visits_with_conditions(2_000, n_conditions=20, n_codes=50, factors=[2.0], seed=1)

@@ -139,7 +139,9 @@ def _labels(folders: Sequence[str | Path], names: Sequence[str]) -> list[str]:
             f"names: expected one for each of {len(folders)} folders, got {len(labels)}"
         )
     if len(set(labels)) < len(labels):
-        raise InvalidInputError("names: runs need different names; two are the same")
+        raise InvalidInputError(
+            "names: runs need different names, and two are the same; give each a name of its own"
+        )
     return labels
 
 
