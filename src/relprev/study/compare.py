@@ -44,8 +44,10 @@ def compare_runs(*folders: str | Path, names: Sequence[str] = ()) -> pd.DataFram
         ratio is the estimate over that of the first run, with interval and p-value. A contrast
         that a run lacks has a row with gaps.
     """
-    labels = _labels(folders, names)
+    if len(folders) < 2:
+        raise InvalidInputError("folders: give two or more results folders to compare")
     frames = [_estimates(Path(folder)) for folder in folders]
+    labels = _labels(folders, names)
     order = list(dict.fromkeys(tuple(row) for frame in frames for row in frame[KEYS].to_numpy()))
     index = pd.MultiIndex.from_tuples(order, names=KEYS)
     by_run = [frame.set_index(KEYS).reindex(index) for frame in frames]
@@ -131,8 +133,6 @@ def _between(one: str, a: dict[str, Any], two: str, b: dict[str, Any]) -> list[s
 
 
 def _labels(folders: Sequence[str | Path], names: Sequence[str]) -> list[str]:
-    if len(folders) < 2:
-        raise InvalidInputError("folders: give two or more results folders to compare")
     labels = [str(name) for name in names] or [str(folder) for folder in folders]
     if len(labels) != len(folders):
         raise InvalidInputError(
