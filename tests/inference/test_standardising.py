@@ -18,7 +18,7 @@ from relprev.inference.standardising import _cells, _influence, _log_total
 @pytest.fixture(scope="module")
 def world():
     drawn = draw(0, n=6000)
-    fitted = DebiasedPURPLE(risk=None, strengths=[1.0]).fit(drawn.cohort)
+    fitted = DebiasedPURPLE(risk=None, strengths=[1.0], n_repeats=1).fit(drawn.cohort)
     return drawn, fitted
 
 

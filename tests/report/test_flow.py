@@ -28,6 +28,6 @@ def test_one_variable_needs_no_name():
 
 
 def test_a_study_has_one_flow(page, report):
-    assert page.words.count("visits in the files:") == len({
+    assert page.words.count("visits in the files:") == 2 * len({  # in a line and in the flow
         tuple(found.attrition["visits"].astype("Int64").fillna(-1)) for found in report.variables
     })  # fmt: skip

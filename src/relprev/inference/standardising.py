@@ -156,9 +156,11 @@ def _with_intervals(
     if not gradients:
         return []
     data, design, moments = fitted.score_data_, fitted.design_, fitted.moments_
-    inverse = inverse_slope(data, moments.theta)
+    inverse = inverse_slope(data, fitted.score_theta_)  # of the first deal of folds
     slopes = [(of_P, of_D, of_theta @ inverse) for _, of_P, of_D, of_theta in gradients]
-    V = design.covariance_in_parts(data, _influence, moments.theta, slopes, each=data.cut(strata))
+    V = design.covariance_in_parts(
+        data, _influence, fitted.score_theta_, slopes, each=data.cut(strata)
+    )
     error = np.sqrt(np.diag(V))
     found = []
     for k, effective in enumerate(cases):
