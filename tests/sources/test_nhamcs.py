@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -8,7 +9,7 @@ import pytest
 from relprev.codes import CodeSet, code_set
 from relprev.cohort import CohortSpec, GroupVariable, Include
 from relprev.cohort.build import build_cohorts
-from relprev.errors import InvalidInputError
+from relprev.errors import DataWarning, InvalidInputError
 from relprev.sources import read_nhamcs
 
 WOMEN = (Include("sex", one_of=("F",)), Include("age", minimum=18))
@@ -95,7 +96,12 @@ def test_four_character_ipv_codes_are_counted(three_years, real_data):
     expected = int((coded & (frame["SEX"] == 1) & (frame["AGE"] >= 18)).sum())
     race = GroupVariable("race")
     year = Include("year", minimum=2019)
-    built = build_cohorts(CohortSpec(code_set("ipv"), (race,), (*WOMEN, year)), three_years)["race"]
+    spec = CohortSpec(code_set("ipv"), (race,), (*WOMEN, year))
+    with pytest.warns(DataWarning, match="too few diagnosed patients: Other, non-Hispanic"):
+        built = build_cohorts(spec, three_years)["race"]
+    assert int(built.cohort.diagnosed.sum()) <= expected
+    race = GroupVariable("race", few_diagnosed="keep")
+    built = build_cohorts(replace(spec, groups=(race,)), three_years)["race"]
     assert int(built.cohort.diagnosed.sum()) == expected > 10
     assert not {"ICD10:T741", "ICD10:Y070"} & set(built.cohort.feature_names)
 

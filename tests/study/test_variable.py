@@ -25,7 +25,7 @@ def test_groups_withheld_by_the_estimator_are_named():
     """Only one diagnosed patient in a group: it gets no estimate, and the report says why."""
     cohort = CohortSpec(
         CodeSet.of("it", ["SIMULATED:CONDITION"]),
-        (GroupVariable("group"),),
+        (GroupVariable("group", few_diagnosed="keep"),),
         (Include("age", maximum=12),),
     )
     source = {"visits": 8_000, "codes": 60, "prevalence": 0.2, "seed": 3}

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from relprev.codes import CodePattern, CodeSet
 from relprev.codes.patterns import SHORTEST, is_broad
+from relprev.codes.spelling import VERSION_NAMES
 from relprev.messages import SMALL, Count, Message
 from relprev.sources.database import identifier
 from relprev.sources.source import Source
@@ -61,7 +62,8 @@ def _alternatives(pattern: CodePattern, versions: Iterable[str]) -> Iterator[Cod
     below = replace(pattern, text=f"{pattern.text}*") if exact else pattern
     if exact:
         yield below
-    for version in sorted(set(versions) - {pattern.version}):
+    known = set(versions) & set(VERSION_NAMES.values())  # others may be values of any column
+    for version in sorted(known - {pattern.version}):
         yield replace(pattern, version=version)
         yield replace(below, version=version)
     if exact or pattern.text.endswith("*"):

@@ -93,7 +93,7 @@ def standardise(
     ...                     "young": 0.5})
     >>> table[["group", "versus", "estimate", "unadjusted"]].round(2)
       group versus  estimate  unadjusted
-    0     a      b      0.55        0.55
+    0     a      b      0.44        0.43
     """
     labels = np.asarray(strata).astype(str)
     if labels.ndim != 1 or (len(fitted.rows_) and len(labels) <= int(fitted.rows_.max())):

@@ -259,24 +259,35 @@ def _levels_as_strata(
     cells: Cells, names: VariableCells, analysis: Analysis, table: pd.DataFrame,
     others: Collection[str], rule: Rule,
 ) -> None:  # fmt: skip
-    """Levels that are, or may be, strata of an analysis: the same visits are counted twice.
+    """Levels that are, or may be a part of, strata of an analysis: visits are counted twice.
 
-    A level of other visits that happens to be as large costs at most a count that could be shown.
+    Whether one holds the other is judged by their counts: none of those of the one is then larger.
+    Levels that only look like that cost at most counts that could be shown.
     """
     strata: dict[str, list[Mapping[Any, Any]]] = {}
     for part in analysis.parts():
         strata.setdefault(str(part["stratum"]), []).append(part)
-    for row in table.to_dict("records"):
-        level = names.level(row, others)
-        column = "n_diagnosed" if row["among"] == DIAGNOSED else "n"
+    for _, rows in table.groupby(["characteristic", "level"], sort=False):
         for stratum, parts in strata.items():
-            own = [
-                names.part(column, analysis, stratum, part["group"]) for part in parts
-                if row["among"] != GROUP or str(part["group"]) == str(row["group"])
-            ]  # fmt: skip
-            gap = cells.known[level].value - sum(cells.known[cell].value for cell in own)
-            if own and (gap == 0 or rule.is_small(abs(gap)) or stratum == str(row["level"])):
-                cells.rest(level, own, ("beyond", *level, analysis.name, stratum))
+            pairs = []
+            for row in rows.to_dict("records"):
+                column = "n_diagnosed" if row["among"] == DIAGNOSED else "n"
+                own = [
+                    names.part(column, analysis, stratum, part["group"]) for part in parts
+                    if row["among"] != GROUP or str(part["group"]) == str(row["group"])
+                ]  # fmt: skip
+                pairs += [(names.level(row, others), own)] if own else []
+            gaps = [
+                cells.known[level].value - sum(cells.known[cell].value for cell in own)
+                for level, own in pairs
+            ]
+            if min(gaps, default=-1) < 0 < max(gaps, default=1):
+                continue
+            for (level, own), gap in zip(pairs, gaps, strict=True):
+                if gap == 0 or (gap > 0 and rule.is_small(gap)):
+                    cells.rest(level, own, ("beyond", *level, analysis.name, stratum))
+                elif gap < 0 and len(own) == 1 and rule.is_small(-gap):
+                    cells.rest(own[0], [level], ("beyond", *own[0], *level))
 
 
 def _level_sums(

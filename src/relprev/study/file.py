@@ -188,7 +188,7 @@ def study_schema() -> dict[str, Any]:
     Examples
     --------
     >>> sorted(study_schema()["properties"])[:3]
-    ['checks', 'cohort', 'compute']
+    ['anchor', 'case', 'checks']
     """
     schema = TypeAdapter(StudyFile).json_schema()
     return {
