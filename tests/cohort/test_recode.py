@@ -7,7 +7,7 @@ import pytest
 
 from relprev.codes import CodeSet
 from relprev.cohort import CohortSpec, GroupVariable, build_cohorts, recode
-from relprev.cohort.recode import MISSING, OTHER, group_names, position_sql
+from relprev.cohort.recode import MISSING, OTHER, grouping
 from relprev.errors import InvalidInputError
 from relprev.sources import read_tables
 
@@ -23,10 +23,9 @@ def source():
 
 
 def positions(source, group):
-    names = group_names(group, source, "true")
-    position, join = position_sql(group, names, source, 0)
-    rows = source.query(f"SELECT {position} FROM visits{join} ORDER BY visit")
-    return names, [row[0] for row in rows]
+    made = grouping(group, (), source, "true", "ward")
+    rows = source.query(f"SELECT {made.position} FROM visits{made.join} ORDER BY visit")
+    return made.names, [row[0] for row in rows]
 
 
 def test_groups_are_the_values_in_the_data(source):
@@ -47,12 +46,12 @@ def test_recoded_missing_and_other_values_have_their_own_positions(source, monke
 def test_too_many_values_ask_for_a_recode(source, monkeypatch):
     monkeypatch.setattr(recode, "MAX_GROUPS", 3)
     with pytest.raises(InvalidInputError, match="ward has more than 3 values; give a recode"):
-        group_names(GroupVariable("ward"), source, "true")
+        positions(source, GroupVariable("ward"))
 
 
 def test_missing_values_cannot_take_the_name_of_a_group(source):
     with pytest.raises(InvalidInputError, match="ward already has a group 'a'"):
-        group_names(GroupVariable("ward", missing="a"), source, "true")
+        positions(source, GroupVariable("ward", missing="a"))
 
 
 RACE = ["W", "B", "W", None, "B", "X"] * 20

@@ -45,7 +45,7 @@ def absolute_rates(variable: Variable, options: AnchorOptions) -> Outcome:
         "outside value: {what} {value} ({low} to {high}) in {group}{source}",
         what=options.given.replace("_", " "), value=Number(options.value), low=Number(low),
         high=Number(high), group=options.group,
-        source=f", from {options.source}" if options.source else "",
+        source=Message(", from {source}", source=options.source) if options.source else "",
     )  # fmt: skip
     table = table.assign(outside=table["group"] == options.group)
     return kept([Analysis("absolute", options.group, table, (words,))])
