@@ -176,7 +176,7 @@ BAD_INPUTS = [
     data("an identifier is missing", "is missing in 1 rows", edit("visits.csv", "\n1,", "\n,")),
     data("codes of unknown visits", "match no row", edit("codes.csv", "\n1,", "\n9999,")),
     data("a code without a version", "version is missing", edit("codes.csv", "R51,ICD10", "R51,")),
-    source("the wrong version column", "fewer|more than 100|version",
+    source("the wrong version column", "fewer|more than 100|version|did you mean ICD9",
            'version = "version"', 'version = "id"'),
     source("weights of text", r"\(weight\) must hold numbers", 'age = "age"',
            'age = "age"\nweight = "note"'),

@@ -262,4 +262,5 @@ def test_groups_with_one_and_without_diagnosed_patients_read_alike(tmp_path):
     file.write_text(text.replace('column = "ward"', 'column = "ward"\nfew_diagnosed = "keep"'))
     said = " ".join(Study.from_toml(file).run(verbose=False).report.warnings)
     assert "no purple estimate" not in said
-    assert "ward: excluded for having too few diagnosed patients: Tiny, West" in said
+    assert "no estimate for Tiny, West: too few diagnosed patients" in said
+    assert "few diagnosed rows or none: 'Tiny', 'West'" in said
