@@ -8,7 +8,7 @@ Both nuisances are fitted linear in x first (`relprev.inference.nuisance`). The 
 with out-of-fold residuals r = 1(g) - pi_g(x) for the propensities and r = s - m(x) e^theta for the
 risk, and w their variance pi (1 - pi) or m e^theta (the larger of the two sums is meant, not of
 their terms). Without w, a rare feature that no diagnosed patient has would stand out: its residuals
-are all small, and of the same sign. Only where the largest |z_j| exceeds what the largest of so
+are all small, and of the same sign. Only where the largest abs(z_j) exceeds what the largest of so
 many would exceed one time in five by chance, the model is fitted again, on x and the new features.
 This question is asked of each nuisance on its own, and costs one pass over the data.
 

@@ -15,7 +15,7 @@ the linear models leave over, by
     z = sum_i v_i r_i f_i / sqrt(sum_i v_i^2 max(r_i^2, w_i) f_i^2),    f = t_i t_j less its mean,
 
 with residuals r = 1(g) - pi_g(x) for each group and r = s - m(x) e^theta for the risk, out of
-fold, and weights v and w as in `relprev.inference.adaptive`. A pair is taken if |z| exceeds what
+fold, and weights v and w as in `relprev.inference.adaptive`. A pair is taken if abs(z) exceeds what
 the largest of all pairs would exceed once in twenty times by chance: few are taken that say
 nothing, and which ones hardly depends on chance.
 
