@@ -19,11 +19,11 @@ so that beta is off by A^{-1} mean q and the influence function of theta is
 
 the sandwich of both estimating equations stacked. The penalty lambda abs(beta_j) acts on small
 changes of beta_j as a ridge lambda / abs(beta_j) would (Fan and Li 2001): a coefficient that rests
-on a few cases of a rare code is held in place by it, and errs far less than without a penalty. Where the
-propensities are right, C is zero up to noise and nothing is added. The mirror case, propensities
-that err where the risk model is wrong, is `relprev.inference.missed`. A^{-1} C' is found by
-conjugate gradients, with a further ridge of one prior visit per coefficient; c_r is taken as known,
-since rescaling m and b hardly changes anything else.
+on a few cases of a rare code is held in place by it, and errs far less than without a penalty.
+Where the propensities are right, C is zero up to noise and nothing is added. The mirror case,
+propensities that err where the risk model is wrong, is `relprev.inference.missed`. A^{-1} C' is
+found by conjugate gradients, with a further ridge of one prior visit per coefficient; c_r is taken
+as known, since rescaling m and b hardly changes anything else.
 """
 
 from __future__ import annotations
