@@ -4,15 +4,13 @@ Visits add up: groups to the variable's total, diagnosed and undiagnosed to all,
 group, bins and the rest to the total. Levels of the attrition differ by the people whom a step
 leaves out. Two variables of a study share almost all visits, so their totals, and the counts of a
 feature, may differ by a small count; a group of one variable may lie within a group of another.
-Counts of equal value that could be of the same visits are one cell: levels, totals and features of
-several variables are shown or hidden together.
+Names of cells: `relprev.report.cell_names`. Levels of Table 1: `relprev.report.counted_levels`.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
@@ -20,17 +18,24 @@ import pandas as pd
 
 from relprev.checks.check import CheckResult
 from relprev.checks.registry import CHECKS
-from relprev.cohort.characteristics import ALL, DIAGNOSED, GROUP
 from relprev.cohort.grouped import FEW_DIAGNOSED
 from relprev.disclosure import Cells, Column, Rule
-from relprev.disclosure.nesting import BETWEEN, within
 from relprev.inference.estimable import MIN_PATIENTS
 from relprev.messages import Cell
 from relprev.report.analyses import Analysis
+from relprev.report.cell_names import (
+    COUNT,
+    COUNTS,
+    LEVEL,
+    PEOPLE,
+    SHARE,
+    TOTAL,
+    StrataCells,
+    VariableCells,
+)
+from relprev.report.counted_levels import add_characteristics
 from relprev.report.findings import StudyFindings, VariableFindings
 
-COUNTS = ("n", "n_diagnosed")
-PEOPLE = {"n": "patients", "n_diagnosed": "patients_diagnosed"}  # whose visits they are
 SYMPTOMS = {
     "feature": Column.NAME, "description": Column.NAME, "weight": Column.SHARE,
     "visits": Column.COUNT, "patients": Column.COUNT,
@@ -39,96 +44,6 @@ CHARACTERISTICS = {
     "characteristic": Column.NAME, "level": Column.NAME, "among": Column.NAME,
     "group": Column.NAME, "n": Column.COUNT, "weighted": Column.REVEALING, "share": Column.SHARE,
 }  # fmt: skip
-SHARE, COUNT, LEVEL, TOTAL = range(4)  # in the order in which they are hidden as cover
-
-
-class VariableCells:
-    """Names of the cells of the group variable at a position of the study."""
-
-    def __init__(self, position: int, found: VariableFindings) -> None:
-        self.position, self.found = position, found
-        counts = found.counts.drop_duplicates("group")
-        self.counts = counts.set_index(counts["group"].astype(str))
-        sums = [str(int(counts[column].sum())) for column in COUNTS]
-        self.totals: dict[str, Cell] = {
-            "n": ("visits", sums[0]),
-            "n_diagnosed": ("diagnosed", *sums),
-        }
-
-    def group(self, column: str, group: str) -> Cell:
-        """A count of a group."""
-        return str(self.position), column, str(group)
-
-    def share(self, column: str, group: str) -> Cell:
-        """The people who make up a share of a group's diagnosed."""
-        return str(self.position), "share", column, str(group)
-
-    def level(self, row: Mapping[Any, Any], others: Collection[str]) -> Cell:
-        """The count of a level of a characteristic; ``others`` are names of group variables.
-
-        A level that is a group of another variable is counted in the tables of both.
-        """
-        of, level, count = str(row["characteristic"]), str(row["level"]), str(int(row["n"]))
-        if row["among"] != GROUP:
-            return "level", of, level, str(row["among"]), count
-        if of not in others:
-            return str(self.position), "level", of, level, str(row["group"])
-        both = sorted([(self.found.name, str(row["group"])), (of, level)])
-        return "cross", *both[0], *both[1]
-
-    def part(self, column: str, analysis: Analysis, stratum: str, group: str) -> Cell:
-        """A count of a group within a stratum."""
-        return str(self.position), column, analysis.kind, analysis.name, str(stratum), str(group)
-
-    def strata(self, analysis: Analysis) -> StrataCells:
-        """The cells of an analysis within strata."""
-        return StrataCells(self, analysis)
-
-    def row(
-        self, kind: str, row: Mapping[Any, Any], columns: Mapping[str, Column]
-    ) -> dict[str, Cell]:
-        """The cells of the counts in a table's row, by column."""
-        present = [
-            name for name, holds in columns.items()
-            if holds is Column.COUNT and not pd.isna(row.get(name))
-        ]  # fmt: skip
-        return {name: self._count(kind, row, name, columns) for name in present}
-
-    def _count(
-        self, kind: str, row: Mapping[Any, Any], name: str, columns: Mapping[str, Column]
-    ) -> Cell:
-        if "feature" in row:
-            column = "n" if name == "visits" else name
-            return "feature", column, str(row["feature"]), str(int(row[name]))
-        if "group" in row and "fifth" not in row:
-            group = str(row["group"])
-            known = group in self.counts.index and name in self.counts
-            if known and self.counts[name][group] == row[name]:
-                return self.group(name, group)
-        named = [str(row[key]) for key, holds in columns.items() if holds is Column.NAME]
-        return str(self.position), name, *named, kind
-
-
-@dataclass(frozen=True)
-class StrataCells:
-    """Names of the cells of a variable's groups within strata, as if they were groups too."""
-
-    variable: VariableCells
-    analysis: Analysis
-
-    @property
-    def name(self) -> str:
-        """As nestings name it."""
-        return within(self.found.name, self.analysis.name)
-
-    @property
-    def found(self) -> VariableFindings:
-        return self.variable.found
-
-    def group(self, column: str, group: str) -> Cell:
-        """A count of a group within a stratum."""
-        stratum, _, own = group.partition(BETWEEN)
-        return self.variable.part(column, self.analysis, stratum, own)
 
 
 def study_cells(findings: StudyFindings, rule: Rule) -> tuple[Cells, list[VariableCells]]:
@@ -142,7 +57,7 @@ def study_cells(findings: StudyFindings, rule: Rule) -> tuple[Cells, list[Variab
             _check_table(cells, names, check)
         for analysis in names.found.analyses:
             _strata(cells, names, analysis)
-    _characteristics(cells, variables, rule)
+    add_characteristics(cells, variables, rule)
     _levels(cells, variables, rule)
     _across(cells, variables, rule)
     if findings.inside is None:
@@ -225,104 +140,6 @@ def attrition_levels(frame: pd.DataFrame) -> list[tuple[int, int]]:
     """Visits and patients at every level, -1 where they are not known."""
     counts = frame[["visits", "patients"]].astype("Int64").fillna(-1).astype(int)
     return list(zip(counts["visits"], counts["patients"], strict=True))
-
-
-# -- characteristics -----------------------------------------------------------------------
-
-
-def _characteristics(cells: Cells, variables: Sequence[VariableCells], rule: Rule) -> None:
-    """Levels of characteristics, which add up to everybody, the diagnosed and every group."""
-    by_name = {names.found.name: names for names in variables}
-    alike: dict[tuple[str, ...], dict[Cell, None]] = {}
-    for names in variables:
-        table = names.found.characteristics
-        if table is None:
-            continue
-        for characteristic, part in table.groupby("characteristic", sort=False):
-            rows = part.to_dict("records")
-            found = [names.level(row, by_name) for row in rows]
-            for cell, row in zip(found, rows, strict=True):
-                few = None if pd.isna(row["patients"]) else int(row["patients"])
-                cells.add(cell, int(row["n"]), few, rank=(COUNT, -names.position))
-                if row["among"] != GROUP:
-                    alike.setdefault(cell[1:4], {})[cell] = None
-            _level_sums(cells, names, list(zip(found, rows, strict=True)))
-            _levels_of_groups(cells, by_name.get(str(characteristic)), found, rows)
-        for analysis in names.found.analyses:
-            _levels_as_strata(cells, names, analysis, table, by_name, rule)
-    for same in alike.values():
-        for one, two in combinations(same, 2):
-            cells.apart(one, two, rule)
-
-
-def _levels_as_strata(
-    cells: Cells, names: VariableCells, analysis: Analysis, table: pd.DataFrame,
-    others: Collection[str], rule: Rule,
-) -> None:  # fmt: skip
-    """Levels that are, or may be a part of, strata of an analysis: visits are counted twice.
-
-    Whether one holds the other is judged by their counts: none of those of the one is then larger.
-    Levels that only look like that cost at most counts that could be shown.
-    """
-    strata: dict[str, list[Mapping[Any, Any]]] = {}
-    for part in analysis.parts():
-        strata.setdefault(str(part["stratum"]), []).append(part)
-    for _, rows in table.groupby(["characteristic", "level"], sort=False):
-        for stratum, parts in strata.items():
-            pairs = []
-            for row in rows.to_dict("records"):
-                column = "n_diagnosed" if row["among"] == DIAGNOSED else "n"
-                own = [
-                    names.part(column, analysis, stratum, part["group"]) for part in parts
-                    if row["among"] != GROUP or str(part["group"]) == str(row["group"])
-                ]  # fmt: skip
-                pairs += [(names.level(row, others), own)] if own else []
-            gaps = [
-                cells.known[level].value - sum(cells.known[cell].value for cell in own)
-                for level, own in pairs
-            ]
-            if min(gaps, default=-1) < 0 < max(gaps, default=1):
-                continue
-            for (level, own), gap in zip(pairs, gaps, strict=True):
-                if gap == 0 or (gap > 0 and rule.is_small(gap)):
-                    cells.rest(level, own, ("beyond", *level, analysis.name, stratum))
-                elif gap < 0 and len(own) == 1 and rule.is_small(-gap):
-                    cells.rest(own[0], [level], ("beyond", *own[0], *level))
-
-
-def _level_sums(
-    cells: Cells, names: VariableCells, levels: Sequence[tuple[Cell, Mapping[Any, Any]]]
-) -> None:
-    """The levels of one characteristic: over all levels, and over the groups of each."""
-    totals = {(ALL, ""): names.totals["n"], (DIAGNOSED, ""): names.totals["n_diagnosed"]}
-    totals |= {(GROUP, str(group)): names.group("n", group) for group in names.counts.index}
-    for place, total in totals.items():
-        own = [cell for cell, row in levels if place == (row["among"], row["group"])]
-        if own and total in cells.known:
-            cells.rest(total, own, ("other levels", *total, *own[0]))
-    for whole, row in levels:
-        same = [(cell, one) for cell, one in levels if one["level"] == row["level"]]
-        if row["among"] == ALL:
-            groups = [cell for cell, one in same if one["among"] == GROUP]
-            cells.rest(whole, groups, ("other groups", *whole))
-            for cell, one in same:
-                if one["among"] == DIAGNOSED:
-                    cells.rest(whole, [cell], (*whole, *cell, "un"))
-
-
-def _levels_of_groups(
-    cells: Cells, other: VariableCells | None, found: Sequence[Cell],
-    rows: Sequence[Mapping[Any, Any]],
-) -> None:  # fmt: skip
-    """Levels that are groups of another variable: a part of that group, or all of it."""
-    if other is None:
-        return
-    columns = {ALL: "n", DIAGNOSED: "n_diagnosed"}
-    for cell, row in zip(found, rows, strict=True):
-        column = columns.get(row["among"])
-        if column is not None and str(row["level"]) in other.counts.index:
-            whole = other.group(column, str(row["level"]))
-            cells.rest(whole, [cell], ("outside", *whole, *cell))
 
 
 # -- features ------------------------------------------------------------------------------

@@ -32,14 +32,8 @@ from relprev.disclosure.rendering import as_message
 from relprev.estimates import COMPLEMENT
 from relprev.messages import Cell
 from relprev.report.analyses import Analysis
-from relprev.report.counted import (
-    CHARACTERISTICS,
-    COUNTS,
-    SYMPTOMS,
-    VariableCells,
-    attrition_levels,
-    study_cells,
-)
+from relprev.report.cell_names import COUNTS, VariableCells
+from relprev.report.counted import CHARACTERISTICS, SYMPTOMS, attrition_levels, study_cells
 from relprev.report.findings import StudyFindings, StudyReport, VariableFindings
 
 RATIOS = (
