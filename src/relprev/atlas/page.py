@@ -12,14 +12,11 @@ import io
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cache
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from relprev.atlas.disclosing import VariableAtlas
 from relprev.atlas.result import FOLLOWED
@@ -27,8 +24,8 @@ from relprev.atlas.volcano import Volcano, volcano
 from relprev.disclosure import Rule
 from relprev.display import cell, with_interval
 from relprev.estimates import versus_words
-from relprev.report.page import content_policy, template_text
-from relprev.report.tables import csv_bytes
+from relprev.report.page import content_policy, template_text, templates
+from relprev.report.tables import Cell, csv_bytes
 from relprev.store.files import written_whole
 
 FOLDER = "relprev.atlas"
@@ -67,16 +64,6 @@ class AtlasReport:
 
 
 @dataclass(frozen=True)
-class _Cell:
-    """Text, sorting key, and for an interval its ends."""
-
-    text: str
-    key: str
-    low: str = ""
-    high: str = ""
-
-
-@dataclass(frozen=True)
 class _Row:
     """A row of a table: the condition, its anchor, and the other cells."""
 
@@ -84,7 +71,7 @@ class _Row:
     words: str
     anchor: str
     stands_out: bool
-    cells: list[_Cell]
+    cells: list[Cell]
     said: list[str]
 
 
@@ -108,18 +95,6 @@ class _Part:
     rows: list[_Row]
 
 
-@cache
-def _templates() -> Environment:
-    return Environment(
-        loader=PackageLoader(FOLDER), autoescape=True, undefined=StrictUndefined,
-        trim_blocks=True, lstrip_blocks=True,
-    )  # fmt: skip
-
-
-def _own(name: str) -> str:
-    return (resources.files(FOLDER) / "templates" / name).read_text(encoding="utf-8")
-
-
 def render_atlas(report: AtlasReport) -> str:
     """The atlas as one HTML page that needs no other file."""
     anchors: dict[str, str] = {}
@@ -127,13 +102,13 @@ def render_atlas(report: AtlasReport) -> str:
         for name in one.atlas.table["condition"]:
             anchors.setdefault(name, f"condition-{len(anchors) + 1}")
     parts = [_part(one, f"variable-{k + 1}", anchors) for k, one in enumerate(report.variables)]
-    css = template_text("report.css") + _own("atlas.css")
-    js = template_text("report.js") + _own("atlas.js")
+    css = template_text("report.css") + template_text("atlas.css", FOLDER)
+    js = template_text("report.js") + template_text("atlas.js", FOLDER)
     details: dict[str, list[tuple[str, _Row]]] = {name: [] for name in anchors}
     for part in parts:
         for row in part.rows:
             details[row.name].append((part.name, row))
-    return _templates().get_template(PAGE).render(
+    return templates(FOLDER).get_template(PAGE).render(
         report=report, parts=parts, details=details, anchors=anchors, headings=HEADINGS, css=css,
         js=js, policy=content_policy(css, js), level=f"{report.level:.0%}",
         manifest=_manifest(report),
@@ -198,27 +173,27 @@ def _null_words(null: Mapping[Any, Any]) -> str:
 
 
 def _row(row: Mapping[Any, Any], anchors: Mapping[str, str], null: Mapping[Any, Any]) -> _Row:
-    def plain(name: str, kind: str = "") -> _Cell:
+    def plain(name: str, kind: str = "") -> Cell:
         value = row[name]
         known = not (isinstance(value, float) and np.isnan(value)) and not pd.isna(value)
-        return _Cell(cell(value, kind or name), str(value) if known else "")
+        return Cell(cell(value, kind or name), str(value) if known else "")
 
-    def interval(name: str, low: str, high: str) -> _Cell:
+    def interval(name: str, low: str, high: str) -> Cell:
         values = [row[one] for one in (name, low, high)]
         if pd.isna(values[0]):
-            return _Cell(cell(None), "")
-        return _Cell(with_interval(*values), *map(str, values))
+            return Cell(cell(None), "")
+        return Cell(with_interval(*values), *map(str, values))
 
     prefix = "robust_" if row["method"] == FOLLOWED else ""
     cells = [
-        plain("group"), _Cell(versus_words(row["versus"]), versus_words(row["versus"])),
+        plain("group"), Cell(versus_words(row["versus"]), versus_words(row["versus"])),
         plain("n_recorded"), plain("observed_ratio"),
         interval(*(f"{prefix}{name}" for name in
                    ("diagnosis_ratio", "diagnosis_ci_low", "diagnosis_ci_high"))),
         interval(*(f"{prefix}{name}" for name in ("estimate", "ci_low", "ci_high"))),
         interval("calibrated", "calibrated_ci_low", "calibrated_ci_high"), plain("auc"),
         plain("q_value", "p_value"), plain("null_q_value", "p_value"),
-        _Cell(row["method"] or row["withheld"], row["method"] or row["withheld"]),
+        Cell(row["method"] or row["withheld"], row["method"] or row["withheld"]),
     ]  # fmt: skip
     name = row["condition"]
     words = row.get("description", "") or ""

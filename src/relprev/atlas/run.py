@@ -27,16 +27,15 @@ from relprev.codes import describe
 from relprev.cohort.controls import Controls
 from relprev.cohort.spec import NO_CONDITION
 from relprev.disclosure import shown
-from relprev.parallel.cluster import require_ready
 from relprev.progress import progress
 from relprev.store.digests import digest
 from relprev.store.modules import source_digest
 from relprev.store.stages import Outcome, Store
 from relprev.store.versions import versions
-from relprev.study.cohorts import PARTS, build, is_whole, open_cohort
+from relprev.study.cohorts import open_cohort
 from relprev.study.contrasts import as_used, reference_group, versus_words
 from relprev.study.results_folder import FINISHED, put_in_place, require_replaceable, working_folder
-from relprev.study.run import LOG, Stages, cohort_key, run_log
+from relprev.study.run import LOG, Stages, built_cohorts, prepared, run_log
 from relprev.study.study import Study
 
 CODE = ("relprev.atlas.scan", "relprev.atlas.follow_up")  # modules that make the stages
@@ -94,19 +93,12 @@ def run_atlas(
         What may be shown, and where it was written.
     """
     target = None if out is None else Path(out)
-    study = as_atlas(study)
-    if client is not None:
-        require_ready(client)
-        study = replace(study, compute=replace(study.compute, out_of_core=True))
-    if target is not None:
-        require_replaceable(target, study.name, force)
+    study = prepared(as_atlas(study), target, force, client)
     with working_folder(target) as work, run_log(work / LOG, study.disclosure) as log:
         log.info("atlas of %s, relprev %s", study.name, versions()["relprev"])
         with progress("Atlas", STEPS * len(study.cohort.groups) + 2, verbose) as advance:
             stages = Stages(Store(work, log.warning), log, advance)
-            key = cohort_key(study, verbose)
-            building = partial(build, study, work / f"{PARTS}{key}", verbose=verbose)
-            cohorts = stages("cohort", key, building, is_whole=partial(is_whole, work))
+            cohorts = built_cohorts(study, stages, work, verbose)
             made = [
                 _variable(study, position, cohorts, stages, conditions, client)
                 for position in range(len(study.cohort.groups))

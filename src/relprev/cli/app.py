@@ -53,6 +53,16 @@ _received: list[int] = []  # signals that asked the process to end
 
 Out = Annotated[Path, typer.Option("--out", "-o", help="Folder for the results.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")]
+Force = Annotated[
+    bool, typer.Option("--force", help="Replace results of another study in that folder.")
+]
+OutOfCore = Annotated[
+    bool, typer.Option("--out-of-core", help="Keep cohorts on disk, for data larger than memory.")
+]
+Workers = Annotated[
+    int | None,
+    typer.Option(min=1, help="Use this many processes on this machine, with cohorts on disk."),
+]
 
 
 def _version(show: bool) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from relprev.cli.app import Out, Quiet, app, say_warning
+from relprev.cli.app import Force, Out, OutOfCore, Quiet, Workers, app, say_warning
 from relprev.cli.study import StudyFile, cluster_client
 
 
@@ -23,17 +23,9 @@ def atlas(
             "are conditions, such as 'CCS:*', which may be repeated."
         ),
     ] = None,
-    force: Annotated[
-        bool, typer.Option("--force", help="Replace results of another study in that folder.")
-    ] = False,
-    out_of_core: Annotated[
-        bool,
-        typer.Option("--out-of-core", help="Keep cohorts on disk, for data larger than memory."),
-    ] = False,
-    workers: Annotated[
-        int | None,
-        typer.Option(min=1, help="Use this many processes on this machine, with cohorts on disk."),
-    ] = None,
+    force: Force = False,
+    out_of_core: OutOfCore = False,
+    workers: Workers = None,
     quiet: Quiet = False,
 ) -> None:
     """Scan every condition in a study's data: which may be missed, in whom?

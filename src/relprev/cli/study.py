@@ -12,7 +12,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from relprev.cli.app import MISUSE, Out, Quiet, app, say_error, say_warning
+from relprev.cli.app import (
+    MISUSE,
+    Force,
+    Out,
+    OutOfCore,
+    Quiet,
+    Workers,
+    app,
+    say_error,
+    say_warning,
+)
 from relprev.cli.choices import DEMO_VISITS, MOST_VISITS, SOURCES
 from relprev.errors import InvalidInputError
 
@@ -125,9 +135,7 @@ def schema(
 def run(
     file: StudyFile,
     out: Out = Path("results"),
-    force: Annotated[
-        bool, typer.Option("--force", help="Replace results of another study in that folder.")
-    ] = False,
+    force: Force = False,
     formats: Annotated[
         list[str] | None,
         typer.Option(
@@ -135,14 +143,8 @@ def run(
             help="More files: svg, png or pdf (figures), html, latex or docx (tables); repeatable.",
         ),
     ] = None,
-    out_of_core: Annotated[
-        bool,
-        typer.Option("--out-of-core", help="Keep cohorts on disk, for data larger than memory."),
-    ] = False,
-    workers: Annotated[
-        int | None,
-        typer.Option(min=1, help="Use this many processes on this machine, with cohorts on disk."),
-    ] = None,
+    out_of_core: OutOfCore = False,
+    workers: Workers = None,
     cluster: Annotated[
         str | None,
         typer.Option(

@@ -12,7 +12,7 @@ import json
 from functools import cache
 from importlib import resources
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from relprev.report.findings import StudyReport
@@ -24,16 +24,17 @@ FOLDER = "relprev.report"
 
 
 @cache
-def _templates() -> Environment:
+def templates(package: str = FOLDER) -> Environment:
+    """The templates of a package, and those of the report, which they may include."""
     return Environment(
-        loader=PackageLoader(FOLDER), autoescape=True, undefined=StrictUndefined,
-        trim_blocks=True, lstrip_blocks=True,
+        loader=ChoiceLoader([PackageLoader(package), PackageLoader(FOLDER)]), autoescape=True,
+        undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
 
 
-def template_text(name: str) -> str:
+def template_text(name: str, package: str = FOLDER) -> str:
     """Content of a file beside the templates, such as ``"report.css"``."""
-    return (resources.files(FOLDER) / "templates" / name).read_text(encoding="utf-8")
+    return (resources.files(package) / "templates" / name).read_text(encoding="utf-8")
 
 
 def render_page(report: StudyReport) -> str:
@@ -74,7 +75,7 @@ def render_frame(report: StudyReport) -> str:
 def render_layout(layout: Layout) -> str:
     """The page of a report whose tables and figures are made already."""
     css, js = template_text("report.css"), template_text("report.js")
-    return _templates().get_template("report.html").render(
+    return templates().get_template("report.html").render(
         layout=layout,
         policy=content_policy(css, js),
         css=css,
@@ -90,7 +91,7 @@ def render_layout(layout: Layout) -> str:
 
 def render_table(table: ReportTable) -> str:
     """One table as HTML, to look at or to use in another page."""
-    parts = _templates().get_template("parts.html").module
+    parts = templates().get_template("parts.html").module
     head = (
         f'<!doctype html>\n<meta charset="utf-8">\n<title>{Markup.escape(table.caption)}</title>\n'
     )

@@ -57,19 +57,13 @@ def run_study(
     """Run the whole study; see `Study.run`."""
     target = None if out is None else Path(out)
     require_formats(study.report.formats)  # before hours of work
-    if client is not None:
-        require_ready(client)
-        study = replace(study, compute=replace(study.compute, out_of_core=True))
-    if target is not None:
-        require_replaceable(target, study.name, force)
+    study = prepared(study, target, force, client)
     with working_folder(target) as work, run_log(work / LOG, study.disclosure) as log:
         log.info("study %s, relprev %s", study.name, versions()["relprev"])
         log.info("cohorts %s", "in parts" if study.compute.out_of_core else "in memory")
         with progress("Study", *_steps(study, verbose)) as advance:
             stages = Stages(Store(work, log.warning), log, advance)
-            key = cohort_key(study, verbose)
-            building = partial(build, study, work / f"{PARTS}{key}", verbose=verbose)
-            cohorts = stages("cohort", key, building, is_whole=partial(is_whole, work))
+            cohorts = built_cohorts(study, stages, work, verbose)
             findings = [
                 _findings(study, position, cohorts, stages, verbose, client)
                 for position in range(len(study.cohort.groups))
@@ -184,6 +178,23 @@ def _write(
 
 
 # -- keys: digests of everything a stage depends on -----------------------------------------
+
+
+def prepared(study: Study, target: Path | None, force: bool, client: Any) -> Study:
+    """The study as a cluster can run it; fails if its results could not be kept."""
+    if client is not None:
+        require_ready(client)
+        study = replace(study, compute=replace(study.compute, out_of_core=True))
+    if target is not None:
+        require_replaceable(target, study.name, force)
+    return study
+
+
+def built_cohorts(study: Study, stages: Stages, work: Path, verbose: bool) -> Outcome:
+    """The first stage: the cohorts of all group variables, kept in the working folder."""
+    key = cohort_key(study, verbose)
+    building = partial(build, study, work / f"{PARTS}{key}", verbose=verbose)
+    return stages("cohort", key, building, is_whole=partial(is_whole, work))
 
 
 def cohort_key(study: Study, verbose: bool = False) -> str:
