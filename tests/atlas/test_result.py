@@ -1,5 +1,7 @@
 """The atlas: truth found, q-values, what is withheld, files, bad input."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -107,6 +109,12 @@ def test_saved_and_loaded_atlases_are_the_same(atlas, tmp_path):
     assert again.level == atlas.level
     csv = pd.read_csv(tmp_path / "atlas.csv")
     np.testing.assert_allclose(csv["estimate"], atlas.table["estimate"])
+
+
+def test_a_condition_that_reads_like_a_formula_is_written_safely(atlas, tmp_path):
+    replace(atlas, table=atlas.table.assign(description="=1+1")).save(tmp_path)
+    assert set(pd.read_csv(tmp_path / "atlas.csv")["description"]) == {"'=1+1"}
+    assert set(Atlas.load(tmp_path).table["description"]) == {"=1+1"}
 
 
 def test_a_folder_without_an_atlas(tmp_path):

@@ -29,8 +29,6 @@ roll_up = "category"
 column = "sex"
 [[groups]]
 column = "ward"
-[estimate]
-versus = "reference"
 """
 
 
@@ -69,6 +67,11 @@ def test_the_command_writes_page_tables_manifest_and_log(out):
         "run.log",
     }  # fmt: skip
     assert not out.with_name("atlas.work").exists()
+
+
+def test_two_groups_are_compared_once(out):
+    pairs = Atlas.load(out).table[["group", "versus"]].drop_duplicates()
+    assert pairs.to_numpy().tolist() == [["Group A", "Group B"]]
 
 
 def test_conditions_recorded_at_different_rates_are_found_and_followed_up(out):

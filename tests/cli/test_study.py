@@ -82,7 +82,10 @@ def test_run_and_compare(tmp_path):
     assert f"Report: {tmp_path / 'a' / 'report.html'}" in result.output
     file.write_text(TABLES.replace("seed = 1", "seed = 2"))
     assert invoke("run", file, "--out", tmp_path / "b", "--quiet").exit_code == 0
-    result = invoke("compare", tmp_path / "a", tmp_path / "b", "--out", tmp_path / "both.csv")
+    names = ["--name", "one", "--name", "=two"]
+    result = invoke(
+        "compare", tmp_path / "a", tmp_path / "b", *names, "--out", tmp_path / "both.csv"
+    )
     assert result.exit_code == 0, result.output
     assert "ward, DebiasedPURPLE" in result.output
     same, published = result.stderr.strip().splitlines()
@@ -91,6 +94,7 @@ def test_run_and_compare(tmp_path):
     both = pd.read_csv(tmp_path / "both.csv")
     one = pd.read_csv(tmp_path / "a" / "estimates.csv")
     assert both["estimate"].iloc[::2].tolist() == one["estimate"].tolist()
+    assert both["run"].unique().tolist() == ["one", "'=two"]  # no formula for a spreadsheet
     assert both["ratio"].iloc[1::2].between(0.8, 1.25).all()
 
 

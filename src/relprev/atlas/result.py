@@ -38,6 +38,7 @@ from relprev.cohort import Cohort
 from relprev.errors import InvalidInputError
 from relprev.estimates import COMPLEMENT
 from relprev.progress import progress
+from relprev.report.tables import csv_bytes
 from relprev.store.files import written_whole
 
 SCANNED, FOLLOWED = "case-only", "doubly robust"
@@ -116,7 +117,7 @@ class Atlas:
         folder = Path(folder)
         for name, table in ((TABLE, self.table), (NULLS, self.nulls)):
             with written_whole(folder / f"{name}.csv") as temporary:
-                table.to_csv(temporary, index=False)
+                temporary.write_bytes(csv_bytes(table))
             with written_whole(folder / f"{name}.parquet") as temporary:
                 table.assign(level=self.level).to_parquet(temporary, index=False)
 

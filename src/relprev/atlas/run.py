@@ -24,6 +24,7 @@ from relprev.atlas.page import AtlasReport, write_atlas
 from relprev.atlas.result import FOLLOWED, SCANNED, Atlas, atlas_of
 from relprev.atlas.scan import Scan, Start
 from relprev.codes import describe
+from relprev.cohort import Cohort
 from relprev.cohort.controls import Controls
 from relprev.cohort.spec import NO_CONDITION
 from relprev.disclosure import shown
@@ -136,7 +137,7 @@ def _variable(
     about = cohorts.values["variables"][name]
     opened = open_cohort(stages.store.path(about["file"]), client)
     cohort = as_used(opened, study.inference)
-    versus = versus_words(reference_group(cohort, name, study.estimate), study.estimate)
+    versus = _versus(cohort, name, study)
     blocks = blocks_of_conditions(cohort.feature_names or (), conditions)
     told = _telling(cohort.feature_names or (), study.cohort.groups[position].columns)
     scan = Scan(cohort, study.inference.folds, study.inference.lonely_psu, study.seed, told)
@@ -160,6 +161,12 @@ def _variable(
     groups = cohorts.tables[f"groups{position}"]
     columns = [column for column in ("group", "n", "patients") if column in groups]
     return VariableAtlas(name, atlas, groups[columns], pd.concat(counts)), blocks
+
+
+def _versus(cohort: Cohort, name: str, study: Study) -> str:
+    """The study's contrasts; of two groups once, against the reference, not also inverted."""
+    reference = reference_group(cohort, name, study.estimate)
+    return reference if cohort.n_groups == 2 else versus_words(reference, study.estimate)
 
 
 def _telling(features: Sequence[str], columns: Sequence[str]) -> tuple[int, ...]:

@@ -205,6 +205,7 @@ def compare(
     relprev compare results-2018 results-2019 --name 2018 --name 2019 --out comparison.csv
     """
     from relprev.disclosure import DIFFERENCING
+    from relprev.report.tables import csv_bytes
     from relprev.store.files import written_whole
     from relprev.study.compare import KEYS, across_runs, compare_runs, differences
 
@@ -221,7 +222,7 @@ def compare(
         say_warning(text)
     if out is not None:
         with written_whole(out) as temporary:
-            table.merge(across, "left", KEYS).to_csv(temporary, index=False)
+            temporary.write_bytes(csv_bytes(table.merge(across, "left", KEYS)))
         typer.echo(f"Written: {out}")
 
 

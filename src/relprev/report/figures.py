@@ -113,12 +113,6 @@ def plot_forest(
     offsets = np.linspace(0.22, -0.22, len(frames) + 1)
     values = [_draw_method(ax, y + offsets[k], k, len(frames), name, frame)
               for k, (name, frame) in enumerate(frames.items())]  # fmt: skip
-    told = first.get("note", pd.Series("", first.index)).fillna("")
-    for place, note in zip(
-        y[first["estimate"].isna()], told[first["estimate"].isna()], strict=True
-    ):
-        words = "cannot tell" if note else "no estimate"
-        ax.annotate(words, (1.0, place), (6, 0), textcoords="offset points", va="center")
     recorded = first["observed_ratio"].to_numpy(float)
     ax.plot(recorded, y + offsets[-1], "D", mfc="none", mec=RECORDED, ms=6, mew=1.6,
             label="Recorded")  # fmt: skip
@@ -141,8 +135,13 @@ def plot_forest(
 
 def _print_numbers(ax: Axes, y: np.ndarray, frame: pd.DataFrame, own: bool) -> None:
     """Print the estimates of a method, and of how many people, to the right of its rows."""
-    estimates = zip(frame["estimate"], frame["ci_low"], frame["ci_high"], strict=True)
-    columns = {"Ratio (interval)": [with_interval(*row) for row in estimates]}
+    missing = frame.get("note", pd.Series("", frame.index)).fillna("").map(
+        lambda note: "cannot tell" if note else "no estimate")  # fmt: skip
+    estimates = zip(frame["estimate"], frame["ci_low"], frame["ci_high"], missing, strict=True)
+    columns = {"Ratio (interval)": [
+        with_interval(estimate, *ends) if estimate == estimate else words
+        for estimate, *ends, words in estimates
+    ]}  # fmt: skip
     if {"n", "n_diagnosed"} <= set(frame):
         counts = zip(frame["n_diagnosed"], frame["n"], strict=True)
         columns["Diagnosed of n"] = [f"{cell(some)} of {cell(every)}" for some, every in counts]

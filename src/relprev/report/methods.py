@@ -30,9 +30,10 @@ METHODS = {
     ),
     "DebiasedPURPLE": (
         "DebiasedPURPLE estimates the ratio of diagnosis rates from the diagnosed by a doubly "
-        "robust score, with group propensities and risk fitted out of fold, and divides the "
-        "recorded ratio by it; standard errors come from the influence function, in which the part "
-        "of the risk that the model leaves out is counted"
+        "robust score and divides the recorded ratio by it; group propensities and risk are fitted "
+        "out of fold, by models that are linear in the features unless richer ones (curves, "
+        "products, trees) predict better; standard errors come from the influence function, in "
+        "which the part of the risk that the model leaves out is counted"
     ),
     "PURPLE": (
         "PURPLE fits p(diagnosed | symptoms, group) = p(condition | symptoms) × diagnosis rate of "
