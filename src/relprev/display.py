@@ -26,6 +26,8 @@ HEADINGS = {
     "predicted_high": "Expected to",
     "holds_calibrated": "Held",
     "p_value": "P value",
+    "split_sd": "SD over splits",
+    "p_adjusted": "P value, adjusted",
     "ci_low": "Interval from",
     "ci_high": "Interval to",
     "std_error": "Standard error (log)",
@@ -91,7 +93,7 @@ def cell(value: Any, column: str = "") -> str:
         return "yes" if value else "no"
     if value is None or pd.isna(value):
         return MISSING
-    if column == "p_value":
+    if column in ("p_value", "p_adjusted"):
         return "<0.001" if value < 0.001 else ">0.99" if value > 0.99 else f"{value:.3f}"
     if float(value).is_integer() and not isinstance(value, float):
         return f"{int(value):,}"

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from relprev.codes import CodeSet
-from relprev.cohort import CohortSpec, Extra, Features, GroupVariable, Include
+from relprev.cohort import Case, CohortSpec, Extra, Features, GroupVariable, Include
 from relprev.cohort.build import build_cohorts
 from relprev.errors import DataWarning, InvalidInputError, TooFewCasesError
 from relprev.sources import read_tables
@@ -268,3 +268,60 @@ def test_many_recoded_values_give_what_few_give(missing):
         found = getattr(second.cohort, name)
         np.testing.assert_array_equal(getattr(first.cohort, name), found)
     assert first.attrition == second.attrition
+
+
+def test_people_have_the_codes_of_all_included_visits():
+    visits = pd.DataFrame({
+        "id": range(7), "who": ["p", "q", "p", "q", "r", "p", "s"],
+        "age": [30, 50, 31, 51, 20, 12, 40], "ward": ["a", "b", "b", "b", "a", "a", "a"],
+    })  # fmt: skip
+    codes = pd.DataFrame({
+        "id": [0, 1, 2, 3, 4, 5, 6],
+        "dx": ["R10", "R11", "N80.1", "R10", "R12", "R13", "N80.2"],
+    })  # fmt: skip
+    source = read_tables(visits, codes, visit_id="id", patient="who", age="age", code="dx",
+                         version="ICD10", attributes=["ward"])  # fmt: skip
+    spec = CohortSpec(
+        CodeSet.of("endometriosis", ["ICD10:N80*"]), (GroupVariable("ward"),),
+        (Include("age", minimum=18),), without_codes="keep", unit="person",
+    )  # fmt: skip
+    built = build_cohorts(spec, source)["ward"]
+    cohort = built.cohort
+    assert cohort.feature_names == ("ICD10:R10", "ICD10:R11", "ICD10:R12")
+    people = {
+        (group, *row): int(diagnosed)
+        for group, row, diagnosed in zip(
+            cohort.group_labels, cohort.X.to_scipy().toarray().astype(int).tolist(),
+            cohort.diagnosed, strict=True,
+        )
+    }  # fmt: skip
+    assert people == {
+        ("a", 1, 0, 0): 1,  # p: in ward a first; the visit at 12 is left out, with its code
+        ("b", 1, 1, 0): 0,  # q
+        ("a", 0, 0, 1): 0,  # r
+        ("a", 0, 0, 0): 1,  # s
+    }
+    frame = built.attrition.to_frame()
+    assert frame["step"].iloc[0] == "people in the source"
+    assert frame["visits"].tolist() == frame["patients"].tolist() == [4] * len(frame)
+
+
+def test_people_with_two_coded_visits_are_cases():
+    visits = pd.DataFrame({"id": range(5), "who": list("ppqqr"), "ward": list("aabba")})
+    codes = pd.DataFrame({"id": [0, 1, 2, 3, 4], "dx": ["N80", "N80", "N80", "R10", "R11"]})
+    source = read_tables(visits, codes, visit_id="id", patient="who", code="dx", version="ICD10",
+                         attributes=["ward"])  # fmt: skip
+    spec = CohortSpec(
+        CodeSet.of("endometriosis", ["ICD10:N80*"]), (GroupVariable("ward"),),
+        case=Case(min_visits=2), unit="person",
+    )  # fmt: skip
+    cohort = build_cohorts(spec, source)["ward"].cohort
+    assert cohort.diagnosed.tolist() == [1, 0, 0]
+
+
+def test_people_need_a_column_of_patients():
+    visits = pd.DataFrame({"id": [1, 2], "dx": ["N80", "R10"], "ward": ["a", "b"]})
+    source = read_tables(visits, visit_id="id", code=["dx"], version="ICD10", attributes=["ward"])
+    spec = CohortSpec(CodeSet.of("it", ["ICD10:N80*"]), (GroupVariable("ward"),), unit="person")
+    with pytest.raises(InvalidInputError, match="does not say whose the visits are"):
+        build_cohorts(spec, source)

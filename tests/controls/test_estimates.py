@@ -12,6 +12,8 @@ from relprev.parallel import cluster
 from relprev.simulate import visits_with_controls
 from tests.inference.test_adaptive import bent
 
+LINEAR = {"propensity": "ridge", "risk": "purple"}
+
 
 @pytest.fixture(scope="module")
 def world():
@@ -28,10 +30,11 @@ def fitted(cohort, **options):
 
 def test_case_only_controls_are_fits_of_their_own(world):
     cohort = world.cohort
-    found = control_estimates(fitted(cohort, risk=None), cohort, versus="b")
+    case_only = {"propensity": "ridge", "risk": None}
+    found = control_estimates(fitted(cohort, **case_only), cohort, versus="b")
     for number, name in enumerate(cohort.control_names):
         own = cohort.with_values(diagnosed=(cohort.controls >> number & 1).astype(np.uint8))
-        table = fitted(own, risk=None).relative_prevalence("b").to_frame()
+        table = fitted(own, **case_only).relative_prevalence("b").to_frame()
         error = -np.log(table["diagnosis_ratio"].to_numpy())
         same = found[found["control"] == name]
         np.testing.assert_allclose(same["log_error"], error, atol=1e-6)
@@ -40,10 +43,10 @@ def test_case_only_controls_are_fits_of_their_own(world):
 
 def test_doubly_robust_controls_are_near_fits_of_their_own(world):
     cohort = world.cohort
-    found = control_estimates(fitted(cohort), cohort, versus="b")
+    found = control_estimates(fitted(cohort, **LINEAR), cohort, versus="b")
     for number, name in enumerate(cohort.control_names):
         own = cohort.with_values(diagnosed=(cohort.controls >> number & 1).astype(np.uint8))
-        table = fitted(own).relative_prevalence("b").to_frame()
+        table = fitted(own, **LINEAR).relative_prevalence("b").to_frame()
         error = -np.log(table["diagnosis_ratio"].to_numpy())
         same = found[found["control"] == name]
         assert (np.abs(same["log_error"] - error) < 0.3 * same["std_error"]).all()
@@ -85,8 +88,8 @@ def test_parts_give_the_same_numbers(world, tmp_path, place, request):
     workers = request.getfixturevalue("client") if place == "workers" else None
     in_parts = Cohort.open(tmp_path / "parts", workers)
     assert in_parts.control_names == cohort.control_names
-    one = calibrate(fitted(cohort), cohort)
-    other = calibrate(fitted(in_parts), in_parts)
+    one = calibrate(fitted(cohort, **LINEAR), cohort)
+    other = calibrate(fitted(in_parts, **LINEAR), in_parts)
     pd.testing.assert_frame_equal(one.controls, other.controls, rtol=1e-6)
     pd.testing.assert_frame_equal(one.to_frame(), other.to_frame(), rtol=1e-6)
 
@@ -96,11 +99,12 @@ def test_a_group_with_few_cases_is_left_out_for_that_control(world):
     bits = np.array(cohort.controls)
     bits[(cohort.groups == 2) & (np.arange(cohort.n) % 50 != 0)] &= np.uint8(0b1110)
     thin = cohort.with_values(controls=bits)
-    found = control_estimates(fitted(thin), thin, versus="b").set_index(["control", "group"])
+    model = fitted(thin, **LINEAR)
+    found = control_estimates(model, thin, versus="b").set_index(["control", "group"])
     assert np.isnan(found.loc[("control 1", "c"), "log_error"])
     assert np.isfinite(found.loc[("control 1", "a"), "log_error"])
     assert np.isfinite(found.loc[("control 2", "c"), "log_error"])
-    complement = control_estimates(fitted(thin), thin)
+    complement = control_estimates(model, thin)
     first = complement[complement["control"] == "control 1"]
     assert first["log_error"].isna().all()  # everybody else includes the thin group
 

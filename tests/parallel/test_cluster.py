@@ -364,6 +364,11 @@ def _counted(part, rows):
     return rows.size
 
 
+def test_without_a_dashboard_there_is_no_link():
+    with cluster.local_cluster(1) as client:
+        assert cluster.dashboard(client) == ""
+
+
 def test_the_dashboard_answers():
     pytest.importorskip("bokeh")
     with cluster.local_cluster(1, with_dashboard=True) as client:

@@ -111,7 +111,7 @@ def test_the_study_itself_runs(folder):
     assert _outcome(folder) == "done"
 
 
-@settings(RUN, max_examples=200)
+@settings(RUN, max_examples=120)
 @given(text=mutated_study())
 def test_mutated_study_files_end_in_results_or_in_a_message(folder, text):
     file = folder / "pain.toml"

@@ -36,7 +36,14 @@ def tables(folder):
     return every.replace('patient = "person"', 'patient = "visit"')
 
 
-@pytest.mark.parametrize("write", [nhanes, omop, tables])
+def by_person(folder):
+    """Visits rolled up to people."""
+    write_tables(folder)
+    few = TABLES.replace('methods = ["debiased", "purple"]', 'methods = ["debiased"]')
+    return few.replace("seed = 1", 'seed = 1\nunit = "person"')
+
+
+@pytest.mark.parametrize("write", [nhanes, omop, tables, by_person])
 def test_no_output_of_a_study_of_people_says_visit(tmp_path, write):
     """But for the settings in the page's manifest, which are those of the study file."""
     file, out = tmp_path / "study.toml", tmp_path / "results"

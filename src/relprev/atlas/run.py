@@ -35,8 +35,8 @@ from relprev.store.stages import Outcome, Store
 from relprev.store.versions import versions
 from relprev.study.cohorts import open_cohort
 from relprev.study.contrasts import as_used, reference_group, versus_words
-from relprev.study.results_folder import FINISHED, put_in_place, require_replaceable, working_folder
-from relprev.study.run import LOG, Stages, built_cohorts, prepared, run_log
+from relprev.study.results_folder import put_in_place, require_replaceable, working_folder
+from relprev.study.run import LOG, Stages, begun, built_cohorts, finish, prepared, run_log
 from relprev.study.study import Study
 
 CODE = ("relprev.atlas.scan", "relprev.atlas.follow_up")  # modules that make the stages
@@ -108,12 +108,11 @@ def run_atlas(
             if target is None:
                 return AtlasResult(report)
             advance("page")
-            shutil.rmtree(work / FINISHED, ignore_errors=True)  # left by a run that was stopped
-            (work / FINISHED).mkdir()
-            write_atlas(report, work / FINISHED)
-            shutil.copy(work / LOG, work / FINISHED / LOG)
+            finished = begun(work)
+            write_atlas(report, finished)
+            finish(finished, report.warnings, log)
         require_replaceable(target, study.name, force)
-        put_in_place(work / FINISHED, target, study.name)
+        put_in_place(finished, target, study.name)
     shutil.rmtree(work, ignore_errors=True)
     return AtlasResult(report, target)
 

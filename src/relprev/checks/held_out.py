@@ -12,6 +12,7 @@ Predictions for held-out rows are stored like the rows themselves, in memory or 
 from __future__ import annotations
 
 import hashlib
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -22,6 +23,7 @@ from sklearn.base import clone
 
 from relprev.arrays import FloatArray
 from relprev.cohort import Cohort, CohortPart
+from relprev.errors import DataWarning
 from relprev.model import PURPLE
 from relprev.model.splits import split
 
@@ -62,9 +64,11 @@ class SplitFits:
         rows, others = cohort.take(train), cohort.take(validation)
         settings = {**estimator.get_params(deep=False), "selection": ""}
         key = hashlib.sha256(train.tobytes()).digest() + repr(settings).encode()
-        if key in self._kept:
-            return self._kept[key].chosen_by(estimator.selection, rows, others)
-        self._kept[key] = fitted = clone(estimator).fit(rows, validation=others)
+        with warnings.catch_warnings():  # the fit to all rows has told what is odd about them
+            warnings.simplefilter("ignore", DataWarning)
+            if key in self._kept:
+                return self._kept[key].chosen_by(estimator.selection, rows, others)
+            self._kept[key] = fitted = clone(estimator).fit(rows, validation=others)
         return fitted
 
 

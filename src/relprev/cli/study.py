@@ -29,7 +29,7 @@ from relprev.errors import InvalidInputError
 if TYPE_CHECKING:
     import pandas as pd
 
-    from relprev.study import StudyResult
+    from relprev.study import ConditionsResult, Study, StudyResult
     from relprev.units import Unit
 
 StudyFile = Annotated[Path, typer.Argument(help="The study file, for example study.toml.")]
@@ -83,12 +83,25 @@ def check(file: StudyFile) -> None:
     Shows how visits are left out step by step, the groups with their counts (1 to 10 hidden)
     and which codes of the condition occur; names what would stop the study.
     """
+    from relprev.study import read_studies
+
+    studies = read_studies(file)
+    ready = True
+    for study in studies:
+        if len(studies) > 1:
+            typer.echo(f"\n{study.cohort.condition.name}")
+        ready = _say_inspection(study) and ready
+    if not ready:
+        raise typer.Exit(MISUSE)
+    typer.echo(f"Ready: relprev run {file} --out results/")
+
+
+def _say_inspection(study: Study) -> bool:
+    """Print what the data hold for a study, and return whether it can be run."""
     from relprev.disclosure import shown
     from relprev.report import StudyFindings, disclosed
-    from relprev.study import Study
     from relprev.study.inspect import inspect_study
 
-    study = Study.from_toml(file)
     seen = inspect_study(study)
     found = sum(1 for count in seen.codes.values() if count)
     typer.echo(f"Source: {seen.source}. Codes of the condition that occur: {found} of "
@@ -106,9 +119,7 @@ def check(file: StudyFile) -> None:
         say_warning(shown(note, rule))
     for problem in seen.problems:
         say_error(shown(problem, rule))
-    if seen.problems:
-        raise typer.Exit(MISUSE)
-    typer.echo(f"Ready: relprev run {file} --out results/")
+    return not seen.problems
 
 
 @app.command()
@@ -168,20 +179,26 @@ def run(
     The results folder appears when everything is done. A run that was stopped, at any moment,
     resumes where it was when it is started again; until then its finished parts are in a folder
     beside the results folder whose name ends in .work. The results do not depend on --out-of-core,
-    --workers or --cluster. Example:
+    --workers or --cluster. A study of several conditions gets a report that compares them, and a
+    folder for each. Example:
 
     relprev run study.toml --out results/
     """
-    from relprev.study import Study
+    from relprev.study import read_studies, run_conditions
 
-    study = Study.from_toml(file)
+    studies = read_studies(file)
     if formats:
         chosen: Any = tuple(formats)
-        study = replace(study, report=replace(study.report, formats=chosen))
+        studies = [replace(one, report=replace(one.report, formats=chosen)) for one in studies]
     if out_of_core:
-        study = replace(study, compute=replace(study.compute, out_of_core=True))
+        kept = replace(studies[0].compute, out_of_core=True)
+        studies = [replace(one, compute=kept) for one in studies]
     with cluster_client(workers, cluster, with_dashboard) as client:
-        _say_result(study.run(out, force=force, verbose=not quiet, client=client))
+        how: dict[str, Any] = {"force": force, "verbose": not quiet, "client": client}
+        if len(studies) == 1:
+            _say_result(studies[0].run(out, **how))
+        else:
+            _say_conditions(run_conditions(studies, out, **how))
 
 
 @app.command()
@@ -306,6 +323,29 @@ def _say_result(result: StudyResult) -> None:
         say_warning(str(text))
     verdict = trust(report)
     typer.echo("\n".join([f"{verdict.heading}.", *(f"- {point}" for point in verdict.points)]))
+    if report.rule.words:
+        typer.echo(report.rule.words)
+    if result.folder is not None:
+        typer.echo(f"Report: {result.folder / 'report.html'}")
+
+
+def _say_conditions(result: ConditionsResult) -> None:
+    """Print the comparisons of all conditions, warnings, verdicts and where the report is."""
+    from relprev.estimates import versus_words
+
+    report = result.report
+    shown = report.comparisons
+    for variable, part in shown.groupby("variable", sort=False):
+        typer.echo(f"Relative prevalence by {variable}")
+        ratio = _with_intervals(part, ("estimate", "ci_low", "ci_high"))
+        read = part[["condition", "group", "versus", "observed_ratio", "p_adjusted"]]
+        read = read.assign(versus=read["versus"].map(versus_words))
+        read.insert(3, "corrected ratio", ratio)
+        typer.echo(_text(read))
+    for text in report.warnings:
+        say_warning(text)
+    for one, verdict in zip(report.each, report.trust, strict=True):
+        typer.echo(f"{one.condition}: {verdict.heading}.")
     if report.rule.words:
         typer.echo(report.rule.words)
     if result.folder is not None:

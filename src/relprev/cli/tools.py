@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -246,16 +247,24 @@ def _simulate_like(file: Path, out: Path, visits: int, seed: int) -> None:
     from relprev.simulate.places import own_name
     from relprev.sources.declared import Role
     from relprev.store.files import written_whole
-    from relprev.study import Study
+    from relprev.study import read_studies
     from relprev.study.source import SOURCES
 
-    study = Study.from_toml(file)
+    study, *more = read_studies(file)
     copy = out / file.name
     if copy.exists():
         raise InvalidInputError(f"{copy} exists already; choose another --out")
     given = study.source.arguments
+    codes = [code for one in (study, *more) for code in one.cohort.condition.patterns]
+    condition = replace(study.cohort.condition, patterns=tuple(dict.fromkeys(codes)))
     written = write_like(
-        study.cohort, study.source.kind, given, out, visits, base=study.source.folder, seed=seed
+        replace(study.cohort, condition=condition),
+        study.source.kind,
+        given,
+        out,
+        visits,
+        base=study.source.folder,
+        seed=seed,
     )
     text = study.text
     for key in SOURCES[study.source.kind].path_keys(Role.INPUT) & set(given):

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from relprev.codes.spelling import VERSION_NAMES, normalize, version_name
 from relprev.errors import InvalidInputError
 
+LAST = "\uffff"  # comes after all characters of codes
 SHORTEST = 3  # characters of an ICD category, of which ranges are made
 _RANGE = re.compile(r"([A-Za-z0-9.]+)\*?\s*[-\u2013]\s*([A-Za-z0-9.]+)\*?")
 
@@ -92,6 +93,33 @@ class CodePattern:
         if len(body) >= length:
             return replace(self, text=body[:length])
         return self
+
+    def may_share(self, other: CodePattern) -> bool:
+        """Whether a code could match both patterns.
+
+        Examples
+        --------
+        >>> asthma = CodePattern.parse("ICD10:J45*")
+        >>> [asthma.may_share(CodePattern.parse(f"ICD10:{code}")) for code in ("J45.9", "J44*")]
+        [True, False]
+        >>> asthma.may_share(CodePattern.parse("ICD10:J40-J47"))
+        True
+        """
+        if self.version != other.version:
+            return False
+        if is_expression(self.text) or is_expression(other.text):
+            return True
+        return self._first <= other._last and other._first <= self._last
+
+    @property
+    def _first(self) -> str:
+        return example_code(self.text)
+
+    @property
+    def _last(self) -> str:
+        """What no code of the pattern comes after."""
+        end = self.text.removesuffix("*").rpartition("-")[2]
+        return end + LAST if is_broad(self.text) else end
 
     @property
     def written(self) -> str:

@@ -109,6 +109,17 @@ class CodeSet:
             raise InvalidInputError(f"{path} cannot be read; expected a TOML file") from None
         return _from_toml(path.stem, text)
 
+    def may_share(self, other: CodeSet) -> bool:
+        """Whether a code could be in both sets.
+
+        Examples
+        --------
+        >>> burns = CodeSet.of("burns", ["ICD10:T20-T32"])
+        >>> burns.may_share(CodeSet.of("chest burns", ["ICD10:T21.0*"]))
+        True
+        """
+        return any(one.may_share(two) for one in self.patterns for two in other.patterns)
+
     def __contains__(self, code: tuple[str, str]) -> bool:
         return code in self._codes or any(pattern.matches(*code) for pattern in self._broad)
 

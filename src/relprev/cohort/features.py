@@ -130,7 +130,7 @@ def coded_visits(
     first_extra = len(names)
     names += [_name(extra, label) for extra, labels in extras for label in labels]
     count = np.zeros(len(names), dtype=np.int64)
-    is_case = cases(spec, source)
+    is_case = _cases(spec, source, selected)
     parts = []
     for k in range(selected.n_parts):
         more = _extra_keys(extras, selected, k, first_extra, len(names))
@@ -145,8 +145,7 @@ def coded_visits(
             len(names),
         )
         if is_case is not None:
-            visit = selected.read(k, "visit").column(0).to_numpy()
-            part = replace(part, diagnosed=is_case[visit].astype(np.uint8))
+            part = replace(part, diagnosed=is_case[selected.rows(k)])
         count += _counted(part, keep_all=spec.without_codes == "keep")
         parts.append(part if scratch is None else part.with_arrays(scratch.spill(part.arrays())))
     kept = np.flatnonzero(count > spec.features.min_count)
@@ -154,6 +153,17 @@ def coded_visits(
     number[kept] = np.arange(len(kept))
     kinds = _kinds(wanted_kinds(spec.features, source), of_kind, feature, number, first_extra)
     return CodedVisits(parts, number, tuple(names[k] for k in kept), control_names, kinds)
+
+
+def _cases(spec: CohortSpec, source: Source, selected: Selected) -> NDArray[np.uint8] | None:
+    """Which rows are cases by the study's rule, shape (n,); None if any code is enough."""
+    found = cases(spec, source)
+    if found is None:
+        return None
+    row = selected.row_of_visit[found]
+    out = np.zeros(selected.n, dtype=np.uint8)
+    out[row[row >= 0]] = 1
+    return out
 
 
 def _counted(part: CodedPart, *, keep_all: bool) -> NDArray[np.integer[Any]]:

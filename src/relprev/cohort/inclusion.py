@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
@@ -20,6 +20,7 @@ from relprev.matrix.coerce import listed
 from relprev.sources.attrition import Attrition, Step
 from relprev.sources.database import execute, identifier, quoted
 from relprev.sources.source import Source
+from relprev.units import PERSON
 
 MAX_VISITS = 2**31 - 1  # row numbers have four bytes
 TABLE = "relprev_selected"
@@ -38,7 +39,8 @@ class Selected:
     group_names : dict of group variable to names of its groups
     attrition : Attrition
     row_of_visit : int32 array of shape (visits in the source,)
-        Row of each visit, or -1 if it is not included.
+        Row of each visit, or -1 if it is not included. Where a row is a person, all included
+        visits of the person have the same.
     patients : int32 array of shape (n,), or None
         Patients, numbered by first appearance; None if the source does not identify them.
     design : tuple of str
@@ -140,11 +142,17 @@ def select_visits(
             f"{one.position} AS {identifier(f'{kind}:{name}')}" for name, one in made.items()
         ]
     joins = "".join(one.join for one in (*found.values(), *of_strata.values()))
-    chosen = f"SELECT {', '.join(columns)} FROM (SELECT * FROM visits WHERE {where}) {joins}"
-    visit = _keep(source, chosen)
+    included = f"SELECT * FROM visits WHERE {where}"
+    by_person = spec.unit == PERSON.noun
+    if by_person:
+        attrition = _of_people(attrition, source)
+        included += " QUALIFY row_number() OVER (PARTITION BY patient ORDER BY visit) = 1"
+    visit = _keep(source, f"SELECT {', '.join(columns)} FROM ({included}) {joins}")
     n, n_source = len(visit), source.n_visits
     rows = np.full(n_source, -1, dtype=np.int32)
     rows[visit] = np.arange(n, dtype=np.int32)
+    if by_person:
+        _add_other_visits(source, where, rows)
     size = rows_per_part or n
     names = {name: one.names for name, one in found.items()}
     return Selected(
@@ -152,6 +160,28 @@ def select_visits(
         (*visit[::size].tolist(), n_source), n, size,
         {name: one.names for name, one in of_strata.items()},
     )  # fmt: skip
+
+
+def _of_people(attrition: Attrition, source: Source) -> Attrition:
+    """The steps with people in place of visits."""
+    if any(step.patients is None for step in attrition.steps):
+        raise InvalidInputError(
+            f"unit is 'person', but the {source.name} source does not say whose the visits are; "
+            "name the column of patients, or use unit = 'visit'"
+        )
+    people = [replace(one, visits=int(one.patients or 0)) for one in attrition.steps]
+    words = people[0].step.replace(source.unit.plural, PERSON.plural)
+    return Attrition((replace(people[0], step=words), *people[1:]))
+
+
+def _add_other_visits(source: Source, where: str, rows: NDArray[np.int32]) -> None:
+    """Give all included visits of a person the row of the first."""
+    found = source.connection.sql(
+        "SELECT visit, min(visit) OVER (PARTITION BY patient) AS first "
+        f"FROM (SELECT visit, patient FROM visits WHERE {where})"
+    ).to_arrow_reader(BATCH_ROWS)
+    for batch in found:
+        rows[batch.column(0).to_numpy()] = rows[batch.column(1).to_numpy()]
 
 
 def _keep(source: Source, query: str) -> NDArray[np.int32]:

@@ -77,6 +77,8 @@ from relprev.cohort.group_variable import Division, GroupVariable, Strata
 from relprev.cohort.visit_rules import Case, Exclude, Include, Screening
 from relprev.errors import InvalidInputError
 from relprev.settings import SETTINGS, parse_settings, read_settings
+from relprev.sources.source import Source
+from relprev.units import PERSON, UNITS, Unit
 
 
 def _condition(value: Any, info: ValidationInfo) -> CodeSet:
@@ -144,6 +146,9 @@ class CohortSpec:
         When a visit counts as diagnosed. Default: if it has any code of the condition.
     strata : tuple of Strata
         Strata in which groups are compared besides.
+    unit : "visit" or "person"
+        What a row of the cohort is. A person has the codes of all included visits, and all else
+        from the first of them.
 
     Examples
     --------
@@ -168,6 +173,7 @@ class CohortSpec:
     exclude: tuple[Exclude, ...] = ()
     case: Case = field(default_factory=Case)
     strata: tuple[Strata, ...] = ()
+    unit: Literal["visit", "person"] = "visit"
 
     def __post_init__(self) -> None:
         if not self.groups:
@@ -178,10 +184,16 @@ class CohortSpec:
         of_strata = [one.name for one in self.strata]
         if len({name.lower() for name in of_strata}) < len(of_strata):
             raise InvalidInputError(f"strata: names must differ, got {of_strata}")
+        if self.unit not in UNITS:
+            raise InvalidInputError(f"unit must be 'visit' or 'person', got {self.unit!r}")
         if self.without_codes not in ("drop", "keep"):
             raise InvalidInputError(
                 f"without_codes must be 'drop' or 'keep', got {self.without_codes!r}"
             )
+
+    def unit_of(self, source: Source) -> Unit:
+        """What a row is of a cohort made from a source."""
+        return PERSON if self.unit == PERSON.noun else source.unit
 
     def columns(self) -> set[str]:
         """Columns of ``visits`` that the specification uses."""

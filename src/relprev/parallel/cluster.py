@@ -57,13 +57,14 @@ def local_cluster(workers: int, *, with_dashboard: bool = False) -> Iterator[Any
         dask.config.set({**pages, "distributed.worker.http.routes": []}),
         distributed.LocalCluster(
             n_workers=workers, threads_per_worker=max(1, available_cores() // workers),
-            dashboard_address="127.0.0.1:0" if with_dashboard else None,
+            dashboard_address="127.0.0.1:0",
             security=_certificates(), silence_logs=logging.ERROR,
         ) as cluster,
         distributed.Client(cluster) as client,
     ):  # fmt: skip
         if not with_dashboard:
             cluster.scheduler.http_server.stop()
+            cluster.scheduler.services.clear()
         client.register_plugin(_without_page())
         yield client
 

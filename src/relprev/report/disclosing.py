@@ -18,7 +18,7 @@ would support.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -34,6 +34,7 @@ from relprev.messages import Cell
 from relprev.report.analyses import Analysis
 from relprev.report.cell_names import COUNTS, VariableCells
 from relprev.report.counted import CHARACTERISTICS, SYMPTOMS, attrition_levels, study_cells
+from relprev.report.counted_together import hidden_together
 from relprev.report.findings import StudyFindings, StudyReport, VariableFindings
 
 RATIOS = (
@@ -47,7 +48,7 @@ MIDDLES = {"observed_ci": "observed_ratio", "diagnosis_ci": "diagnosis_ratio"}  
 TIPS = ("recorded_right", "tip")  # with the estimate they give the recorded ratio away
 ESTIMATES = (
     dict.fromkeys(["group", "versus", "withheld", "few_cases", "note"], Column.NAME)
-    | dict.fromkeys(["estimate", "ci_low", "ci_high", "truth"], Column.FREE)
+    | dict.fromkeys(["estimate", "ci_low", "ci_high", "split_sd", "truth"], Column.FREE)
     | dict.fromkeys(COUNTS, Column.COUNT)
     | dict.fromkeys([*RATIOS, *JOINT[:3], "p_value"], Column.REVEALING)
 )
@@ -80,9 +81,35 @@ def disclosed(findings: StudyFindings, rule: Rule | None = None) -> StudyReport:
     >>> report.variables[0].estimates["PURPLE"]["n_diagnosed"].tolist()
     [40, <NA>, <NA>]
     """
-    rule = Rule() if rule is None else rule
-    cells, names = study_cells(findings, rule)
-    hidden = cells.hidden(rule)
+    return disclosed_together([findings], Rule() if rule is None else rule)[0]
+
+
+def disclosed_together(
+    several: Sequence[StudyFindings], rule: Rule, sharing: Collection[tuple[int, int]] = ()
+) -> list[StudyReport]:
+    """What may be shown of the findings on several conditions that are published together.
+
+    Parameters
+    ----------
+    several : sequence of StudyFindings
+        On the same data, one per condition.
+    rule : Rule
+        What to hide.
+    sharing : collection of (int, int)
+        Positions of conditions that may share codes, the lower one first.
+    """
+    systems = [study_cells(findings, rule) for findings in several]
+    hidden = hidden_together([cells for cells, _ in systems], rule, sharing)
+    return [
+        _report(findings, cells, names, own, rule)
+        for findings, (cells, names), own in zip(several, systems, hidden, strict=True)
+    ]
+
+
+def _report(
+    findings: StudyFindings, cells: Cells, names: Sequence[VariableCells], hidden: set[Cell],
+    rule: Rule,
+) -> StudyReport:  # fmt: skip
     named = tuple(found.name for found in findings.variables)
     parts = [_Variable(one, cells, hidden, rule, named) for one in names]
     local = {cell for part in parts for cell in part.local}

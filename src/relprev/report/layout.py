@@ -37,8 +37,8 @@ from relprev.report.tables import ReportTable, variable_estimates, with_excluded
 from relprev.units import Unit
 
 ESTIMATES = (
-    "group", "versus", "method", "estimate", "observed_ratio", "p_value", "n", "n_diagnosed",
-    "note",
+    "group", "versus", "method", "estimate", "split_sd", "observed_ratio", "p_value", "n",
+    "n_diagnosed", "note",
 )  # fmt: skip
 DECOMPOSITION = ("group", "versus", "observed_ratio", "diagnosis_ratio", "estimate")
 INTERVALS = {
@@ -190,7 +190,7 @@ def lay_out(report: StudyReport) -> Layout:
     shown = replace(report, variables=tuple(map(once, report.variables)))
     parts = tuple(
         _variable(shown, found, slug)
-        for found, slug in zip(shown.variables, _slugs(names), strict=True)
+        for found, slug in zip(shown.variables, slugs(names), strict=True)
     )
     return Layout(
         report, parts, trust(report), methods_text(shown), _flow(parts), checklist(report)
@@ -212,7 +212,7 @@ def _variable(report: StudyReport, found: VariableFindings, slug: str) -> Variab
         decomposition=decomposition,
         checks=tuple(
             _check(report, found.name, check, f"check-{slug}-{kind}")
-            for check, kind in zip(checks, _slugs([c.kind for c in checks]), strict=True)
+            for check, kind in zip(checks, slugs([c.kind for c in checks]), strict=True)
         ),
         sensitivity=tuple(
             _check(report, found.name, check, f"sensitivity-{slug}-{k}")
@@ -232,7 +232,7 @@ def _variable(report: StudyReport, found: VariableFindings, slug: str) -> Variab
         weights=_weights(found, slug),
         analyses=tuple(
             _analysis(report, found, one, f"{one.kind}-{slug}-{own}")
-            for one, own in zip(found.analyses, _slugs([one.name for one in found.analyses]),
+            for one, own in zip(found.analyses, slugs([one.name for one in found.analyses]),
                                 strict=True)
         ),
     )  # fmt: skip
@@ -360,7 +360,7 @@ def _step(row: dict[Hashable, Any], unit: Unit) -> Step:
     )
 
 
-def _slugs(names: list[str]) -> list[str]:
+def slugs(names: list[str]) -> list[str]:
     """Distinct names that are safe in file names."""
     out: list[str] = []
     for name in names:

@@ -24,8 +24,10 @@ ASSUMPTIONS = (
     "Within a group, diagnosis is random among cases: it may depend on the group, not on symptoms.",
     "The same symptoms mean the same risk in every group.",
 )
+PAPER = "PURPLE, the paper's protocol"
 METHOD_NAMES = {  # names in study files and findings
     "calibrated": "Calibrated", "debiased": "DebiasedPURPLE", "purple": "PURPLE",
+    "paper": PAPER,
 }  # fmt: skip
 GLOSSARY = {
     "Relative prevalence (corrected ratio)": (

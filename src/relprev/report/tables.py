@@ -18,7 +18,7 @@ from relprev.report.findings import StudyReport, VariableFindings
 from relprev.report.sentences import method_name
 from relprev.units import VISIT, Unit
 
-TEXT_COLUMNS = {HEADINGS["group"], HEADINGS["versus"], HEADINGS["note"], "Step"}
+TEXT_COLUMNS = {HEADINGS["group"], HEADINGS["versus"], HEADINGS["note"], "Condition", "Step"}
 NARROW, WIDE = 80, 140  # characters of a table on the terminal
 LEAST = 8  # characters that a column of text keeps, however wide the others are
 NUMBER = "number"

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 from relprev.lazy import on_demand
 
 if TYPE_CHECKING:
-    from relprev.study.file import study_schema
+    from relprev.study.conditions import ConditionsResult, run_conditions
+    from relprev.study.file import read_studies, study_schema
     from relprev.study.options import (
         AnchorOptions,
         CheckOptions,
@@ -23,11 +24,14 @@ __all__ = [
     "AnchorOptions",
     "CheckOptions",
     "ComputeOptions",
+    "ConditionsResult",
     "EstimateOptions",
     "InferenceOptions",
     "ReportOptions",
     "SourceOptions",
     "Study",
     "StudyResult",
+    "read_studies",
+    "run_conditions",
     "study_schema",
 ]

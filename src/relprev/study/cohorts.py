@@ -57,7 +57,7 @@ def study_cohorts(
         built = build_cohorts(spec, source, verbose=verbose, **options)
     except InvalidInputError as error:
         message = message_of(error)
-        own = error if message is None else type(error)(message.about(source.unit))
+        own = error if message is None else type(error)(message.about(study.cohort.unit_of(source)))
         raise study.about((), own) from None
     for position, (name, item) in enumerate(built.items()):
         groups = item.cohort.group_names
@@ -69,7 +69,7 @@ def study_cohorts(
             )
         wanted = study.estimate.reference.get(name)
         if wanted is not None and wanted not in groups:
-            why = str(item.left_out.get(wanted, f"no {source.unit.plural}"))
+            why = str(item.left_out.get(wanted, f"no {study.cohort.unit_of(source).plural}"))
             words = f"{wanted!r} is not in the cohort ({why}); its groups are {', '.join(groups)}"
             raise study.error(("estimate", "reference", name), words)
     return built
@@ -152,12 +152,12 @@ def build(study: Study, folder: Path, *, verbose: bool = False) -> Outcome:
         built = study_cohorts(study, source, folder, verbose=verbose)
         values: dict[str, Any] = {
             "source": source_words(source), "details": dict(source.details),
-            "descriptions": dict(source.descriptions), "unit": source.unit.noun, "variables": {},
+            "descriptions": dict(source.descriptions), "unit": study.cohort.unit_of(source).noun, "variables": {},
         }  # fmt: skip
         tables = {}
         for position, (name, item) in enumerate(built.items()):
             cohort = as_used(item.cohort, study.inference)
-            values["sampling"] = sampling_words(cohort, source.unit)
+            values["sampling"] = sampling_words(cohort, study.cohort.unit_of(source))
             values["weighted"] = "weights" in cohort.fields
             values["variables"][name] = _keep(item.cohort, folder, position) | {
                 "left_out": {group: why.plain() for group, why in item.left_out.items()},

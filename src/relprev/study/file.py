@@ -99,6 +99,13 @@ class StudyFile:
         str, Field(description="A shipped cohort; the keys below replace parts of it.")
     ] = ""
     condition: Condition | None = None
+    conditions: Annotated[
+        tuple[Condition, ...] | None,
+        Field(
+            min_length=2,
+            description="Several conditions, each studied on its own; one report compares them.",
+        ),
+    ] = None
     include: Annotated[
         tuple[Include, ...] | None, Field(description="Which visits, rule by rule.")
     ] = None
@@ -126,6 +133,10 @@ class StudyFile:
         Field(description="Strata in which the groups are compared besides."),
     ] = None
     without_codes: Literal["drop", "keep"] | None = None
+    unit: Annotated[
+        Literal["visit", "person"] | None,
+        Field(description="What a row is: a visit, or a person with the codes of all visits."),
+    ] = None
     controls: Annotated[
         Controls | None,
         Field(description="Conditions that are hardly ever missed, to judge the estimate by."),
@@ -148,14 +159,69 @@ def read_study(path: str | Path, *, condition: CodeSet | None = None) -> Study:
 
     A ``condition`` takes the place of the file's, which need not have one then.
     """
+    content, text = _content(path)
+    if condition is not None:
+        content = replace(content, condition=condition, conditions=None)
+    if content.conditions is not None:
+        words = "the study has several; relprev.study.read_studies reads them"
+        raise located(text, str(path), ("conditions",), words)
+    return _study(content, Path(path), text)
+
+
+def read_studies(path: str | Path) -> list[Study]:
+    """The studies in a file: one, or one for each of its conditions.
+
+    Parameters
+    ----------
+    path : path
+        A study file.
+
+    Returns
+    -------
+    list of Study
+        Alike but for the condition, for `relprev.study.run_conditions`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> text = '''
+    ... conditions = ["asthma", "copd"]
+    ... [source]
+    ... kind = "simulated"
+    ... [[groups]]
+    ... column = "group"
+    ... '''
+    >>> with tempfile.NamedTemporaryFile("w", suffix=".toml") as file:
+    ...     _ = file.write(text)
+    ...     file.flush()
+    ...     studies = read_studies(file.name)
+    >>> [study.cohort.condition.name for study in studies]
+    ['asthma', 'copd']
+    """
+    content, text = _content(path)
+    if content.conditions is None:
+        return [_study(content, Path(path), text)]
+    for key, given in (("condition", content.condition), ("anchor", content.anchor)):
+        if given:
+            words = f"conditions are given too; {key} goes with one condition, so leave one out"
+            raise located(text, str(path), (key,), words)
+    if content.report.condition:
+        words = "there are several conditions, so leave it out: they are called by their names"
+        raise located(text, str(path), ("report", "condition"), words)
+    each = [replace(content, condition=one, conditions=None) for one in content.conditions]
+    return [_study(one, Path(path), text) for one in each]
+
+
+def _content(path: str | Path) -> tuple[StudyFile, str]:
     path = Path(path)
     if not path.is_file():
         raise InvalidInputError(f"there is no study file {path}; 'relprev init' writes one")
     text = settings_text(path)
-    content = parse_settings(text, StudyFile, str(path), folder=path.parent, moved=MOVED)
-    if condition is not None:
-        content = replace(content, condition=condition)
     _require_printable_name(path)
+    return parse_settings(text, StudyFile, str(path), folder=path.parent, moved=MOVED), text
+
+
+def _study(content: StudyFile, path: Path, text: str) -> Study:
     study = Study(
         source=source_options(content.source, path.parent),
         cohort=_cohort(content, path, text),
@@ -253,7 +319,7 @@ def _require_printable_name(path: Path) -> None:
 def _cohort(content: StudyFile, path: Path, text: str) -> CohortSpec:
     """The file's own cohort, or a shipped one with the parts that the file replaces."""
     names = ("condition", "include", "exclude", "case", "features", "groups", "strata",
-             "without_codes", "controls", "tested", "derive")  # fmt: skip
+             "without_codes", "unit", "controls", "tested", "derive")  # fmt: skip
     given: dict[str, Any] = {
         name: getattr(content, name) for name in names if getattr(content, name) is not None
     }

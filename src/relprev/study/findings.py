@@ -16,6 +16,7 @@ from relprev.report.analyses import Analysis
 from relprev.store.stages import Outcome
 from relprev.store.versions import versions
 from relprev.study.cohorts import KEYS, column_name
+from relprev.study.notes import protocol_note
 from relprev.study.study import Study
 from relprev.study.variable import described
 from relprev.units import UNITS
@@ -77,6 +78,7 @@ def study_findings(
     words = options.condition or (condition.title or condition.name).lower()
     rules = " and ".join(map(str, (*study.cohort.include, *study.cohort.exclude)))
     said = [message for outcome in outcomes.values() for message in outcome.warnings]
+    said += protocol_note(study)
     if skipped:
         said.append(Message(
             "checks not run because the study lacks a method that they compare: {checks}",

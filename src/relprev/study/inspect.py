@@ -38,7 +38,13 @@ from relprev.study.cohorts import (
     groups_table,
     study_cohorts,
 )
-from relprev.study.notes import missing_note, namesake_note, sibling_note, tested_note
+from relprev.study.notes import (
+    missing_note,
+    namesake_note,
+    protocol_note,
+    sibling_note,
+    tested_note,
+)
 from relprev.study.study import Study
 from relprev.study.variable import Variable
 from relprev.study.warned import recorded_warnings
@@ -115,11 +121,12 @@ def inspect_study(study: Study) -> Inspection:
                 for what in warn_of_no_signs(variable.cohort)
             ]
             problems += _problems(variable, study)
+        notes += protocol_note(study)
         features = item.cohort.feature_names or ()
         notes += sibling_note(study.cohort.condition, features)
         notes += namesake_note(study.cohort.condition, features, source.descriptions)
         inside = groups_inside(built)
-    unit = source.unit
+    unit = study.cohort.unit_of(source)
     return Inspection(
         source.name, codes, tuple(variables), words, tuple(note.about(unit) for note in notes),
         tuple(problem.about(unit) for problem in problems), inside, unit,

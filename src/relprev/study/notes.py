@@ -76,6 +76,18 @@ def missing_note(built: BuiltCohort, study: Study) -> list[Message]:
     )]  # fmt: skip
 
 
+def protocol_note(study: Study) -> list[Message]:
+    """The remark that the paper's protocol leaves out no rare codes, in a list; or nothing."""
+    count = study.cohort.features.min_count
+    if "paper" not in study.estimate.methods or not count:
+        return []
+    return [Message(
+        "estimate.methods has {method}, the paper's protocol, which leaves out no rare codes, but "
+        "features.min_count is {count}; set it to 0 to follow the paper",
+        method='"paper"', count=Number(count, ","),
+    )]  # fmt: skip
+
+
 def namesake_note(
     condition: CodeSet, features: Iterable[str], descriptions: Mapping[str, str]
 ) -> list[Message]:

@@ -24,7 +24,7 @@ from relprev.errors import ClusterError, InvalidInputError, TooFewCasesError
 from relprev.messages import Message, message_of
 from relprev.parallel.cluster import require_ready
 from relprev.progress import Advance, progress
-from relprev.report import StudyReport, VariableFindings, disclosed, write_report
+from relprev.report import StudyFindings, VariableFindings, disclosed, write_report
 from relprev.report.analyses import Analysis
 from relprev.report.write import require_formats
 from relprev.store.digests import digest, files_digest
@@ -46,7 +46,7 @@ ANALYSES = ("relprev.study.analyses",)
 CHECKING = ("relprev.study.checks",)
 READ_DATA = ("code_sets", "cohorts", "neds", "nhamcs")  # of relprev/data, for cohorts
 SECONDS = {  # of the stages of a study of 1.4 million visits, four groups
-    "cohort": 60.0, "debiased": 60.0, "purple": 15.0, "report": 15.0,
+    "cohort": 60.0, "debiased": 60.0, "purple": 15.0, "paper": 60.0, "report": 15.0,
 }  # fmt: skip
 
 
@@ -56,28 +56,36 @@ def run_study(
 ) -> StudyResult:  # fmt: skip
     """Run the whole study; see `Study.run`."""
     target = None if out is None else Path(out)
-    require_formats(study.report.formats)  # before hours of work
     study = prepared(study, target, force, client)
     with working_folder(target) as work, run_log(work / LOG, study.disclosure) as log:
-        log.info("study %s, relprev %s", study.name, versions()["relprev"])
-        log.info("cohorts %s", "in parts" if study.compute.out_of_core else "in memory")
-        with progress("Study", *_steps(study, verbose)) as advance:
-            stages = Stages(Store(work, log.warning), log, advance)
-            cohorts = built_cohorts(study, stages, work, verbose)
-            findings = [
-                _findings(study, position, cohorts, stages, verbose, client)
-                for position in range(len(study.cohort.groups))
-            ]
-            found = study_findings(study, findings, stages.outcomes, _checks(study)[1])
+        with progress("Study", *steps([study], verbose)) as advance:
+            found = found_in(study, work, log, advance, verbose, client)
             report = disclosed(found, study.disclosure)
             if target is None:
                 return StudyResult(report)
             advance("report")
-            _write(report, work / FINISHED, study.report.formats, log)
+            finished = begun(work)
+            write_report(report, finished, study.report.formats)
+            finish(finished, report.warnings, log)
         require_replaceable(target, study.name, force)
-        put_in_place(work / FINISHED, target, study.name)
+        put_in_place(finished, target, study.name)
     shutil.rmtree(work, ignore_errors=True)
     return StudyResult(report, target)
+
+
+def found_in(
+    study: Study, work: Path, log: logging.Logger, advance: Advance, verbose: bool, client: Any
+) -> StudyFindings:
+    """Everything that a study finds, nothing hidden; stages are kept in the working folder."""
+    log.info("study %s, relprev %s", study.name, versions()["relprev"])
+    log.info("cohorts %s", "in parts" if study.compute.out_of_core else "in memory")
+    stages = Stages(Store(work, log.warning), log, advance)
+    cohorts = built_cohorts(study, stages, work, verbose)
+    findings = [
+        _findings(study, position, cohorts, stages, verbose, client)
+        for position in range(len(study.cohort.groups))
+    ]
+    return study_findings(study, findings, stages.outcomes, _checks(study)[1])
 
 
 def _findings(
@@ -155,23 +163,31 @@ def _checks(study: Study) -> tuple[list[str], list[str]]:
     return [name for name in asked if name not in skipped], skipped
 
 
-def _steps(study: Study, verbose: bool) -> tuple[int, bool, list[float]]:
+def steps(studies: Sequence[Study], verbose: bool) -> tuple[int, bool, list[float]]:
     """Number of steps, whether to show them, and roughly how long each takes."""
+    each = [seconds for study in studies for seconds in _steps(study)]
+    return len(each) + 1, verbose, [*each, SECONDS["report"]]
+
+
+def _steps(study: Study) -> list[float]:
     fitted = [SECONDS[name] for name in study.estimate.methods]
     checked = [CHECKS[name].seconds for name in _checks(study)[0]]
     each = (fitted + checked) * len(study.cohort.groups) + [1.0] * len(study.anchor)
     each += [SECONDS["debiased"]] * len(study.cohort.strata) * len(study.cohort.groups)
-    return len(each) + 2, verbose, [SECONDS["cohort"], *each, SECONDS["report"]]
+    return [SECONDS["cohort"], *each]
 
 
-def _write(
-    report: StudyReport, finished: Path, formats: Sequence[str], log: logging.Logger
-) -> None:
-    """Write the results into a folder that is moved into place later."""
+def begun(work: Path) -> Path:
+    """An empty folder for the results, which is moved into place later."""
+    finished = work / FINISHED
     shutil.rmtree(finished, ignore_errors=True)  # left by a run that was stopped
     finished.mkdir()
-    write_report(report, finished, formats)
-    for text in report.warnings:
+    return finished
+
+
+def finish(finished: Path, warnings: Sequence[object], log: logging.Logger) -> None:
+    """End the log, and put it beside the results."""
+    for text in warnings:
         log.warning("%s", text)
     log.info("results complete")
     shutil.copy(finished.parent / LOG, finished / LOG)
@@ -182,6 +198,7 @@ def _write(
 
 def prepared(study: Study, target: Path | None, force: bool, client: Any) -> Study:
     """The study as a cluster can run it; fails if its results could not be kept."""
+    require_formats(study.report.formats)  # before hours of work
     if client is not None:
         require_ready(client)
         study = replace(study, compute=replace(study.compute, out_of_core=True))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,6 +15,7 @@ from relprev.arrays import FloatArray
 from relprev.checks.feature_counts import feature_counts, feature_labels, patient_counts
 from relprev.codes import describe
 from relprev.cohort import Cohort, CohortPart
+from relprev.errors import DataWarning
 from relprev.messages import Message
 from relprev.store.stages import Outcome
 from relprev.study.contrasts import as_used, reference_group, versus_words
@@ -25,6 +27,8 @@ if TYPE_CHECKING:  # rewording an option must not refit anything
     from relprev.study.options import EstimateOptions, InferenceOptions, Method
 
 SYMPTOMS_SHOWN = 30
+PAPER_SPLITS = 5
+PAPER_SHARES = (0.6, 0.2, 0.2)  # to fit, to choose the penalty, to estimate
 
 
 @dataclass(frozen=True)
@@ -92,6 +96,8 @@ class Variable:
             result: Any = self.purple.relative_prevalence(self.versus)
             tables = {"estimates": result.to_frame(), "symptoms": self._symptoms()}
             return Outcome({"lambda": self.purple.lambda_}, tables)
+        if method == "paper":
+            return Outcome(tables={"estimates": self._by_paper()})
         result = self.debiased.relative_prevalence(self.versus, level=self.options.level)
         values = {
             "lambda": self.debiased.lambda_, "strength": self.debiased.strength_,
@@ -101,6 +107,33 @@ class Variable:
         if self.cohort.control_names:
             tables["calibrated"] = calibrated_estimates(self.calibration)
         return Outcome(values, tables)
+
+    def _by_paper(self) -> pd.DataFrame:
+        """Estimates by the paper's protocol: mean and SD over splits, penalties chosen by AUC."""
+        from relprev.baselines import Observed
+        from relprev.model import PURPLE
+        from relprev.model.splits import split
+
+        frames = []
+        for k in range(PAPER_SPLITS):
+            train, validation, test = (
+                self.cohort.take(rows) for rows in split(self.cohort, PAPER_SHARES, self.seed + k)
+            )
+            paper = PURPLE(
+                selection="auc", reference=self.reference, random_state=self.seed,
+                verbose=self.verbose,
+            )  # fmt: skip
+            with warnings.catch_warnings():  # a split lacks what all visits have
+                warnings.simplefilter("ignore", DataWarning)
+                fitted = paper.fit(train, validation=validation)
+            frames.append(fitted.relative_prevalence(self.versus, on=test).to_frame())
+        table = Observed().fit(self.cohort).relative_prevalence(self.versus).to_frame()
+        each = np.array([frame["estimate"].to_numpy(dtype=float) for frame in frames])
+        estimate = each.mean(axis=0)
+        return table.assign(
+            estimate=estimate, split_sd=each.std(axis=0, ddof=1),
+            diagnosis_ratio=table["observed_ratio"].to_numpy(dtype=float) / estimate,
+        )  # fmt: skip
 
     def _left_out(self) -> dict[str, Message]:
         """Groups without a debiased estimate, and why."""
