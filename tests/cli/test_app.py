@@ -57,7 +57,7 @@ def _ends(monkeypatch, capsys, error, *arguments):
     def fail(*args, **options):
         raise error
 
-    monkeypatch.setattr("relprev.study.Study.from_toml", fail)
+    monkeypatch.setattr("relprev.study.read_studies", fail)
     monkeypatch.setattr(sys, "argv", ["relprev", "run", "study.toml", *arguments])
     handler = signal.getsignal(signal.SIGTERM)
     try:

@@ -2,10 +2,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from relprev import PURPLE
 from relprev.codes import CodeSet
 from relprev.cohort import CohortSpec, GroupVariable, Include
 from relprev.disclosure import Rule
-from relprev.study import EstimateOptions, SourceOptions
+from relprev.model.splits import split
+from relprev.simulate import ed_visits
+from relprev.study import EstimateOptions, InferenceOptions, SourceOptions
 from relprev.study.variable import Variable
 from tests.study.conftest import simulated
 
@@ -41,3 +44,21 @@ def test_groups_withheld_by_the_estimator_are_named():
     assert set(thin) <= set(found.left_out)
     table = found.estimates["debiased"].set_index("group")
     assert table.loc[thin, "estimate"].isna().all()
+
+
+def test_the_papers_protocol_is_the_mean_over_five_splits():
+    cohort = ed_visits(8_000, n_codes=60, prevalence=0.3, seed=2).cohort
+    options = EstimateOptions(methods=("paper",), versus="reference")
+    variable = Variable("group", lambda: cohort, options, InferenceOptions(), seed=3)
+    table = variable.estimate("paper").tables["estimates"]
+    each = []
+    for k in range(5):
+        train, chosen_on, test = (cohort.take(rows) for rows in split(cohort, (3, 1, 1), 3 + k))
+        fitted = PURPLE(selection="auc", reference=variable.reference, random_state=3)
+        fitted.fit(train, validation=chosen_on)
+        each.append(fitted.relative_prevalence(variable.reference, on=test).to_frame()["estimate"])
+    np.testing.assert_allclose(table["estimate"], np.mean(each, axis=0))
+    np.testing.assert_allclose(table["split_sd"], np.std(each, axis=0, ddof=1))
+    ratio = table["diagnosis_ratio"] * table["estimate"]
+    np.testing.assert_allclose(ratio, table["observed_ratio"])
+    assert table["ci_low"].isna().all()

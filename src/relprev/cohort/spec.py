@@ -192,7 +192,18 @@ class CohortSpec:
             )
 
     def unit_of(self, source: Source) -> Unit:
-        """What a row is of a cohort made from a source."""
+        """What a row is of a cohort made from a source.
+
+        Examples
+        --------
+        >>> from relprev.sources import read_tables
+        >>> import pandas as pd
+        >>> table = pd.DataFrame({"id": [1, 2], "who": ["p", "q"], "dx": ["N80", "R10"]})
+        >>> source = read_tables(table, visit_id="id", patient="who", code=["dx"], version="ICD10")
+        >>> spec = CohortSpec(code_set("endometriosis"), (GroupVariable("sex"),), unit="person")
+        >>> spec.unit_of(source).plural
+        'people'
+        """
         return PERSON if self.unit == PERSON.noun else source.unit
 
     def columns(self) -> set[str]:

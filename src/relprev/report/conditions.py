@@ -77,8 +77,9 @@ class ConditionsReport:
             for one in self.each for found in one.variables
         ]  # fmt: skip
         table = pd.concat(frames, ignore_index=True)
-        if "note" not in table:
-            table["note"] = ""
+        for name, blank in (("note", ""), ("p_value", np.nan)):
+            if name not in table:
+                table[name] = blank
         made = table["estimate"].notna()
         p = table["p_value"].where(made).to_numpy(dtype=float)
         holm_p = np.full(len(table), np.nan)
@@ -139,6 +140,7 @@ def render_conditions(report: ConditionsReport) -> str:
     return templates().get_template("conditions.html").render(
         report=report, first=report.each[0], parts=parts, css=css, js=js,
         policy=content_policy(css, js), count=len(report.comparisons),
+        tested=bool(report.comparisons["ci_low"].notna().any()),
         reports=list(zip(report.each, report.folders, report.trust, strict=True)),
         manifest=_manifest(report),
     )  # fmt: skip

@@ -152,7 +152,8 @@ def build(study: Study, folder: Path, *, verbose: bool = False) -> Outcome:
         built = study_cohorts(study, source, folder, verbose=verbose)
         values: dict[str, Any] = {
             "source": source_words(source), "details": dict(source.details),
-            "descriptions": dict(source.descriptions), "unit": study.cohort.unit_of(source).noun, "variables": {},
+            "descriptions": dict(source.descriptions), "variables": {},
+            "unit": study.cohort.unit_of(source).noun,
         }  # fmt: skip
         tables = {}
         for position, (name, item) in enumerate(built.items()):

@@ -35,6 +35,12 @@ class ConditionsResult:
         What may be shown of the findings.
     folder : Path or None
         Results folder; None if nothing was written.
+
+    Examples
+    --------
+    >>> from relprev.report.conditions import ConditionsReport
+    >>> ConditionsResult(ConditionsReport("Two conditions", ()))
+    <ConditionsResult 'Two conditions': >
     """
 
     report: ConditionsReport
@@ -55,13 +61,33 @@ def run_conditions(
     ----------
     studies : sequence of Study
         From `relprev.study.file.read_studies`: alike but for their conditions.
-    out, force, verbose, client
-        As in `Study.run`. The results folder holds one folder per condition.
+    out : path, optional
+        Results folder, which holds one folder per condition. None: nothing is written.
+    force : bool
+        Replace results of another study.
+    verbose : bool
+        Show progress on standard error.
+    client : distributed.Client, optional
+        Run on this Dask cluster.
 
     Returns
     -------
     ConditionsResult
         What may be shown, and where it was written.
+
+    Examples
+    --------
+    >>> from dataclasses import replace
+    >>> from relprev.codes import CodeSet
+    >>> from relprev.study import CheckOptions, EstimateOptions
+    >>> from relprev.study.demo import demo_study
+    >>> one = replace(demo_study(5_000), estimate=EstimateOptions(methods=("purple",)),
+    ...               checks=CheckOptions(run=()))
+    >>> wide = CodeSet.of("wider", ["SIMULATED:CONDITION", "SIMULATED:CODE00042"])
+    >>> two = replace(one, cohort=replace(one.cohort, condition=wide))
+    >>> result = run_conditions([one, two], verbose=False)
+    >>> len(result.report.comparisons)  # four groups of each condition
+    8
     """
     names = [study.cohort.condition.name for study in studies]
     if len(set(names)) < len(names):
