@@ -1,13 +1,17 @@
 """Survey designs: hand formulas, an independent survey package, policies, domains."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from relprev import as_cohort
+from relprev.codes import CodeSet
+from relprev.cohort import Cohort, CohortSpec, GroupVariable, Include, build_cohorts, write_parts
 from relprev.errors import InvalidInputError, TooFewCasesError
 from relprev.inference import SamplingDesign
 from relprev.inference.moments import group_moments
 from relprev.inference.score import ScoreData, solve_score
+from relprev.sources import read_tables
 
 
 def survey(seed=0, n=1200, strata=6, psus=5):
@@ -73,6 +77,33 @@ def test_domain_keeps_the_design_as_the_survey_package_does():
     assert value == pytest.approx(oracle[0], rel=1e-6)
     assert error == pytest.approx(oracle[1], rel=1e-6)
     assert design.degrees_of_freedom == 6 * 4 - 6
+
+
+def test_units_whose_visits_a_study_leaves_out_were_sampled_all_the_same(tmp_path):
+    """A cohort made by rules has the standard errors of the domain."""
+    data = survey()
+    inside = (data["psus"] % 5 != 0) & (data["X"][:, 0] > -1)
+    visits = pd.DataFrame({
+        "id": np.arange(len(inside)), "g": data["groups"], "w": data["sample_weight"],
+        "stratum": data["strata"], "psu": data["psus"], "inside": inside.astype(int),
+        "dx": np.where(data["s"] == 1, "N80", "R10"), "more": "R11",
+    })  # fmt: skip
+    source = read_tables(
+        visits, visit_id="id", code=["dx", "more"], version="ICD10", weight="w",
+        stratum="stratum", psu="psu", attributes=["g", "inside"],
+    )  # fmt: skip
+    spec = CohortSpec(
+        CodeSet.of("it", ["ICD10:N80"]), (GroupVariable("g"),), (Include("inside", minimum=1),)
+    )
+    cohort = build_cohorts(spec, source)["g"].cohort
+    assert cohort.sampled_psus == (5,) * 6
+    _, error, _ = recorded_error(cohort, SamplingDesign.from_cohort(cohort))
+    assert error == pytest.approx(svy_error(data, inside)[1], rel=1e-6)
+    assert len(np.unique(cohort.psus)) == 6 * 4
+    cohort.save(tmp_path / "cohort")
+    write_parts([cohort], tmp_path / "parts")
+    for kept in (Cohort.load(tmp_path / "cohort"), Cohort.open(tmp_path / "parts")):
+        assert kept.sampled_psus == cohort.sampled_psus
 
 
 def test_rows_as_units_give_the_textbook_variance():

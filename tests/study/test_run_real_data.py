@@ -7,7 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 import pandas as pd
+import pytest
+from scipy import stats
 
+from relprev.disclosure import Rule
 from relprev.study import Study
 from relprev.study.file import study_template
 from relprev.study.inspect import inspect_study
@@ -15,6 +18,16 @@ from tests.sources.conftest import TABLES
 
 HYPERTENSION = 'condition = {name = "hypertension", codes = ["ICD10:I10", "ICD9:401*"]}'
 SINUSITIS = 'condition = {name = "sinusitis", codes = ["SNOMED:444814009", "SNOMED:195662009"]}'
+
+BANDS = """
+[[strata]]
+column = "age"
+edges = [45, 65]
+labels = ["young", "middle", "old"]
+standard = {young = 0.5, middle = 0.3, old = 0.2}
+"""
+STANDARD = {"young": 0.5, "middle": 0.3, "old": 0.2}
+RECORDED = ["observed_ratio", "observed_ci_low", "observed_ci_high"]
 
 
 def example(folder, kind, *changes):
@@ -128,3 +141,60 @@ def test_nhds_runs(real_data, tmp_path):
     seen = inspect_study(study)
     assert set(seen.variables[0].groups["group"]) == {"White", "Black"}
     assert not seen.problems
+
+
+def test_recorded_numbers_of_nhamcs_are_those_of_a_survey_package(real_data, tmp_path):
+    """Adult women with asthma, as a domain of all visits: ratios, standardised ratios, totals."""
+    svy, pl = pytest.importorskip("svy"), pytest.importorskip("polars")
+    study = example(
+        tmp_path,
+        "nhamcs",
+        ("ED2018-stata.zip", real_data("nhamcs-ed/ED2018-stata.zip")),
+        ("ED2019-stata.zip", real_data("nhamcs-ed/ED2019-stata.zip")),
+        ('condition = "ipv"', 'condition = "asthma"'),
+        ('versus = "complement"', 'versus = "reference"'),
+        ("# [[strata]]", BANDS + "# [[strata]]"),
+    )
+    study = replace(
+        study, disclosure=Rule(hide=False), checks=replace(study.checks, run=()),
+        estimate=replace(study.estimate, methods=("debiased",)),
+    )  # fmt: skip
+    race = study.run(verbose=False).report.variables[0]
+    with study.open_source() as source:
+        coded = "visit IN (SELECT visit FROM codes"
+        frame = source.connection.sql(
+            "SELECT stratum, psu, weight, split_part(race, ',', 1) AS g, CASE WHEN age < 45 THEN "
+            "'young' WHEN age < 65 THEN 'middle' ELSE 'old' END AS band, "
+            f"({coded} WHERE code LIKE 'J45%'))::DOUBLE AS s, sex = 'F' AND age >= 18 AND "
+            f"{coded}) AND g IN ('White', 'Black', 'Hispanic') AS inside FROM visits"
+        ).pl()
+    frame = frame.with_columns(
+        pl.col("g").fill_null(""), (pl.col("g").fill_null("") + pl.col("band")).alias("cell"),
+        pl.col("inside").fill_null(False),
+    )  # fmt: skip
+    sample = svy.Sample(frame, svy.Design(stratum="stratum", psu="psu", wgt="weight"))
+    inside = frame.filter("inside")
+    freedom = inside["psu"].n_unique() - inside["stratum"].n_unique()
+    found = {}
+    for by, shares in (("g", {"": 1.0}), ("cell", STANDARD)):
+        made = sample.estimation.mean("s", by=by, where=pl.col("inside"))
+        mean = made.to_polars()
+        place = {name: k for k, name in enumerate(mean[by])}
+        for g in ("Black", "Hispanic"):
+            rate = {h: sum(w * mean["est"][place[h + k]] for k, w in shares.items())
+                    for h in (g, "White")}  # fmt: skip
+            slope = np.zeros(len(place))
+            for k, w in shares.items():
+                slope[place[g + k]], slope[place["White" + k]] = w / rate[g], -w / rate["White"]
+            half = stats.t.ppf(0.975, freedom) * np.sqrt(slope @ made.covariance @ slope)
+            ratio = rate[g] / rate["White"]
+            found[by, g] = [ratio, ratio * np.exp(-half), ratio * np.exp(half)]
+    standardised = next(one for one in race.analyses if one.kind == "standardised").table
+    for by, table in (("g", race.main), ("cell", standardised)):
+        ours = table.set_index("group")[RECORDED]
+        for g in ("Black", "Hispanic"):
+            np.testing.assert_allclose(ours.loc[g].to_numpy(float), found[by, g], rtol=1e-6)
+    everyone = race.characteristics.query("characteristic == 'age' and among == 'group'")
+    totals = everyone.groupby("group")["weighted"].sum()
+    for g, weight in inside.group_by("g").agg(pl.col("weight").sum()).iter_rows():
+        assert totals[g] == pytest.approx(weight, rel=1e-9)

@@ -54,6 +54,9 @@ class Cohort(Rows[CohortPart]):
         What is known about each visit: diagnosed, groups and perhaps weights, clusters, ...
     control_names : tuple of str
         Control conditions, in the order of the bits of ``controls``.
+    sampled_psus : tuple of int
+        Of a survey: primary sampling units of every stratum, with or without rows in the cohort.
+        Empty: those that have rows.
 
     Examples
     --------
@@ -89,6 +92,7 @@ class Cohort(Rows[CohortPart]):
     feature_names: tuple[str, ...] | None
     fields: tuple[str, ...]
     control_names: tuple[str, ...] = ()
+    sampled_psus: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         names = self.feature_names
@@ -102,7 +106,7 @@ class Cohort(Rows[CohortPart]):
     @staticmethod
     def of(
         *, feature_names: tuple[str, ...] | None = None, control_names: tuple[str, ...] = (),
-        **arrays: Any,
+        sampled_psus: tuple[int, ...] = (), **arrays: Any,
     ) -> Cohort:  # fmt: skip
         """A cohort in memory from arrays that have been checked; `as_cohort` checks them first.
 
@@ -112,6 +116,8 @@ class Cohort(Rows[CohortPart]):
             One for each column of X.
         control_names : tuple of str
             What the bits of ``controls`` stand for, from the lowest.
+        sampled_psus : tuple of int
+            Primary sampling units of every stratum, if not all of them have rows.
         **arrays : X, diagnosed, groups, group_names, and any others
             Symptoms (a `Matrix` of shape (n, p)) and arrays of shape (n,): diagnosis (0 or 1),
             positions in ``group_names``, weights, clusters (patients), strata, psus, ids, controls.
@@ -127,7 +133,7 @@ class Cohort(Rows[CohortPart]):
         rows = one_part(part, part.n)
         return Cohort(
             rows.backend, rows.sizes, part.n_cols, part.group_names, feature_names, part.fields,
-            control_names,
+            control_names, sampled_psus,
         )  # fmt: skip
 
     @staticmethod

@@ -168,7 +168,8 @@ class CohortMaker:
         self._size, self._diagnosed = np.zeros((2, len(self._names)), dtype=np.int64)
         self._visits = np.zeros(len(selected.row_of_visit), dtype=bool)
         self._patients = _PatientNumbers(n_patients or 0)
-        self._labels = {name: _Labels() for name in ("stratum", "psu")}
+        self._labels = {"stratum": _Labels(selected.sampled_psus), "psu": _Labels()}
+        self._sampled_psus = tuple(selected.sampled_psus.values())
 
     def count(self, part: VisitsPart) -> None:
         """Count the visits of a part after each step."""
@@ -301,6 +302,7 @@ class CohortMaker:
             ids=None if ids is None else np.asarray(ids),
             controls=part.coded.controls[rows] if self._control_names else None,
             control_names=self._control_names,
+            sampled_psus=self._sampled_psus,
         )
 
     def built(self, cohort: Cohort) -> BuiltCohort:
@@ -386,10 +388,10 @@ class _PatientNumbers:
 
 
 class _Labels:
-    """Numbers a few labels by first appearance, across parts."""
+    """Numbers a few labels: known ones first, then by first appearance, across parts."""
 
-    def __init__(self) -> None:
-        self._number: dict[Any, int] = {}
+    def __init__(self, known: Iterable[Any] = ()) -> None:
+        self._number: dict[Any, int] = {label: k for k, label in enumerate(known)}
 
     def __call__(self, values: pd.Series) -> NDArray[np.int32]:
         code, different = pd.factorize(values)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -50,6 +51,9 @@ class Selected:
     n, rows_per_part : int
         Total number of rows, and rows of every part but the last.
     strata_names : dict of strata to their names
+    sampled_psus : dict of stratum to int
+        Primary sampling units of every stratum of the survey in the source, included or not;
+        empty without a survey.
     """
 
     source: Source
@@ -62,6 +66,7 @@ class Selected:
     n: int
     rows_per_part: int
     strata_names: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    sampled_psus: dict[Any, int] = field(default_factory=dict)
 
     @property
     def n_parts(self) -> int:
@@ -158,7 +163,7 @@ def select_visits(
     return Selected(
         source, names, attrition, rows, _patients(source, rows, n), _design(source),
         (*visit[::size].tolist(), n_source), n, size,
-        {name: one.names for name, one in of_strata.items()},
+        {name: one.names for name, one in of_strata.items()}, _sampled_psus(source),
     )  # fmt: skip
 
 
@@ -222,6 +227,14 @@ def _design(source: Source) -> tuple[str, ...]:
     names = ("weight", "stratum", "psu")
     counts = source.query(f"SELECT {', '.join(f'count({name})' for name in names)} FROM {TABLE}")
     return tuple(name for name, count in zip(names, counts[0], strict=True) if count)
+
+
+def _sampled_psus(source: Source) -> dict[Any, int]:
+    """All PSUs of the survey, as for a domain: they were sampled whatever visits are left out."""
+    return dict(source.query(
+        "SELECT stratum, count(DISTINCT psu) FROM visits "
+        "WHERE stratum IS NOT NULL AND psu IS NOT NULL GROUP BY stratum ORDER BY stratum"
+    ))  # fmt: skip
 
 
 def _patients(source: Source, row: NDArray[np.int32], n: int) -> NDArray[np.int32] | None:

@@ -48,7 +48,7 @@ def open_parts(folder: str | Path, client: Any, *, scratch: str | Path | None) -
     return Cohort(
         backend, tuple(sizes), header["n_cols"], shared[2],
         None if names is None else tuple(names), tuple(header["fields"]),
-        tuple(header["control_names"]),
+        tuple(header["control_names"]), tuple(header.get("sampled_psus", ())),
     )  # fmt: skip
 
 

@@ -88,6 +88,7 @@ class PartsWriter:
             "n_cols": part.n_cols,
             "group_names": list(part.group_names),
             "control_names": list(cohort.control_names),
+            "sampled_psus": list(cohort.sampled_psus),
             "feature_names": None if feature_names is None else list(feature_names),
             "fields": [name for name in part.fields if name in KEPT_FIELDS],
         }

@@ -32,6 +32,7 @@ def save(cohort: Cohort, path: str | Path) -> None:
         "shape": list(part.X.shape),
         "group_names": list(cohort.group_names),
         "control_names": list(cohort.control_names),
+        "sampled_psus": list(cohort.sampled_psus),
         "feature_names": None if cohort.feature_names is None else list(cohort.feature_names),
     }
     arrays: dict[str, Any] = {f"X_{name}": array for name, array in part.X.to_arrays().items()}
@@ -74,6 +75,7 @@ def load(path: str | Path) -> Cohort:
         X=_matrix(header, {k[2:]: v for k, v in arrays.items() if k.startswith("X_")}),
         group_names=tuple(header["group_names"]),
         control_names=tuple(header["control_names"]),
+        sampled_psus=tuple(header.get("sampled_psus", ())),
         feature_names=None if names is None else tuple(names),
         **{name: arrays.get(name) for name in ROW_FIELDS},
     )

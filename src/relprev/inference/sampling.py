@@ -15,7 +15,8 @@ influence function) or "certainty" (it was certain to be drawn: no variance).
 
 Domains: the estimate concerns some of the rows (women, say), but all PSUs were sampled.
 `SamplingDesign.take` keeps PSUs that lose all their rows, with a total of zero; the degrees
-of freedom count the PSUs and strata that still have rows.
+of freedom count the PSUs and strata that still have rows. So does a cohort that a study's rules
+made of a survey: it knows how many PSUs every stratum had before (`Cohort.sampled_psus`).
 """
 
 from __future__ import annotations
@@ -107,11 +108,17 @@ class SamplingDesign:
         if strata is None:
             return cls(psu, np.zeros(len(units), dtype=np.int64), lonely, patient)
         # PSU numbers may be reused in other strata: the pair identifies a PSU.
-        pair = numbered(strata)[1].astype(np.int64)
+        names, pair = numbered(strata)
+        pair = pair.astype(np.int64)
         pair *= len(units)
         pair += psu
         pairs, psu = numbered(pair)
-        return cls(psu, pairs // len(units), lonely, patient)
+        stratum = pairs // len(units)
+        if psus is not None and cohort.sampled_psus:
+            sampled = np.array(cohort.sampled_psus)[names]
+            without_rows = np.maximum(sampled - np.bincount(stratum), 0)
+            stratum = np.concatenate([stratum, np.repeat(np.arange(len(names)), without_rows)])
+        return cls(psu, stratum, lonely, patient)
 
     def take(self, rows: NDArray[Any]) -> SamplingDesign:
         """The design of a domain: only these rows (positions or a mask), but all PSUs."""
