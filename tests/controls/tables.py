@@ -15,10 +15,10 @@ def estimates(std_error=0.1):
     return pd.DataFrame([row])
 
 
-def controls(errors, std_error=0.05):
+def controls(errors, std_error=0.05, auc=0.7):
     return pd.DataFrame([
         {"control": f"control {k}", "group": "a", "versus": "b", "n_recorded": 500,
          "observed_ratio": 1.0, "log_error": error, "std_error": std_error,
-         "effective_cases": 200.0, "degrees_of_freedom": 1e6}
+         "effective_cases": 200.0, "degrees_of_freedom": 1e6, "auc": auc, "auc_std_error": 0.02}
         for k, error in enumerate(errors)
     ])  # fmt: skip

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from relprev.controls import Calibration
-from relprev.controls.calibration import DISAGREE, TOO_FEW
+from relprev.controls.calibration import DISAGREE, TOO_FEW, UNLIKE
 from tests.controls.tables import controls, estimates
 
 
@@ -36,3 +36,18 @@ def test_controls_that_disagree_wildly_do_not_calibrate():
     found = Calibration(estimates(), controls(errors)).to_frame().iloc[0]
     assert found["calibrated_withheld"] == DISAGREE
     assert np.isnan(found["calibrated_ci_low"])
+
+
+def test_an_estimate_that_features_know_far_better_is_not_calibrated():
+    """Controls without signs of their own made a good estimate worse."""
+    rows = controls([0.3, 0.1, 0.2, 0.3, 0.4, 0.2], auc=0.62)
+    rows["auc"] += np.linspace(-0.04, 0.04, 6)
+    found = Calibration(estimates(), rows, auc=(0.95, 0.01))
+    row = found.to_frame().iloc[0]
+    assert row["likeness"] == "better"
+    assert row["calibrated_withheld"] == UNLIKE
+    assert np.isnan(row["calibrated"])
+    assert found.log_alpha == {}
+    alike = Calibration(estimates(), rows, auc=(0.63, 0.01)).to_frame().iloc[0]
+    assert alike["likeness"] == "alike"
+    assert alike["calibrated"] == pytest.approx(2 / alike["mean_error"])

@@ -108,7 +108,14 @@ def _with_risk(
     """The score with the condition's risk, and its root."""
     penalties = [factor * sample.noise for factor in STRENGTHS]
     risk = control_risk(
-        own.problem, own.data, own.fold, sample, penalties, strength, own.n_patients
+        own.problem,
+        own.data,
+        own.fold,
+        sample,
+        penalties,
+        strength,
+        own.n_patients,
+        own.design,
     )
     each = list(zip(own.data.cut(own.fold), own.data.cut(recorded), own.data.handles, strict=True))
     data = own.data.holding(own.problem.derive(with_risk, risk, each=each))

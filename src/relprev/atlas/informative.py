@@ -8,9 +8,9 @@ score of a visit is the sum, over its features j, of
 
 where n_j1 of the n_1 cases of the other folds have the feature, p_j0 is the same of visits without
 the condition, and p_j that share itself. The AUC within groups is that of
-`relprev.checks.discrimination`. The *risk of cases*, the mean over the cases of how likely visits
-that look like them are recorded, is E[m^2] / E[m]; it is taken from the shares of cases and of
-others in tenths of the cases' scores. All of it rests on at most 1,000 cases of a condition and
+`relprev.inference.discrimination`. The *risk of cases*, the mean over the cases of how likely
+visits that look like them are recorded, is E[m^2] / E[m]; it is taken from the shares of cases and
+of others in tenths of the cases' scores. All of it rests on at most 1,000 cases of a condition and
 5,000 visits. A penalised risk model ranks better by a little, so this is a lower bound on what the
 features say.
 """
@@ -26,9 +26,9 @@ from scipy import sparse, stats
 from scipy.special import expit, logit
 
 from relprev.arrays import FloatArray, group_sums
-from relprev.checks.discrimination import discrimination
 from relprev.checks.informativeness import LITTLE, NOTHING
 from relprev.cohort import Cohort
+from relprev.inference.discrimination import discrimination
 from relprev.inference.score import ScoreData
 
 if TYPE_CHECKING:

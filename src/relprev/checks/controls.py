@@ -5,7 +5,9 @@ well in all groups, their corrected ratio should equal the recorded one. The che
 many of K controls the interval holds that truth; by chance alone the count is binomial with the
 interval's level as probability. Concern is raised where a count so low has a probability below
 5%: the correction is then off by more than chance. No concern asks, besides, that the band in
-which the systematic error of a single condition lies be within the margin.
+which the systematic error of a single condition lies be within the margin. Where the features
+predict the condition far better than the controls (`relprev.controls.likeness`), the controls
+cannot tell; where they predict it far worse, what controls find is no reassurance.
 """
 
 from __future__ import annotations
@@ -20,13 +22,14 @@ from relprev.checks.check import Axes, Check, CheckResult, Verdict
 from relprev.checks.inputs import MARGIN, CheckInputs
 from relprev.controls import Calibration
 from relprev.controls.calibration import LEAST_CONTROLS
+from relprev.controls.likeness import BETTER, WORSE
 from relprev.disclosure.columns import Column
 from relprev.estimates import COMPLEMENT, versus_words
 from relprev.messages import Message, Number, joined
 
 CONDITION = "the condition itself"
 COLUMNS = (
-    "control", "group", "versus", "n_recorded", "observed_ratio", "effective_cases", "error",
+    "control", "group", "versus", "n_recorded", "observed_ratio", "effective_cases", "auc", "error",
     "ci_low", "ci_high", "predicted_low", "predicted_high", "holds", "holds_calibrated",
 )  # fmt: skip
 
@@ -44,9 +47,9 @@ def check_controls(calibration: Calibration, *, margin: float = MARGIN) -> list[
     Returns
     -------
     list of CheckResult
-        One per contrast, with a row per control and, last, one for the condition. ``error`` is the
-        corrected over the recorded ratio, ``predicted_low`` and ``predicted_high`` where the
-        other controls expect it.
+        One per contrast, with a row per control and, last, one for the condition. ``auc`` says how
+        well the features predict it within groups. ``error`` is the corrected over the recorded
+        ratio, ``predicted_low`` and ``predicted_high`` where the other controls expect it.
 
     Notes
     -----
@@ -85,7 +88,8 @@ def _condition(estimates: pd.DataFrame, position: int, row: dict[Any, Any]) -> p
     values = {
         "control": CONDITION, "group": row["group"], "versus": row["versus"],
         "n_recorded": pd.NA, "observed_ratio": row["observed_ratio"],
-        "effective_cases": own["effective_cases"], "error": 1 / own["diagnosis_ratio"],
+        "effective_cases": own["effective_cases"], "auc": row["auc"],
+        "error": 1 / own["diagnosis_ratio"],
         "ci_low": 1 / own["diagnosis_ci_high"], "ci_high": 1 / own["diagnosis_ci_low"],
         "predicted_low": mean / band, "predicted_high": mean * band,
         "holds": pd.NA, "holds_calibrated": pd.NA,
@@ -95,12 +99,13 @@ def _condition(estimates: pd.DataFrame, position: int, row: dict[Any, Any]) -> p
 
 def _verdict(row: dict[Any, Any], level: float, margin: float) -> Verdict:
     count, held = int(row["n_controls"]), int(row["held"])
-    if count < LEAST_CONTROLS:
+    if count < LEAST_CONTROLS or row["likeness"] == BETTER:
         return Verdict.CANNOT_TELL
     if stats.binom.cdf(held, count, level) < 0.05:
         return Verdict.CONCERN
     band = np.log(row["band"]) + abs(np.log(row["mean_error"]))
-    return Verdict.NO_CONCERN if band <= np.log(margin) else Verdict.CANNOT_TELL
+    reassuring = band <= np.log(margin) and row["likeness"] != WORSE
+    return Verdict.NO_CONCERN if reassuring else Verdict.CANNOT_TELL
 
 
 def _words(row: dict[Any, Any], level: float) -> Message:
@@ -120,14 +125,33 @@ def _words(row: dict[Any, Any], level: float) -> Message:
         high=Number(row["mean_error"] * row["band"], ".2f"),
     )  # fmt: skip
     if row["calibrated_withheld"]:
-        why = Message("The estimate is not calibrated: {why}.", why=row["calibrated_withheld"])
+        why = Message("The estimate is not calibrated: {why}{auc}.",
+                      why=row["calibrated_withheld"], auc=_compared(row, BETTER))  # fmt: skip
         return joined([told, why])
     calibrated = Message(
         "Predicted from the other controls, {held} of {count} are held; the calibrated estimate "
         "allows for errors of that size.",
         held=Number(int(row["held_calibrated"])), count=Number(count),
     )  # fmt: skip
-    return joined([told, calibrated])
+    if row["likeness"] != WORSE:
+        return joined([told, calibrated])
+    worse = Message(
+        "The features predict the condition far worse than they predict the controls{auc}, so that "
+        "its error may well be larger than theirs.",
+        auc=_compared(row, WORSE),
+    )
+    return joined([told, calibrated, worse])
+
+
+def _compared(row: dict[Any, Any], likeness: str) -> Message | str:
+    """The AUC of the condition beside those of the controls, where that is the point."""
+    if row["likeness"] != likeness:
+        return ""
+    return Message(
+        " (AUC within groups {auc}, where the controls suggest {low} to {high})",
+        auc=Number(row["auc"], ".2f"), low=Number(row["auc_low"], ".2f"),
+        high=Number(row["auc_high"], ".2f"),
+    )  # fmt: skip
 
 
 def _run(given: CheckInputs) -> list[CheckResult]:
@@ -172,15 +196,16 @@ CHECK = Check(
         "truth and whatever the correction does to them is an error. Each is estimated like the "
         "condition of the study. If their intervals often miss 1, the correction is off by more "
         "than chance, and the calibrated estimate, which allows for that, is the one to use. It "
-        "rests on the condition being one of their kind."
+        "rests on the condition being one of their kind: among other things, the features should "
+        "predict it about as well as they predict the controls (AUC)."
     ),
     run=_run,
     needs=("debiased",),
     table=dict.fromkeys(["control", "group", "versus"], Column.NAME)
     | {"n_recorded": Column.COUNT}
-    | dict.fromkeys(["observed_ratio", "effective_cases"], Column.REVEALING)
-    | dict.fromkeys(COLUMNS[6:], Column.FREE),
-    columns=("control", "n_recorded", "observed_ratio", "error", "ci_low", "ci_high",
+    | dict.fromkeys(["observed_ratio", "effective_cases", "auc"], Column.REVEALING)
+    | dict.fromkeys(COLUMNS[7:], Column.FREE),
+    columns=("control", "n_recorded", "auc", "observed_ratio", "error", "ci_low", "ci_high",
              "predicted_low", "predicted_high", "holds_calibrated"),
     interval="error",
     draw=_draw,

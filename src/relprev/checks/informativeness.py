@@ -4,8 +4,8 @@ The corrected ratio compares groups by their mean risk given the symptoms, E_a[m
 symptoms say nothing about the condition, m is the same for everybody and the ratio is 1 by
 construction, with a short interval, whatever the truth is. So the first question is how well the
 out-of-fold risk ranks the diagnosed above the undiagnosed *of the same group*
-(`relprev.checks.discrimination`): an AUC, one half if the symptoms say nothing. Differences between
-groups do not count, because they are what is asked for.
+(`relprev.inference.discrimination`): an AUC, one half if the symptoms say nothing. Differences
+between groups do not count, because they are what is asked for.
 
     concern        the interval of the AUC reaches 0.5, or lies below 0.55: estimates are withheld
     no concern     it lies above 0.6
@@ -31,10 +31,10 @@ from scipy.special import expit, logit
 
 from relprev.arrays import FloatArray
 from relprev.checks.check import NAN, Axes, Check, CheckResult, Verdict
-from relprev.checks.discrimination import Discrimination, discrimination
 from relprev.disclosure.columns import Column
 from relprev.errors import InvalidInputError
 from relprev.inference import DebiasedPURPLE
+from relprev.inference.discrimination import Discrimination, discrimination
 from relprev.messages import Message, Number
 
 ALL = "all groups"
@@ -64,7 +64,7 @@ def check_informativeness(fitted: DebiasedPURPLE, *, level: float = 0.95) -> Che
 
     Notes
     -----
-    Formula: :mod:`relprev.checks.informativeness`, :mod:`relprev.checks.discrimination`.
+    Formula: :mod:`relprev.checks.informativeness`, :mod:`relprev.inference.discrimination`.
 
     Examples
     --------

@@ -9,7 +9,8 @@ interest is one more such draw, its ratio is
 
 with v the variance of log rho^. That it is such a draw cannot be tested; whether the controls
 are draws of one another can: each is predicted from the others, and its interval should hold its
-own truth about 95 times in 100.
+own truth about 95 times in 100. Where the features predict the condition far better than the
+controls (`relprev.controls.likeness`), it is no such draw, and the estimate is not calibrated.
 """
 
 from __future__ import annotations
@@ -22,8 +23,10 @@ import pandas as pd
 from scipy import stats
 
 from relprev.controls.estimates import control_estimates
+from relprev.controls.likeness import BETTER, Likeness
 from relprev.controls.random_effects import RandomEffects
 from relprev.estimates import COMPLEMENT
+from relprev.inference.discrimination import discrimination
 
 if TYPE_CHECKING:
     from relprev.cohort import Cohort
@@ -33,6 +36,7 @@ LEAST_CONTROLS = 5
 WIDEST_BAND = 4.0  # factor either way that controls may err by and still calibrate
 TOO_FEW = "too few controls could be estimated"
 DISAGREE = "the controls disagree too much with one another"
+UNLIKE = "the features predict the condition far better than they predict the controls"
 NAN = float("nan")
 
 
@@ -48,10 +52,13 @@ class Calibration:
         From `control_estimates`, for the same contrasts.
     level : float
         Of the intervals.
+    auc : (float, float)
+        How well the features predict the condition, within groups, and the standard error of that;
+        NaN if it is not known.
 
     Notes
     -----
-    Formula: :mod:`relprev.controls.calibration`.
+    Formula: :mod:`relprev.controls.calibration`, :mod:`relprev.controls.likeness`.
 
     Examples
     --------
@@ -69,11 +76,14 @@ class Calibration:
     8
     >>> list(calibration.log_alpha)
     [('Group A', 'Group B')]
+    >>> calibration.likeness("Group A", "Group B").words
+    'alike'
     """
 
     estimates: pd.DataFrame
     controls: pd.DataFrame
     level: float = 0.95
+    auc: tuple[float, float] = (NAN, NAN)
 
     def effects(self, group: str, versus: str, without: str = "") -> RandomEffects | None:
         """Mean and spread of the controls' errors of one contrast.
@@ -96,16 +106,27 @@ class Calibration:
             return None
         return RandomEffects.of(rows["log_error"], rows["std_error"] ** 2)
 
+    def likeness(self, group: str, versus: str) -> Likeness:
+        """How well the features predict the condition, beside the controls of one contrast.
+
+        Parameters
+        ----------
+        group, versus : str
+            The contrast, as in the tables.
+        """
+        return Likeness.of(*self.auc, self._of(group, versus), self.level)
+
     @property
     def log_alpha(self) -> dict[tuple[str, str], tuple[float, float]]:
-        """Mean and standard deviation of log alpha by (group, versus), where controls are enough.
+        """Mean and standard deviation of log alpha by (group, versus), where controls can tell.
 
         The true ratio is alpha times the estimate, so log alpha is minus the error.
         """
         found = {}
         for group, versus in zip(self.estimates["group"], self.estimates["versus"], strict=True):
             effects = self.effects(group, versus)
-            if effects is not None and effects.count >= LEAST_CONTROLS:
+            unlike = self.likeness(group, versus).words == BETTER
+            if effects is not None and effects.count >= LEAST_CONTROLS and not unlike:
                 spread = np.sqrt(effects.spread**2 + effects.mean_variance)
                 found[group, versus] = (-effects.mean, float(spread))
         return found
@@ -121,19 +142,24 @@ class Calibration:
             interval; NaN if not ``calibrated_withheld`` is empty, which says why. mean_error (a
             factor), spread (of log errors), band (factor either way that holds the error of
             an exact estimate), n_controls, and how many of these the intervals hold: held, as
-            estimated, and held_calibrated, each predicted from the others.
+            estimated, and held_calibrated, each predicted from the others. auc (of the condition,
+            within groups), where the controls expect it (auc_low, auc_high), and likeness:
+            "better" or "worse" predicted than the controls, or "alike"; empty if not known.
         """
         checked = self.leave_one_out()
         rows = []
         for row in self.estimates.to_dict("records"):
             same = (checked["group"] == row["group"]) & (checked["versus"] == row["versus"])
-            counts = {
+            counts: dict[str, Any] = {
                 "n_controls": int(same.sum()),
                 "held": int(checked.loc[same, "holds"].sum()),
                 "held_calibrated": int(checked.loc[same, "holds_calibrated"].sum()),
             }
+            like = self.likeness(row["group"], row["versus"])
+            counts |= {"auc": like.auc, "auc_low": like.low, "auc_high": like.high}
+            counts |= {"likeness": like.words}
             names = ("group", "versus", "estimate", "ci_low", "ci_high", "observed_ratio")
-            rows.append({name: row[name] for name in names} | self._calibrated(row) | counts)
+            rows.append({name: row[name] for name in names} | self._calibrated(row, like) | counts)
         return pd.DataFrame(rows)
 
     def leave_one_out(self) -> pd.DataFrame:
@@ -142,10 +168,11 @@ class Calibration:
         Returns
         -------
         pandas.DataFrame
-            One row per control and contrast with an estimate: error (corrected over recorded
-            ratio), its interval ci_low and ci_high, and that predicted from the other controls
-            (predicted_low, predicted_high). ``holds``: the control's own interval holds 1;
-            ``holds_calibrated``: the predicted one holds its error.
+            One row per control and contrast with an estimate: auc (how well the features predict
+            it, within groups), error (corrected over recorded ratio), its interval ci_low and
+            ci_high, and that predicted from the other controls (predicted_low, predicted_high).
+            ``holds``: the control's own interval holds 1; ``holds_calibrated``: the predicted one
+            holds its error.
         """
         rows = []
         for row in self.controls[self.controls["std_error"].notna()].to_dict("records"):
@@ -159,10 +186,13 @@ class Calibration:
                 "predicted_high": np.exp(ends[1]), "holds": abs(error) <= half,
                 "holds_calibrated": bool(ends[0] <= error <= ends[1]),
             }  # fmt: skip
-            kept = ("control", "group", "versus", "n_recorded", "observed_ratio", "effective_cases")
+            kept = (
+                "control", "group", "versus", "n_recorded", "observed_ratio", "effective_cases",
+                "auc",
+            )  # fmt: skip
             rows.append({name: row[name] for name in kept} | own)
         columns = [
-            "control", "group", "versus", "n_recorded", "observed_ratio", "effective_cases",
+            "control", "group", "versus", "n_recorded", "observed_ratio", "effective_cases", "auc",
             "error", "ci_low", "ci_high", "predicted_low", "predicted_high", "holds",
             "holds_calibrated",
         ]  # fmt: skip
@@ -173,7 +203,7 @@ class Calibration:
         same = (table["group"] == group) & (table["versus"] == versus)
         return table[same & table["std_error"].notna()]
 
-    def _calibrated(self, row: dict[Any, Any]) -> dict[str, Any]:
+    def _calibrated(self, row: dict[Any, Any], like: Likeness) -> dict[str, Any]:
         """What the controls make of an estimate."""
         names = (
             "calibrated", "calibrated_ci_low", "calibrated_ci_high", "calibrated_p_value",
@@ -184,10 +214,13 @@ class Calibration:
             return dict(zip(names, (*[NAN] * 7, TOO_FEW), strict=True))
         band = float(np.exp(effects.half_width(0.0, np.inf, self.level)))
         found = (np.exp(effects.mean), effects.spread, band)
-        few = effects.count < LEAST_CONTROLS
-        if few or band > WIDEST_BAND or not row["std_error"] > 0:
-            why = TOO_FEW if few else DISAGREE if band > WIDEST_BAND else ""
-            return dict(zip(names, (*[NAN] * 4, *found, why), strict=True))
+        reasons = {
+            TOO_FEW: effects.count < LEAST_CONTROLS, DISAGREE: band > WIDEST_BAND,
+            UNLIKE: like.words == BETTER, "": not row["std_error"] > 0,
+        }  # fmt: skip
+        for why, applies in reasons.items():
+            if applies:
+                return dict(zip(names, (*[NAN] * 4, *found, why), strict=True))
         variance, df = row["std_error"] ** 2, row["degrees_of_freedom"]
         log_ratio = np.log(row["estimate"]) - effects.mean
         half = effects.half_width(variance, df, self.level)
@@ -236,4 +269,6 @@ def calibrate(
     """
     estimates = fitted.relative_prevalence(versus, level=level).to_frame()
     controls = control_estimates(fitted, cohort, versus=versus, verbose=verbose)
-    return Calibration(estimates, controls, level)
+    ranked = discrimination(fitted.score_data_, fitted.folds_, fitted.design_)
+    auc = float(ranked.auc[0]), float(ranked.std_error[0])
+    return Calibration(estimates, controls, level, (NAN, NAN) if fitted.risk is None else auc)

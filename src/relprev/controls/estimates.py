@@ -17,10 +17,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from relprev.arrays import FloatArray, numbered
+from relprev.arrays import numbered
 from relprev.cohort import Cohort
 from relprev.cohort.origin import about, origin_of
-from relprev.controls.nuisances import Sample, control_risk, with_risk
+from relprev.controls.nuisances import ControlRisk, Sample, control_risk, with_risk
 from relprev.errors import InvalidInputError, TooFewCasesError
 from relprev.estimates import COMPLEMENT, contrasts
 from relprev.inference import DebiasedPURPLE
@@ -35,7 +35,7 @@ STREAM = 11  # of random numbers, apart from those of folds and samples
 DEFAULT_PENALTY = 1e-4  # where the condition's own risk has none
 COLUMNS = (
     "control", "group", "versus", "n_recorded", "observed_ratio", "log_error", "std_error",
-    "effective_cases", "degrees_of_freedom",
+    "effective_cases", "degrees_of_freedom", "auc", "auc_std_error",
 )  # fmt: skip
 
 
@@ -60,8 +60,9 @@ def control_estimates(
     pandas.DataFrame
         One row per control and contrast: visits with the control (n_recorded, in groups that have
         enough of them) and recorded ratio, logarithm of the corrected over the recorded ratio with
-        its standard error, and the effective cases and degrees of freedom behind it. NaN where
-        a group has too few recorded cases.
+        its standard error, and the effective cases and degrees of freedom behind it; how well the
+        features predict the control (AUC within groups and its standard error; NaN without a risk
+        model). NaN where a group has too few recorded cases.
 
     Notes
     -----
@@ -196,15 +197,17 @@ class _Target:
         rows = self.rows.of_groups(kept, self.groups)
         recorded = recorded[np.isin(self.groups, kept)]
         try:
-            data, start = self._with_risk(rows, recorded, number)
+            data, risk = self._with_risk(rows, recorded, number)
+            start = None if risk is None else risk.theta
             theta = solve_score(data, start=start, tolerance=1e-7)
         except TooFewCasesError:
             return nothing
         moments, found, covariance = diagnosis_contrasts(
             data, theta, rows.names, rows.design, asked
         )
+        auc = (float("nan"), float("nan")) if risk is None else risk.auc
         return [
-            _error(contrast, variance, moments.degrees_of_freedom)
+            _error(contrast, variance, moments.degrees_of_freedom, auc)
             if moments.has_estimate[[group, *others]].all()
             else {}
             for contrast, variance, (group, others) in zip(
@@ -214,8 +217,8 @@ class _Target:
 
     def _with_risk(
         self, rows: ControlRows, recorded: NDArray[np.uint8], number: int
-    ) -> tuple[ScoreData, FloatArray | None]:
-        """The score of a control, and where to start solving it."""
+    ) -> tuple[ScoreData, ControlRisk | None]:
+        """The score of a control, and its risk."""
         fitted, data = self.fitted, rows.data
         if fitted.risk is None:
             made = data.derive(_without_risk, each=data.cut(recorded))
@@ -225,17 +228,19 @@ class _Target:
         penalty = DEFAULT_PENALTY if np.isnan(fitted.lambda_) else fitted.lambda_
         risk = control_risk(
             rows.problem, data, rows.fold, sample, [penalty * sample.noise / noise],
-            fitted.ridge_, rows.n_patients,
+            fitted.ridge_, rows.n_patients, rows.design,
         )  # fmt: skip
         each = list(zip(data.cut(rows.fold), data.cut(recorded), data.handles, strict=True))
-        return data.holding(rows.problem.derive(with_risk, risk, each=each)), risk.theta
+        return data.holding(rows.problem.derive(with_risk, risk, each=each)), risk
 
 
-def _error(contrast: Contrast, variance: float, df: int) -> dict[str, Any]:
+def _error(
+    contrast: Contrast, variance: float, df: int, auc: tuple[float, float]
+) -> dict[str, Any]:
     """What a control's contrast says."""
     values = (
         np.exp(contrast.values[1]), -contrast.values[2], np.sqrt(variance),
-        contrast.effective_cases, min(df, max(contrast.effective_cases, 1.0)),
+        contrast.effective_cases, min(df, max(contrast.effective_cases, 1.0)), *auc,
     )  # fmt: skip
     return dict(zip(COLUMNS[4:], map(float, values), strict=True))
 

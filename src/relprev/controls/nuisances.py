@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from relprev.arrays import FloatArray
+from relprev.inference.discrimination import discrimination
 from relprev.inference.missed import missed_coefficients, of_own_fold
 from relprev.inference.nuisance import (
     PurpleRisk,
@@ -34,6 +35,7 @@ from relprev.inference.nuisance import (
     recalibrated,
     score_data,
 )
+from relprev.inference.sampling import SamplingDesign
 from relprev.inference.score import ScoreData, ScorePart, solve_score
 from relprev.model.likelihood import Problem, ProblemPart
 from relprev.model.solver import SolverOptions
@@ -96,6 +98,8 @@ class ControlRisk:
     refit : Recalibration
     theta : array of shape (K,)
         Root of the sample's score, near that of all visits.
+    auc : (float, float)
+        Within groups, of the sample's out-of-fold risks, and its standard error.
     """
 
     risk: FloatArray
@@ -103,11 +107,12 @@ class ControlRisk:
     rates: FloatArray
     refit: Recalibration
     theta: FloatArray
+    auc: tuple[float, float]
 
 
 def control_risk(
     problem: Problem, data: ScoreData, fold: NDArray[Any], sample: Sample,
-    penalties: Sequence[float], strength: float, n_units: int,
+    penalties: Sequence[float], strength: float, n_units: int, design: SamplingDesign,
 ) -> ControlRisk:  # fmt: skip
     """Fit a control's risk.
 
@@ -126,6 +131,8 @@ def control_risk(
         Of the propensities' ridge.
     n_units : int
         Independent units (patients) among all rows.
+    design : SamplingDesign
+        Of all rows.
     """
     rows = problem.take(sample.rows).together()
     omega = rows.omega * sample.scale
@@ -137,6 +144,7 @@ def control_risk(
     propensity = data.holding(data.pick(_taken, sample.rows)).together().propensity
     fitted = score_data(small, folds, propensity, models, data.reference)
     fitted, refit = recalibrated(fitted)
+    ranked = discrimination(fitted, fold[sample.rows], design.take(sample.rows))
     theta = solve_score(fitted)
     missed = missed_coefficients(fitted, small, theta, folds, strength, n_units)
     return ControlRisk(
@@ -145,6 +153,7 @@ def control_risk(
         rates=np.array([model.c[data.reference] for model in models]),
         refit=refit,
         theta=theta,
+        auc=(float(ranked.auc[0]), float(ranked.std_error[0])),
     )
 
 

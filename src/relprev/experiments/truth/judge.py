@@ -24,6 +24,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -100,7 +101,8 @@ def _estimated(inputs: CheckInputs, known: KnownTruth) -> dict[str, Any]:
         "debiased_low": row["ci_low"], "debiased_high": row["ci_high"],
         "debiased_se": row["std_error"], "effective_cases": row["effective_cases"],
         "calibrated": NAN, "calibrated_low": NAN, "calibrated_high": NAN, "controls": 0,
-        "controls_spread": NAN, "not_calibrated": "",
+        "controls_spread": NAN, "not_calibrated": "", "likeness": "", "auc": NAN,
+        "auc_low": NAN, "auc_high": NAN, "anyway": NAN, "anyway_low": NAN, "anyway_high": NAN,
     }  # fmt: skip
     if cohort.control_names:
         found = inputs.calibration.to_frame()
@@ -109,6 +111,15 @@ def _estimated(inputs: CheckInputs, known: KnownTruth) -> dict[str, Any]:
             "calibrated": row["calibrated"], "calibrated_low": row["calibrated_ci_low"],
             "calibrated_high": row["calibrated_ci_high"], "controls": int(row["n_controls"]),
             "controls_spread": row["spread"], "not_calibrated": row["calibrated_withheld"],
+            "likeness": row["likeness"], "auc": row["auc"], "auc_low": row["auc_low"],
+            "auc_high": row["auc_high"],
+        }  # fmt: skip
+        # What the controls would make of an estimate that is not calibrated for being unlike them.
+        found = replace(inputs.calibration, auc=(NAN, NAN)).to_frame()
+        row = found[found["group"] == known.group].iloc[0]
+        out |= {
+            "anyway": row["calibrated"], "anyway_low": row["calibrated_ci_low"],
+            "anyway_high": row["calibrated_ci_high"],
         }  # fmt: skip
     return out | {"purple": _ratio(inputs.purple, known)}
 

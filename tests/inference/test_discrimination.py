@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from relprev.checks.discrimination import _influences, _ranks, discrimination
+from relprev.inference.discrimination import _influences, _ranks, discrimination
 from relprev.inference.sampling import SamplingDesign
 from relprev.inference.score import ScoreData, ScorePart
 from relprev.rows import Rows
