@@ -109,6 +109,7 @@ def _nhanes(results: Path) -> dict[str, str]:
         "by-condition": _by(rows, ("condition", "features")),
         "by-contrast": _by(rows, ("contrast", "features")),
         "by-method": _by_method(rows, ("features", "recording")),
+        "by-likeness": _by_likeness(rows),
         "checks": _checks(rows), "factors": _factors(rows), "cells-table": _cells(rows),
         "alpha-all": f"{np.exp(summary.spread(rows, 'alpha')['size']):.2f}",
         "left-all": f"{np.exp(summary.spread(rows, 'left')['size']):.2f}",
@@ -219,6 +220,19 @@ def _by(rows: pd.DataFrame, names: tuple[str, ...]) -> str:
         for row in found.to_dict("records")
     ]  # fmt: skip
     return table(head, cells)
+
+
+def _by_likeness(rows: pd.DataFrame) -> str:
+    cells = [
+        [row["features"], row["likeness"], str(row["cells"]), _number(row["error_debiased"]),
+         _number(row["error_anyway"]), f"{row['nearer']} of {row['cells']}",
+         _percent(row["holds"]), _percent(row["anyway_holds"])]
+        for row in summary.by_likeness(rows).to_dict("records")
+    ]  # fmt: skip
+    return table(["features", "condition, beside the controls, is predicted", "cells",
+                  "estimate, typical error", "calibrated, typical error",
+                  "calibrated is nearer", "interval holds the truth",
+                  "calibrated interval holds it"], cells)  # fmt: skip
 
 
 def _by_method(rows: pd.DataFrame, names: tuple[str, ...]) -> str:

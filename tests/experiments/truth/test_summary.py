@@ -7,6 +7,7 @@ import pytest
 from relprev.experiments.truth.plan import nhanes_plan
 from relprev.experiments.truth.summary import (
     by,
+    by_likeness,
     by_method,
     compared,
     gammas,
@@ -93,3 +94,15 @@ def test_files_are_written(tmp_path):
 def test_nothing_to_compare_is_no_error(tmp_path):
     absent = pd.DataFrame([{"condition": "copd", "notes": "not in the data: SPXNFEV1"}])
     assert write_truth_summary("nhanes", absent, tmp_path).empty
+
+
+def test_calibration_is_judged_by_likeness_also_where_a_study_would_not_calibrate():
+    more = {"calibrated": np.nan, "calibrated_low": np.nan, "calibrated_high": np.nan}
+    far = {"anyway": 4.0, "anyway_low": 3.0, "anyway_high": 5.0, "likeness": "better"}
+    near = {"anyway": 2.0, "anyway_low": 1.0, "anyway_high": 4.0, "likeness": "alike"}
+    found = by_likeness(rows(cell(2.1, **more, **far), cell(2.2, **near), cell(2.1, **near)))
+    assert found["likeness"].tolist() == ["alike", "better"]
+    assert found["cells"].tolist() == [2, 1]
+    assert found["nearer"].tolist() == [2, 0]
+    assert found["anyway_holds"].tolist() == [1.0, 0.0]
+    assert found["error_anyway"].tolist() == pytest.approx([1.0, 2.0])

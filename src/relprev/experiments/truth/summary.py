@@ -40,7 +40,8 @@ def compared(results: pd.DataFrame) -> pd.DataFrame:
         The results, and ``error`` (estimate over truth), ``recorded_error``, ``nearer`` (whether
         the estimate is nearer the truth than the recorded ratio), ``off`` (by more than a factor of
         1.25), ``holds`` (the interval holds the truth), ``holds_allowing`` (for the truth's own
-        sampling error) and the same of calibrated estimates, NaN where there is none;
+        sampling error) and the same of calibrated estimates, NaN where there is none, also of those
+        that a study would not calibrate (``anyway``);
         ``left``, the error that alpha does not explain; ``verdict_apart``, the verdict without the
         check of the controls.
 
@@ -60,7 +61,10 @@ def compared(results: pd.DataFrame) -> pd.DataFrame:
     rows["error"], rows["recorded_error"] = np.exp(error), np.exp(recorded)
     rows["nearer"] = np.abs(error) < np.abs(recorded)
     rows["off"] = np.abs(error) > np.log(OFF)
-    for method, name in (("debiased", "holds"), ("calibrated", "calibrated_holds")):
+    methods = {"debiased": "holds", "calibrated": "calibrated_holds", "anyway": "anyway_holds"}
+    for method, name in methods.items():
+        if method not in rows:
+            continue
         low, high = (_log(rows[f"{method}_{end}"]) for end in ("low", "high"))
         half = (high - low) / 2
         more = np.hypot(half, quantile * rows["truth_se"].to_numpy(dtype=float)) - half
@@ -95,6 +99,32 @@ def by(rows: pd.DataFrame, *names: str) -> pd.DataFrame:
                 "calibrated": int(part["calibrated"].notna().sum()),
                 "calibrated_holds": part["calibrated_holds_allowing"].mean(),
                 "off": part["off"].mean(),
+            }
+        )  # fmt: skip
+    return pd.DataFrame(found)
+
+
+def by_likeness(rows: pd.DataFrame) -> pd.DataFrame:
+    """What calibration does where the features know the condition as well as the controls, or not.
+
+    Returns
+    -------
+    DataFrame
+        One row per set of features and likeness (see `relprev.controls.likeness`): number of cells,
+        typical errors of the estimate and of what the controls make of it, in how many cells the
+        latter is nearer the truth, and shares of intervals that hold it.
+    """
+    known = rows[rows["anyway"].notna()]
+    found = []
+    for (features, likeness), part in known.groupby(["features", "likeness"], sort=True):
+        one, other = (np.abs(_log(part[name] / part["truth"])) for name in ("anyway", "debiased"))
+        found.append(
+            {
+                "features": features, "likeness": likeness, "cells": len(part),
+                "error_debiased": _typical(part["debiased"] / part["truth"]),
+                "error_anyway": _typical(part["anyway"] / part["truth"]),
+                "nearer": int((one < other).sum()), "holds": part["holds_allowing"].mean(),
+                "anyway_holds": part["anyway_holds_allowing"].mean(),
             }
         )  # fmt: skip
     return pd.DataFrame(found)
