@@ -8,7 +8,8 @@ import pytest
 
 from relprev import DebiasedPURPLE
 from relprev.disclosure import Rule, shown
-from relprev.errors import DataWarning, TooFewCasesError
+from relprev.errors import DataWarning, InvalidInputError, TooFewCasesError
+from relprev.inference.estimable import rows_used
 from relprev.messages import Count, Message, message_of
 from relprev.model.splits import split
 from relprev.simulate import ed_visits
@@ -70,3 +71,19 @@ def test_a_split_with_too_few_patients_does_not_say_how_many(cohort, count):
         "another, or fit without a split (a single lambda)"
     )
     assert re.search(rf"\({count} diagnosed patients?\)", str(caught.value))
+
+
+def test_the_rows_used_are_those_of_groups_with_an_estimate(cohort):
+    few = with_few(cohort, 1)
+    with pytest.warns(DataWarning):
+        fitted = DebiasedPURPLE(risk=None, strengths=[1.0]).fit(few)
+    used = rows_used(fitted, few)
+    assert used.group_names == fitted.moments_.names == ("Group B", "Group C", "Group D")
+    assert used.n == len(fitted.rows_) == int((few.groups != 0).sum())
+
+
+def test_another_cohort_is_refused(cohort):
+    fitted = DebiasedPURPLE(risk=None, strengths=[1.0]).fit(cohort)
+    other = cohort.take(np.arange(cohort.n - 1))
+    with pytest.raises(InvalidInputError, match="is not the one that the estimator was fitted to"):
+        rows_used(fitted, other)

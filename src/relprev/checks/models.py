@@ -59,9 +59,9 @@ from relprev.cohort import Cohort
 from relprev.cohort.origin import about, origin_of
 from relprev.cohort.summary import diagnosed_patients
 from relprev.disclosure.columns import Column
-from relprev.errors import InvalidInputError
 from relprev.inference import DebiasedPURPLE
 from relprev.inference.adaptive import Look, residual_z
+from relprev.inference.estimable import rows_used
 from relprev.inference.expansion import Expansion, evenly
 from relprev.inference.trees import PROBE, columns_of, compact
 from relprev.messages import Message, Number
@@ -108,11 +108,6 @@ def check_models(fitted: DebiasedPURPLE, cohort: Cohort, *, level: float = 0.95)
     >>> print(check_models(fitted, cohort).verdict)
     no concern
     """
-    if fitted.n_rows_in_ != cohort.n:
-        raise InvalidInputError(
-            "the cohort is not the one that the estimator was fitted to: that had "
-            f"{fitted.n_rows_in_:,} visits, this one has {cohort.n:,}"
-        )
     tests = _Tests.of(fitted, cohort, level)
     rows = [tests.row(GROUPS, fitted.propensity_model_)]
     if fitted.risk is not None:
@@ -186,11 +181,7 @@ class _Tests:
 
     @staticmethod
     def of(fitted: DebiasedPURPLE, cohort: Cohort, level: float) -> _Tests:
-        kept, names = cohort, fitted.moments_.names
-        if len(fitted.rows_) < cohort.n:
-            kept = kept.take(fitted.rows_)
-        if len(names) < kept.n_groups:
-            kept = kept.with_groups(np.array([kept.group_names.index(name) for name in names]))
+        kept = rows_used(fitted, cohort)
         problem = Problem.from_cohort(about(kept, origin_of(kept)))
         patient = fitted.design_.patient
         look = Look.at(problem, fitted.score_data_, fitted.score_theta_, patient, most=MOST_ROWS)

@@ -31,6 +31,7 @@ from relprev.checks.leakage import wilson
 from relprev.cohort import Cohort, CohortPart
 from relprev.disclosure.columns import Column
 from relprev.inference import DebiasedPURPLE
+from relprev.inference.estimable import rows_used
 from relprev.inference.intervals import FEW_CASES
 from relprev.inference.score import ScorePart, tilted_propensity
 from relprev.messages import Count, Message, Number
@@ -79,8 +80,7 @@ def check_overlap(
     moments = fitted.moments_
     names = moments.names
     diagnosed, sure = fitted.score_data_.total(_sure, fitted.score_theta_)
-    used = cohort if cohort.n == len(fitted.rows_) else cohort.take(fitted.rows_)
-    exclusive, carriers = _exclusive_codes(used, names)
+    exclusive, carriers = _exclusive_codes(rows_used(fitted, cohort))
     table = pd.DataFrame(
         {
             "group": names,
@@ -136,27 +136,23 @@ def _sure(data: ScorePart, theta: FloatArray) -> tuple[NDArray[np.int64], NDArra
     return group_counts(g, data.n_groups), group_counts(g[own > SURE], data.n_groups)
 
 
-def _exclusive_codes(
-    cohort: Cohort, names: tuple[str, ...]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _exclusive_codes(cohort: Cohort) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Number of codes seen only in each group, and of its diagnosed rows with such a code."""
-    numbers = [cohort.group_names.index(name) for name in names]
-    seen = np.sum(cohort.map(_counts, numbers), axis=0) > 0
+    seen = np.sum(cohort.map(_counts), axis=0) > 0
     alone = seen & (seen.sum(axis=0) == 1)
-    return alone.sum(axis=1), np.sum(cohort.map(_carriers, numbers, alone), axis=0)
+    return alone.sum(axis=1), np.sum(cohort.map(_carriers, alone), axis=0)
 
 
-def _counts(cohort: CohortPart, numbers: list[int]) -> FloatArray:
+def _counts(cohort: CohortPart) -> FloatArray:
     """Rows of each group with each feature, shape (groups, p)."""
+    numbers = range(len(cohort.group_names))
     return np.array([feature_counts(cohort, cohort.groups == number) for number in numbers])
 
 
-def _carriers(
-    cohort: CohortPart, numbers: list[int], alone: NDArray[np.bool_]
-) -> NDArray[np.int64]:
+def _carriers(cohort: CohortPart, alone: NDArray[np.bool_]) -> NDArray[np.int64]:
     """Number of each group's diagnosed rows with one of its exclusive codes."""
     counts = []
-    for number, codes in zip(numbers, alone, strict=True):
+    for number, codes in enumerate(alone):
         diagnosed = np.flatnonzero((cohort.groups == number) & (cohort.diagnosed == 1))
         carried = cohort.X.take(diagnosed).matvec(codes.astype(float)) != 0
         counts.append(int(carried.sum()))

@@ -24,6 +24,7 @@ from relprev.controls.nuisances import ControlRisk, Sample, control_risk, with_r
 from relprev.errors import InvalidInputError, TooFewCasesError
 from relprev.estimates import COMPLEMENT, contrasts
 from relprev.inference import DebiasedPURPLE
+from relprev.inference.estimable import rows_used
 from relprev.inference.moments import Contrast, diagnosis_contrasts
 from relprev.inference.sampling import SamplingDesign
 from relprev.inference.score import ScoreData, ScorePart, solve_score
@@ -138,20 +139,13 @@ class _Target:
 
     @staticmethod
     def of(fitted: DebiasedPURPLE, cohort: Cohort) -> _Target:
-        if fitted.n_rows_in_ != cohort.n or fitted.groups_ != cohort.group_names:
-            raise InvalidInputError(
-                "the cohort is not the one that the estimator was fitted to: it has "
-                f"{cohort.n:,} visits in the groups {list(cohort.group_names)}"
-            )
-        kept, names = cohort, fitted.moments_.names
-        if len(fitted.rows_) < cohort.n:
-            kept = kept.take(fitted.rows_)
-        if len(names) < kept.n_groups:
-            kept = kept.with_groups(np.array([kept.group_names.index(name) for name in names]))
+        kept = rows_used(fitted, cohort)
         problem = Problem.from_cohort(about(kept, origin_of(kept)))
         if fitted.expansion_ is not None and fitted.uses_expansion_:
             problem = fitted.expansion_.of(problem)
-        rows = ControlRows(problem, fitted.score_data_, fitted.design_, fitted.folds_, names)
+        rows = ControlRows(
+            problem, fitted.score_data_, fitted.design_, fitted.folds_, kept.group_names
+        )
         assert kept.controls is not None
         share = float(problem.diagnosed_weight.sum())
         return _Target(fitted, rows, kept.groups, kept.controls, int(kept.diagnosed.sum()), share)

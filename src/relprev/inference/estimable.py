@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,10 @@ from relprev.cohort.summary import MIN_PATIENTS, diagnosed_patients
 from relprev.errors import DataWarning, InvalidInputError, TooFewCasesError
 from relprev.messages import Message
 
-__all__ = ["MIN_PATIENTS", "domain_rows", "estimable"]
+if TYPE_CHECKING:
+    from relprev.inference.debiased import DebiasedPURPLE
+
+__all__ = ["MIN_PATIENTS", "domain_rows", "estimable", "rows_used"]
 
 
 def domain_rows(domain: Any, n: int) -> NDArray[np.int64]:
@@ -51,3 +54,18 @@ def estimable(cohort: Cohort) -> tuple[Cohort, NDArray[np.int64]]:
     warnings.warn(DataWarning(said), stacklevel=3)
     rows = np.flatnonzero(np.isin(cohort.groups, enough))
     return cohort.take(rows).with_groups(enough), rows
+
+
+def rows_used(fitted: DebiasedPURPLE, cohort: Cohort) -> Cohort:
+    """The rows and groups that an estimate rests on, of the cohort that it was fitted to."""
+    if fitted.n_rows_in_ != cohort.n or fitted.groups_ != cohort.group_names:
+        raise InvalidInputError(
+            "the cohort is not the one that the estimator was fitted to: that had "
+            f"{fitted.n_rows_in_:,} rows in the groups {list(fitted.groups_)}, this one has "
+            f"{cohort.n:,} in {list(cohort.group_names)}"
+        )
+    names = fitted.moments_.names
+    kept = cohort if len(fitted.rows_) == cohort.n else cohort.take(fitted.rows_)
+    if len(names) == kept.n_groups:
+        return kept
+    return kept.with_groups(np.array([kept.group_names.index(name) for name in names]))
