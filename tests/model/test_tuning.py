@@ -5,8 +5,9 @@ from sklearn.metrics import roc_auc_score
 from relprev import PURPLE
 from relprev.errors import InvalidInputError
 from relprev.model.likelihood import Parameters, Problem
+from relprev.model.solver import SolverOptions
 from relprev.model.splits import split
-from relprev.model.tuning import score
+from relprev.model.tuning import auc, tune
 from relprev.simulate import ed_visits
 
 
@@ -17,9 +18,21 @@ def test_auc_score_is_that_of_the_predicted_diagnosis(visits):
     )
     z = visits.cohort.X.matvec(at.w) + at.b
     p = at.c[visits.cohort.groups] / (1 + np.exp(-z))
-    assert score(problem, at, "auc") == pytest.approx(
-        roc_auc_score(visits.cohort.diagnosed, p), abs=1e-12
-    )
+    assert auc(problem, at) == pytest.approx(roc_auc_score(visits.cohort.diagnosed, p), abs=1e-12)
+
+
+@pytest.mark.parametrize("method", ["likelihood", "auc"])
+def test_the_log_likelihood_is_that_of_the_rows_held_out(visits, method):
+    cohort = visits.cohort
+    train, held_out = (cohort.take(rows) for rows in split(cohort, (0.7, 0.3), 0))
+    found = tune(
+        train, Problem.from_cohort(train), [1e-3, 1e-4], method=method,
+        validation=Problem.from_cohort(held_out), l2=0.0, ridge_floor=1e-6, options=SolverOptions(),
+    )  # fmt: skip
+    at = found.path[1].parameters
+    p = at.c[held_out.groups] / (1 + np.exp(-(held_out.X.matvec(at.w) + at.b)))
+    logs = np.where(held_out.diagnosed == 1, np.log(p), np.log1p(-p))
+    assert found.log_likelihood[1, 0] == pytest.approx(logs.sum(), rel=1e-10)
 
 
 @pytest.mark.parametrize("method", ["likelihood", "auc", "cv"])

@@ -2,7 +2,7 @@
 
 The estimate is right if either the model of the groups or that of the diagnoses is, and precise if
 both are. This check asks each of them whether its out-of-fold residuals r, 1(g) - pi_g(x) or
-s - m(x) e^theta, are related to curves and products of features (`relprev.inference.expansion`), or
+s - m(x) e^theta, are related to curves and products of features (`relprev.model.expansion`), or
 to gradient-boosted trees. Patients are split in halves. A function h(x) is learned from the
 residuals of one half, by ridge regression or by trees (products of features are picked there too),
 and tested on the other half, after its projection on the features Z that the model uses has been
@@ -62,9 +62,9 @@ from relprev.disclosure.columns import Column
 from relprev.inference import DebiasedPURPLE
 from relprev.inference.adaptive import Look, residual_z
 from relprev.inference.estimable import rows_used
-from relprev.inference.expansion import Expansion, evenly
 from relprev.inference.trees import PROBE, columns_of, compact
 from relprev.messages import Message, Number
+from relprev.model.expansion import Expansion, evenly
 from relprev.model.likelihood import Problem
 
 GROUPS, DIAGNOSES = "model of the groups", "model of the diagnoses"

@@ -5,7 +5,7 @@ left to fit for a control is its risk, and errors in that enter the score only a
 those of the propensities. So it is fitted on the control's cases and a few times as many other
 visits, drawn at random and weighted up, which costs the same in ten million visits as in one: by
 PURPLE's logistic model out of fold, of the features that the target's models use (also those of
-`relprev.inference.expansion`, if they do), at the target's penalty scaled to the control's noise,
+`relprev.model.expansion`, if they do), at the target's penalty scaled to the control's noise,
 
     lambda_k = lambda (p_k / p) sqrt(D (1 / D_k + 1 / O_k)),
 

@@ -1,7 +1,7 @@
 """Does a linear model miss something, and if so, a richer one beside it.
 
 Both nuisances are fitted linear in x first (`relprev.inference.nuisance`). The features of
-`relprev.inference.expansion` are then compared with what the linear models leave over, by
+`relprev.model.expansion` are then compared with what the linear models leave over, by
 
     z_j = sum_i v_i r_i f_ij / sqrt(sum_i v_i^2 max(r_i^2, w_i) f_ij^2),    f_j less its mean,
 
@@ -40,27 +40,17 @@ from scipy.special import expit
 from scipy.stats import norm
 
 from relprev.arrays import FloatArray, numbered
-from relprev.inference.expansion import (
-    MOST_BASES,
-    MOST_PAIRS,
-    Expansion,
-    all_pairs,
-    basic_expansion,
-    evenly,
-    telling_pairs,
-)
 from relprev.inference.nuisance import logit
 from relprev.inference.sampling import SamplingDesign
 from relprev.inference.score import ScoreData, ScorePart
 from relprev.matrix import Dense, Matrix
+from relprev.model.expansion import MOST_ROWS, Expansion, basic_expansion, some_of_each
 from relprev.model.likelihood import Parameters, Problem, ProblemPart, evaluate
 from relprev.model.quadratic import Penalty
 from relprev.model.solver import solve
 
-MOST_ROWS = 250_000  # rows with and without a diagnosis in which residuals are looked at
 ASKING = 0.2  # chance that a linear model that misses nothing is asked to be fitted again
 CLEARLY = 2.0  # standard errors of the gain at which richer propensities are used
-ROWS_PER_FEATURE = 20  # that a new feature needs
 STACK_STEPS = 200
 
 
@@ -97,13 +87,9 @@ class Look:
         patient: NDArray[np.integer[Any]] | None = None, most: int = MOST_ROWS,
     ) -> Look:  # fmt: skip
         """A look at no more than ``most`` rows with, and as many without, a diagnosis."""
-        hit = data.gathered(_is_diagnosed)
-        found = [np.flatnonzero(hit), np.flatnonzero(~hit)]
-        taken = [rows[evenly(len(rows), most)] for rows in found]
-        rows = np.sort(np.concatenate(taken))
-        share = [len(few) / max(len(all_), 1) for few, all_ in zip(taken, found, strict=True)]
+        rows, share = some_of_each(data.gathered(_is_diagnosed), most)
         own = data.holding(data.pick(_taken, rows)).together()
-        v = (own.omega / np.where(own.s > 0.5, share[0], share[1]))[:, None]
+        v = (own.omega / share)[:, None]
         groups = (own.g[:, None] == np.arange(own.n_groups)) - own.propensity
         p = (own.risk * np.exp(theta)[own.g])[:, None]
         unit = np.arange(len(rows)) if patient is None else numbered(patient[rows])[1]
@@ -129,25 +115,18 @@ class Look:
         Residuals of other rows are not used: a test on those stays honest. Those of the diagnoses
         count only if ``risk``: propensities must not depend on diagnoses that nothing is fitted to.
         """
-        often = self.X.nonzero_squares()[1]
-        numeric = np.array([score.column for score in basic.scores], dtype=np.int64)
-        bases = np.union1d(numeric, np.flatnonzero(basic.codes & (often > 0)))
-        bases = np.sort(bases[np.argsort(-often[bases], kind="stable")][:MOST_BASES])
-        pairs = all_pairs(bases)
-        if len(pairs) > MOST_PAIRS:
-            left, noise = self.groups, self.group_weights
-            if risk:
-                left = np.hstack([left, self.diagnoses])
-                noise = np.hstack([noise, self.diagnosis_weights])
-            pairs = telling_pairs(basic.bases(self.X), bases, left, self.v * noise)
-        return basic.with_pairs(pairs)
+        left, noise = self.groups, self.group_weights
+        if risk:
+            left = np.hstack([left, self.diagnoses])
+            noise = np.hstack([noise, self.diagnosis_weights])
+        return basic.with_telling_pairs(self.X, left, self.v * noise)
 
     def asks(self, recipe: Expansion) -> tuple[bool, bool]:
         """Whether the propensities, and the risk, miss something that the new features know.
 
         Nothing is asked where the new features are so many that the rows could not tell.
         """
-        if recipe.n_added > self.X.n_rows / ROWS_PER_FEATURE:
+        if recipe.is_too_large_for(self.X.n_rows):
             return False, False
         X = recipe.matrix(self.X)
         new = slice(recipe.n_in, None)

@@ -25,7 +25,6 @@ from relprev.inference.adaptive import (
     mixed,
     with_propensity_of,
 )
-from relprev.inference.expansion import Expansion
 from relprev.inference.learners import classifier_out_of_fold
 from relprev.inference.missed import with_missed_risk
 from relprev.inference.nuisance import (
@@ -42,6 +41,7 @@ from relprev.inference.sampling import SamplingDesign
 from relprev.inference.score import ScoreData, ScorePart, solve_score
 from relprev.inference.trees import CLEARLY as TREES_CLEARLY
 from relprev.inference.trees import compact, fit_trees, probe
+from relprev.model.expansion import Expansion
 from relprev.model.likelihood import Parameters, Problem
 from relprev.progress import Advance
 

@@ -25,9 +25,9 @@ from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostin
 from threadpoolctl import threadpool_limits
 
 from relprev.arrays import FloatArray
-from relprev.inference.expansion import evenly
 from relprev.inference.folds import fold_of_rows
 from relprev.matrix import Dense, Matrix
+from relprev.model.expansion import evenly
 from relprev.model.likelihood import Problem
 
 MOST_COLUMNS = 60

@@ -30,8 +30,8 @@ SAME_RATIO = 0.01  # log relative prevalences closer than this count as the same
 class LogisticFit:
     """The best solution, its penalty, and the penalties tried with their scores (if several).
 
-    ``path`` has the fits by which the penalty was chosen; ``warned`` says if the final fit was
-    followed by a warning.
+    ``path`` has the fits by which the penalty was chosen, ``log_likelihood`` is that of the rows
+    held out for it (NaN without); ``warned`` says if the final fit was followed by a warning.
     """
 
     solution: Solution
@@ -39,41 +39,44 @@ class LogisticFit:
     selection: pd.DataFrame | None
     path: list[PathPoint]
     warned: bool
+    log_likelihood: float = float("nan")
 
 
 def fit_logistic(
-    cohort: Cohort, problem: Problem, lambdas: tuple[float, ...], validation: Cohort | None, *,
+    cohort: Cohort, problem: Problem, lambdas: tuple[float, ...], validation: Problem | None, *,
     selection: str, validation_share: float, folds: int, n_starts: int, seed: int, l2: float,
-    ridge_floor: float, options: SolverOptions, advance: Advance,
+    ridge_floor: float, options: SolverOptions, advance: Advance, scored: bool = False,
     earlier: LogisticFit | None = None,
 ) -> LogisticFit:  # fmt: skip
     """Choose one of the penalties and fit with it; parameters as in `relprev.PURPLE`.
 
-    ``problem`` is the cohort as the likelihood wants it; both are about the same origin, and so is
-    ``validation``. An ``earlier`` fit to the same rows, whose penalty was chosen otherwise, spares
-    the path, and everything if the choice is the same. Warnings are those of a fit without it.
+    ``problem`` has the cohort's rows with the features that are fitted, and so has ``validation``
+    those of other rows. With ``scored``, a single penalty is scored on held-out rows too. An
+    ``earlier`` fit to the same rows, whose penalty was chosen otherwise, spares the path, and
+    everything if the choice is the same. Warnings are those of a fit without it.
     """
     shared: dict[str, Any] = {
         "l2": l2, "ridge_floor": ridge_floor, "options": options, "advance": advance,
     }  # fmt: skip
-    penalty, table, warm, path = lambdas[0], None, None, []
-    if len(lambdas) > 1:
+    penalty, table, warm, path, held_out = lambdas[0], None, None, [], float("nan")
+    if len(lambdas) > 1 or scored:
         chosen = tune(
-            cohort, lambdas, method=selection, validation=validation,
+            cohort, problem, lambdas, method=selection, validation=validation,
             validation_share=validation_share, folds=folds, seed=seed,
             fitted=None if earlier is None else earlier.path, **shared,
         )  # fmt: skip
         penalty, path = lambdas[chosen.best], chosen.path
         warm = path[chosen.best].parameters
+        held_out = float(chosen.log_likelihood[chosen.best].sum())
         table = pd.DataFrame({"lambda": lambdas, "score": chosen.scores.mean(axis=1)}).assign(
             chosen=np.arange(len(lambdas)) == chosen.best
         )
     if earlier is not None and earlier.penalty == penalty and not earlier.warned:
-        return replace(earlier, selection=table)
+        return replace(earlier, selection=table, log_likelihood=held_out)
     solutions = fit_best(problem, penalty, starting_points(problem, warm, n_starts), **shared)
     warned = _warn_if_apart(solutions, problem)
     warned = warned or not all(one.certificate.converged for one in solutions)
-    return LogisticFit(solutions[0], penalty, table, path, warned)
+    return LogisticFit(solutions[0], penalty, table, path, warned, held_out)
 
 
 def starting_points(problem: Problem, warm: Parameters | None, count: int) -> list[Parameters]:

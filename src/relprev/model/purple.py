@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
-from relprev.arrays import FloatArray
 from relprev.cohort import Cohort, as_cohort
 from relprev.cohort.alignment import aligned
 from relprev.cohort.origin import about, origin_of
@@ -27,13 +26,18 @@ from relprev.errors import InvalidInputError
 from relprev.estimates import COMPLEMENT, GroupSummary, RelativePrevalence, relative_prevalence
 from relprev.matrix import Matrix, as_matrix
 from relprev.messages import SMALL
-from relprev.model.em import condition_probability, fit_em
+from relprev.model.condition import expanded_condition, learnt_condition, logistic_condition
+from relprev.model.em import fit_em
+from relprev.model.expansion import Expansion, recipe_for
 from relprev.model.likelihood import Problem
 from relprev.model.logistic import LogisticFit, fit_logistic
 from relprev.model.path import RIDGE_FLOOR, Lambdas, grid
 from relprev.model.screening import screen, screen_diagnoses
 from relprev.model.solver import SolverOptions
 from relprev.progress import Advance, progress
+
+ADAPTIVE = "adaptive"  # the learner that tries curves and products of features
+CLEARLY = 2.0  # gain in held-out log-likelihood that such features must bring
 
 
 class PURPLE(BaseEstimator):
@@ -60,9 +64,10 @@ class PURPLE(BaseEstimator):
         of codes that never occur with a diagnosis. See `relprev.model.path`.
     reference : str, optional
         Group whose diagnosis rate is 1 in ``diagnosis_ratios_``. Default: the largest.
-    learner : scikit-learn classifier, optional
-        Model of p(y=1|x) fitted by EM, for interactions and non-linear effects. Default:
-        a logistic model, fitted directly.
+    learner : "adaptive" or scikit-learn classifier, optional
+        Model of p(y=1|x), for interactions and non-linear effects. ``"adaptive"``: a logistic
+        model, also of curves and products of features if that clearly predicts rows held out
+        better. A classifier is fitted by EM. Default: a logistic model, fitted directly.
     n_starts : int
         Starting points of the final fit. The likelihood is not concave; a warning says if
         they end in different optima.
@@ -86,9 +91,14 @@ class PURPLE(BaseEstimator):
     diagnosis_ratios_ : pandas.Series
         Diagnosis rate of each group over that of the reference.
     coef_ : array of shape (p,)
-        Coefficients w of the log-odds of p(y=1|x) (logistic model).
+        Coefficients w of the log-odds of p(y=1|x) (logistic model). With an ``expansion_``, those
+        of its features follow, all about their ``origin_``.
     intercept_ : float
         Constant b of the log-odds (logistic model).
+    expansion_ : Expansion or None
+        Recipe of the curves and products that are used (``learner="adaptive"``).
+    origin_ : array of shape (p,)
+        What is subtracted from features far from zero before they are expanded.
     lambda_ : float
         The penalty used.
     selection_ : pandas.DataFrame or None
@@ -104,7 +114,8 @@ class PURPLE(BaseEstimator):
 
     Notes
     -----
-    Model and loss: :mod:`relprev.model.likelihood`. The ratio: :mod:`relprev.estimates`.
+    Model and loss: :mod:`relprev.model.likelihood`. The ratio: :mod:`relprev.estimates`. Curves and
+    products of features: :mod:`relprev.model.expansion`.
 
     References
     ----------
@@ -190,7 +201,7 @@ class PURPLE(BaseEstimator):
         self._check_parameters()
         cohort = as_cohort(X, s, groups=groups, sample_weight=sample_weight, clusters=clusters)
         self._check_reference(cohort)
-        if self.learner is not None:
+        if self._is_classifier:
             cohort.in_memory("learner")
         if validation is not None:
             names, width = cohort.group_names, cohort.n_cols
@@ -226,21 +237,24 @@ class PURPLE(BaseEstimator):
         screen(cohort)
         screen_diagnoses(cohort, 0)
         other: PURPLE = clone(self).set_params(selection=selection)
-        return other._fit(cohort, validation, self._logistic)
+        return other._fit(cohort, validation, self._logistic if self.learner is None else None)
 
     def _fit(
         self, cohort: Cohort, validation: Cohort | None, earlier: LogisticFit | None = None
     ) -> PURPLE:
-        origin = origin_of(cohort)
-        moved = about(cohort, origin)
-        problem = Problem.from_cohort(moved)
-        lambdas = grid(self.lambdas, problem)
-        steps = self._n_steps(len(lambdas), validation is not None)
+        self.origin_ = origin_of(cohort)
+        problem = Problem.from_cohort(about(cohort, self.origin_))
+        judged = None
+        if validation is not None:
+            judged = Problem.from_cohort(about(validation, self.origin_))
+        steps = self._n_steps(len(grid(self.lambdas, problem)), validation is not None)
         with progress("PURPLE", steps, self.verbose) as advance:
-            judged = None if validation is None else about(validation, origin)
-            self._fit_logistic(moved, problem, lambdas, judged, advance, earlier)
-            self.intercept_ -= float(origin @ self.coef_)
-            if self.learner is not None:
+            self._fit_logistic(cohort, problem, judged, advance, earlier)
+            if self.learner == ADAPTIVE:
+                self._try_expansion(cohort, problem, judged, advance)
+            if self.expansion_ is None:
+                self.intercept_ -= float(self.origin_ @ self.coef_)
+            if self._is_classifier:
                 self._fit_learner(cohort, advance)
         self._remember(cohort)
         return self
@@ -316,6 +330,10 @@ class PURPLE(BaseEstimator):
         for name in ("l2", "ridge_floor"):
             if not 0 <= getattr(self, name) < np.inf:
                 raise InvalidInputError(f"{name} must be 0 or more, got {getattr(self, name)}")
+        if isinstance(self.learner, str) and self.learner != ADAPTIVE:
+            raise InvalidInputError(
+                f"learner must be {ADAPTIVE!r}, a classifier or None, got {self.learner!r}"
+            )
         if not 0 < self.tolerance < 1:
             raise InvalidInputError(f"tolerance must be between 0 and 1, got {self.tolerance}")
 
@@ -325,28 +343,51 @@ class PURPLE(BaseEstimator):
                 f"reference={self.reference!r} is not a group; groups: {cohort.group_names}"
             )
 
+    @property
+    def _is_classifier(self) -> bool:
+        return self.learner is not None and self.learner != ADAPTIVE
+
     def _n_steps(self, n_lambdas: int, validated: bool) -> int:
-        if n_lambdas == 1 and not validated:
+        models = 2 if self.learner == ADAPTIVE else 1
+        if n_lambdas == 1 and not validated and models == 1:
             return self.n_starts
         rounds = self.folds if self.selection == "cv" and not validated else 1
-        return n_lambdas * rounds + self.n_starts
+        return models * (n_lambdas * rounds + self.n_starts)
 
     def _fit_logistic(
-        self, cohort: Cohort, problem: Problem, lambdas: tuple[float, ...],
-        validation: Cohort | None, advance: Advance, earlier: LogisticFit | None,
+        self, cohort: Cohort, problem: Problem, judged: Problem | None, advance: Advance,
+        earlier: LogisticFit | None = None,
     ) -> None:  # fmt: skip
-        self._logistic = found = fit_logistic(
-            cohort, problem, lambdas, validation, selection=self.selection,
+        """The logistic model of the problem's features."""
+        found = fit_logistic(
+            cohort, problem, grid(self.lambdas, problem), judged, selection=self.selection,
             validation_share=self.validation_share, folds=self.folds, n_starts=self.n_starts,
             seed=self.random_state, l2=self.l2, ridge_floor=self.ridge_floor,
             options=SolverOptions(self.tolerance, max_iterations=self.max_iterations),
-            advance=advance, earlier=earlier,
+            advance=advance, scored=self.learner == ADAPTIVE, earlier=earlier,
         )  # fmt: skip
+        self._use(found, None)
+
+    def _use(self, found: LogisticFit, expansion: Expansion | None) -> None:
+        self._logistic, self.expansion_ = found, expansion
         self.lambda_, self.selection_ = found.penalty, found.selection
         self.certificate_ = found.solution.certificate
         best = found.solution.parameters
         self.coef_, self.intercept_, self._rates = best.w, best.b, best.c
         self._learner: Any = None
+
+    def _try_expansion(
+        self, cohort: Cohort, problem: Problem, judged: Problem | None, advance: Advance
+    ) -> None:
+        """Fit curves and products of features too, and keep them if they are clearly better."""
+        linear = self._logistic
+        recipe = recipe_for(problem, linear.solution.parameters)
+        if recipe.is_too_large_for(problem.n) or not recipe.n_added:
+            return
+        judged = None if judged is None else recipe.of(judged)
+        self._fit_logistic(cohort, recipe.of(problem), judged, advance)
+        better = self._logistic.log_likelihood - linear.log_likelihood > CLEARLY
+        self._use(self._logistic if better else linear, recipe if better else None)
 
     def _fit_learner(self, cohort: Cohort, advance: Advance) -> None:
         p = self._condition(cohort.X)
@@ -377,8 +418,11 @@ class PURPLE(BaseEstimator):
     def _condition_model(self) -> Callable[[Matrix], NDArray[np.float64]]:
         """p(y=1|x) as a function of X."""
         if self._learner is not None:
-            return partial(_learnt_condition, self._learner)
-        return partial(_logistic_condition, self.coef_, self.intercept_)
+            return partial(learnt_condition, self._learner)
+        if self.expansion_ is not None:
+            at = self.origin_, self.expansion_, self.coef_, self.intercept_
+            return partial(expanded_condition, *at)
+        return partial(logistic_condition, self.coef_, self.intercept_)
 
     def _checked_design(self, X: Any) -> Matrix:
         design, names = as_matrix(X.X if isinstance(X, Cohort) else X)
@@ -395,11 +439,3 @@ class PURPLE(BaseEstimator):
 
     def _summarise(self, cohort: Cohort) -> GroupSummary:
         return summarise(cohort, self._condition_model(), self._rates)
-
-
-def _logistic_condition(w: FloatArray, b: float, design: Matrix) -> FloatArray:
-    return 0.5 * (1.0 + np.tanh(0.5 * (design.matvec(w) + b)))
-
-
-def _learnt_condition(learner: Any, design: Matrix) -> FloatArray:
-    return condition_probability(learner, design.to_scipy())

@@ -39,21 +39,21 @@ METHODS = ("likelihood", "auc", "cv")
 
 @dataclass(frozen=True)
 class Tuned:
-    """Scores of each penalty, shape (n_lambdas, n_folds), and the fits on the training rows."""
+    """Scores of each penalty, shape (n_lambdas, n_folds), and the fits on the training rows.
+
+    ``log_likelihood`` has the same shape: that of the rows held out, as many as their weights are
+    worth, 1 / sum omega^2.
+    """
 
     lambdas: tuple[float, ...]
-    scores: NDArray[np.float64]
+    scores: FloatArray
     path: list[PathPoint]
+    log_likelihood: FloatArray
 
     @property
     def best(self) -> int:
         """Position of the highest mean score; the larger penalty wins a tie."""
         return int(np.argmax(self.scores.mean(axis=1)))
-
-
-def score(problem: Problem, at: Parameters, method: str) -> float:
-    """Score of a fit on the given rows."""
-    return auc(problem, at) if method == "auc" else -evaluate(problem, at).loss
 
 
 def auc(problem: Problem, at: Parameters) -> float:
@@ -69,10 +69,11 @@ def _scored(at: Parameters, part: ProblemPart) -> tuple[FloatArray, NDArray[Any]
 
 def tune(
     cohort: Cohort,
+    problem: Problem,
     lambdas: Sequence[float],
     *,
     method: str = "likelihood",
-    validation: Cohort | None = None,
+    validation: Problem | None = None,
     fitted: list[PathPoint] | None = None,
     validation_share: float = 0.25,
     folds: int = 5,
@@ -87,13 +88,15 @@ def tune(
     Parameters
     ----------
     cohort : Cohort
+        Its patients are kept together where rows are split.
+    problem : Problem
+        The same rows, with the features that are fitted.
     lambdas : sequence of float, descending
     method : "likelihood", "auc" or "cv"
-    validation : Cohort, optional
-        Score on these rows and train on all of ``cohort``. Default: split ``cohort``, keeping
-        patients together.
+    validation : Problem, optional
+        Score on these rows and train on all others. Default: split the rows.
     fitted : list of PathPoint, optional
-        The path on all of ``cohort``, if it was fitted before; only with ``validation``.
+        The path on all rows, if it was fitted before; only with ``validation``.
     validation_share : float
         Share held out for ``"likelihood"`` and ``"auc"``.
     folds : int
@@ -101,7 +104,6 @@ def tune(
     """
     if method not in METHODS:
         raise InvalidInputError(f"selection must be one of {METHODS}, got {method!r}")
-    whole = Problem.from_cohort(cohort)
     if validation is not None:
         held_out_sets = [np.empty(0, dtype=np.int64)]
     elif method == "cv":
@@ -109,16 +111,24 @@ def tune(
     else:
         shares = [1 - validation_share, validation_share]
         held_out_sets = split(cohort, shares, seed, in_all=False)[1:]
-    scores = np.empty((len(lambdas), len(held_out_sets)))
+    scores, likelihood = np.empty((2, len(lambdas), len(held_out_sets)))
     path: list[PathPoint] = []
     for k, held_out in enumerate(held_out_sets):
         if validation is not None:
-            train, judge = whole, Problem.from_cohort(validation)
+            train, judge = problem, validation
         else:
             rest = np.delete(np.arange(cohort.n), held_out)
-            train, judge = whole.take(rest), whole.take(held_out)
+            train, judge = problem.take(rest), problem.take(held_out)
         path = fitted or fit_path(
             train, lambdas, l2=l2, ridge_floor=ridge_floor, options=options, advance=advance
         )
-        scores[:, k] = [score(judge, point.parameters, method) for point in path]
-    return Tuned(tuple(lambdas), scores, path)
+        size = 1 / sum(judge.map(_sum_of_squares))
+        for row, point in enumerate(path):
+            mean = -evaluate(judge, point.parameters).loss
+            likelihood[row, k] = size * mean
+            scores[row, k] = auc(judge, point.parameters) if method == "auc" else mean
+    return Tuned(tuple(lambdas), scores, path, likelihood)
+
+
+def _sum_of_squares(part: ProblemPart) -> float:
+    return float(part.omega @ part.omega)

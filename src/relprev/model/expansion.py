@@ -15,7 +15,8 @@ the linear models leave over, by
     z = sum_i v_i r_i f_i / sqrt(sum_i v_i^2 max(r_i^2, w_i) f_i^2),    f = t_i t_j less its mean,
 
 with residuals r = 1(g) - pi_g(x) for each group and r = s - m(x) e^theta for the risk, out of
-fold, and weights v and w as in `relprev.inference.adaptive`. A pair is taken if abs(z) exceeds what
+fold, and weights v and w as in `relprev.inference.adaptive` (PURPLE's own residuals are r = s - c_g
+p(y=1|x), with w = c_g p). A pair is taken if abs(z) exceeds what
 the largest of all pairs would exceed once in twenty times by chance: few are taken that say
 nothing, and which ones hardly depends on chance.
 
@@ -33,12 +34,14 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from scipy.special import expit
 from scipy.stats import norm
 
 from relprev.arrays import FloatArray
 from relprev.matrix import BinaryCSR, Dense, FloatCSR, Matrix
-from relprev.model.likelihood import Problem, ProblemPart
+from relprev.model.likelihood import Parameters, Problem, ProblemPart, linear_predictor
 
+MOST_ROWS = 250_000  # rows with and without a diagnosis in which residuals are looked at
 SAMPLE = 20_000  # visits from which quantiles are taken
 POINTS = 101
 KNOTS = (-0.84, 0.0, 0.84)  # about the fifths of a normal distribution
@@ -47,6 +50,7 @@ MOST_PAIRS = 120  # that are added without asking the residuals
 MOST_BASES = 200  # features whose pairs are looked at
 MOST_TAKEN = 100  # pairs taken where there are more
 CHANCE = 0.05
+ROWS_PER_FEATURE = 20  # that a new feature needs
 FEWEST_WITH = 20  # visits with a product of two codes
 COUNT_SHARES = (0.2, 0.4, 0.6, 0.8, 0.95)
 
@@ -96,6 +100,28 @@ class Expansion:
     def with_pairs(self, pairs: NDArray[np.int64]) -> Expansion:
         """The same recipe with other products."""
         return Expansion(self.n_in, self.scores, self.codes, self.edges, pairs)
+
+    def with_telling_pairs(self, X: Matrix, residuals: FloatArray, noise: FloatArray) -> Expansion:
+        """The same recipe with the products that residuals ask for, or all if they are few.
+
+        Parameters
+        ----------
+        X : Matrix of shape (n, p)
+        residuals, noise : arrays of shape (n, q)
+            v r and v^2 w of the module's formula.
+        """
+        often = X.nonzero_squares()[1]
+        numeric = np.array([score.column for score in self.scores], dtype=np.int64)
+        bases = np.union1d(numeric, np.flatnonzero(self.codes & (often > 0)))
+        bases = np.sort(bases[np.argsort(-often[bases], kind="stable")][:MOST_BASES])
+        pairs = all_pairs(bases)
+        if len(pairs) > MOST_PAIRS:
+            pairs = telling_pairs(self.bases(X), bases, residuals, noise)
+        return self.with_pairs(pairs)
+
+    def is_too_large_for(self, n: int) -> bool:
+        """Whether n rows could not tell what so many new features are worth."""
+        return self.n_added > n / ROWS_PER_FEATURE
 
     def of(self, problem: Problem) -> Problem:
         """The problem with the new features after its own."""
@@ -215,6 +241,62 @@ def basic_expansion(problem: Problem) -> Expansion:
     return Expansion(
         sample.n_cols, scores, binary, _edges(values, binary), np.empty((0, 2), dtype=np.int64)
     )
+
+
+def recipe_for(problem: Problem, at: Parameters) -> Expansion:
+    """The recipe with the products that the residuals of a fit of PURPLE ask for.
+
+    Parameters
+    ----------
+    problem : Problem
+        The rows it was fitted to, of which at most `MOST_ROWS` with, and as many without, a
+        diagnosis are looked at.
+    at : Parameters
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X, s, g = rng.normal(size=(500, 3)), np.zeros(500, np.uint8), np.zeros(500, np.uint8)
+    >>> problem = Problem.of(Dense(X), s, g, np.full(500, 1 / 500), n_groups=1)
+    >>> recipe_for(problem, Parameters(np.zeros(3), -2.0, np.ones(1))).pairs.tolist()
+    [[0, 1], [0, 2], [1, 2]]
+    """
+    rows, share = some_of_each(problem.gathered(_is_diagnosed), MOST_ROWS)
+    part = problem.take(rows).together()
+    v = part.omega / share
+    p = at.c[part.g] * expit(linear_predictor(part, at))
+    basic = basic_expansion(problem)
+    return basic.with_telling_pairs(part.X, (v * (part.s - p))[:, None], (v**2 * p)[:, None])
+
+
+def _is_diagnosed(part: ProblemPart) -> NDArray[np.bool_]:
+    return part.s > 0
+
+
+def some_of_each(diagnosed: NDArray[np.bool_], most: int) -> tuple[NDArray[np.int64], FloatArray]:
+    """Rows evenly spread among those with, and without, a diagnosis, and which share was taken.
+
+    Parameters
+    ----------
+    diagnosed : boolean array of shape (n,)
+    most : int
+        Largest number of either kind.
+
+    Returns
+    -------
+    rows, share : arrays of shape (m,)
+        Ascending positions, and the share of the rows of their kind that were taken.
+
+    Examples
+    --------
+    >>> some_of_each(np.array([True, False, False, False, False]), 2)
+    (array([0, 1, 4]), array([1. , 0.5, 0.5]))
+    """
+    found = [np.flatnonzero(diagnosed), np.flatnonzero(~diagnosed)]
+    taken = [kind[evenly(len(kind), most)] for kind in found]
+    rows = np.sort(np.concatenate(taken))
+    shares = [len(few) / max(len(all_), 1) for few, all_ in zip(taken, found, strict=True)]
+    return rows, np.where(diagnosed[rows], *shares)
 
 
 def _values_of(values: Any, column: int) -> FloatArray:

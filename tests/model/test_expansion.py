@@ -7,8 +7,8 @@ from scipy.stats import norm
 
 from relprev import as_cohort
 from relprev.cohort import Cohort, write_parts
-from relprev.inference.expansion import all_pairs, basic_expansion, telling_pairs
 from relprev.matrix import BinaryCSR, FloatCSR, as_matrix
+from relprev.model.expansion import all_pairs, basic_expansion, telling_pairs
 from relprev.model.likelihood import Problem
 from tests.parts import cut
 
