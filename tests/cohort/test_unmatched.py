@@ -37,6 +37,15 @@ def test_codes_that_match_nothing_are_told_with_what_would(recorded, version, pa
     assert str(hint).endswith(said)
 
 
+def test_a_version_that_the_data_do_not_have_is_passed_over_if_the_other_matches():
+    """Every study of ICD-10 data was told that its condition's ICD-9 codes do not occur."""
+    both = CodeSet.of("asthma", ["ICD9:493*", "ICD10:J45*", "ICD10:Z99"])
+    with source(["J45.9"] * 40) as data:
+        assert [str(hint) for hint in code_hints(both, data)] == ["no visit has ICD10:Z99"]
+        nothing = CodeSet.of("asthma", ["ICD9:493*", "ICD10:Z99"])
+        assert len(code_hints(nothing, data)) == 2
+
+
 def test_hints_count_patients_where_they_are_known_and_hide_few():
     """Forty visits of five patients: a count that must not be told."""
     with source(["J45.9"] * 40, who=[k % 5 for k in range(40)]) as data:

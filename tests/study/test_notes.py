@@ -68,3 +68,11 @@ def test_words_that_any_condition_may_have_name_none():
     disease = CodeSet.of("chronic disease", ["ICD10:J44*"])
     assert namesake_note(disease, ["RFV:1"], {"RFV:1": "Chronic disease"}) == []
     assert namesake_note(ENDOMETRIOSIS, ["ICD10:N801"], {"ICD10:N801": "Endometriosis"}) == []
+
+
+def test_a_word_that_many_conditions_share_names_none():
+    """Depression, "Depressive disorders", was found in "Disorders of speech"."""
+    condition = CodeSet.of("depression", ["ICD10:F32*"], title="Depressive disorders")
+    words = {"RFV:1": "Disorders of speech", "RFV:2": "Depression"}
+    (note,) = namesake_note(condition, ["RFV:1", "RFV:2"], words)
+    assert note.values["features"] == "RFV:2 (Depression)"

@@ -28,6 +28,9 @@ def matched_codes(condition: CodeSet, source: Source) -> dict[str, int]:
 def code_hints(condition: CodeSet, source: Source) -> list[Message]:
     """For each pattern of the condition that no visit has, that it is so and what would match.
 
+    Patterns of a version of which the data have no code at all are passed over if others match: a
+    condition that is defined in ICD-9 and in ICD-10 is expected to lack one of them.
+
     Examples
     --------
     >>> import pandas as pd
@@ -38,10 +41,13 @@ def code_hints(condition: CodeSet, source: Source) -> list[Message]:
     no visit has ICD10:J45; did you mean ICD10:J45* (20 visits)?
     """
     recorded = _recorded(source)
+    patterns = condition.cut_to(source.code_lengths).patterns
+    absent = [one for one in patterns if not any(one.matches(*code) for code in recorded)]
+    versions = {version for version, _ in recorded}
     return [
         _hint(pattern, recorded, source)
-        for pattern in condition.cut_to(source.code_lengths).patterns
-        if not any(pattern.matches(*code) for code in recorded)
+        for pattern in absent
+        if pattern.version in versions or len(absent) == len(patterns)
     ]
 
 

@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 LONG = 5  # letters of a word that says which condition is meant
 MANY_MISSING = 0.1  # share of visits without a group that is worth a remark
 COMMON_WORDS = {
-    "acute", "adult", "chronic", "disease", "disorder", "injuries", "injury", "other", "simulated",
-    "condition", "syndrome", "unspecified",
+    "acute", "adult", "chronic", "condition", "conditions", "disease", "diseases", "disorder",
+    "disorders", "injuries", "injury", "other", "simulated", "syndrome", "syndromes",
+    "unspecified",
 }  # fmt: skip
 
 
