@@ -38,7 +38,7 @@ types: $(VENV)/.dev  ## Static types
 	$(BIN)/mypy
 
 unit: $(VENV)/.dev  ## Tests
-	$(BIN)/pytest $(SPREAD)
+	$(BIN)/pytest $(SPREAD) --durations=25
 
 older: $(VENV)/.dev  ## Numeric tests and examples as an older processor, with one thread
 	$(OLDER) RELPREV_NUM_THREADS=1 $(BIN)/pytest -q $(SPREAD) $(KERNELS)

@@ -32,9 +32,10 @@ WORDS = {
     "presentations_few_cases": "the same with few cases",
 }
 MANY_CODES = [name for name in SCENARIOS | WORLDS if name in WORLDS or SCENARIOS[name].codes]
+BEFORE_ADAPTIVE = "0.1.0"  # the last version whose models were linear
 EARLIER = (
     'These cohorts were run before the models became adaptive, with `propensity="ridge"`, '
-    '`risk="purple"` and one deal of folds.'
+    '`risk="purple"` and one deal of folds. '
 )
 CHECKS = {
     "trend": "`check_constant_ratio`",
@@ -84,7 +85,7 @@ def _coverage(results: Path) -> str:
             f"{rows[~hard].replicates.max():,} cohorts of each kind, each with 20,000 visits "
             "(4,000 where about 200 are diagnosed), 30 symptoms and diagnosis rates between 20% "
             "and 50%. Estimates are by `DebiasedPURPLE`; *case-only* is "
-            f"`DebiasedPURPLE(risk=None)`. {EARLIER} "
+            f"`DebiasedPURPLE(risk=None)`. {_earlier(results / 'coverage.json')}"
             "The mean standard error, the SD of the estimates and "
             "the bias all refer to the logarithm of the ratio. ± is the standard error due to the "
             "finite number of replicates.",
@@ -256,7 +257,7 @@ def _power(results: Path) -> str:
             "The table shows the "
             "share of cohorts in which a check noticed something at the 5% level; in the rows "
             "without drift there is nothing to find. The last check is the paper's. "
-            "Replicates per row: " + ", ".join(counts) + f". {EARLIER}",
+            f"{_earlier(results / 'power.json')}Replicates per row: {', '.join(counts)}.",
             _table(["drift", "diagnosed", *CHECKS.values()], body),
             _made(results / "power.json"),
         ]
@@ -291,13 +292,19 @@ def _bias(results: Path) -> str:
             "Codes of real discharges (National Hospital Discharge Survey 2010, Black versus white "
             "patients) or of artificial visits, from which a condition is simulated in four ways. "
             "The diagnosis rate in group a is 0.5. "
+            f"{_earlier(results / 'bias.json')}"
             f"Mean ± SD over {int(rows.draws.min())} draws of condition and diagnosis; the "
-            "standard error of the mean is the SD divided by the square root of that number. "
-            + EARLIER,
+            "standard error of the mean is the SD divided by the square root of that number.",
             _table(head, body),
             _made(results / "bias.json"),
         ]
     )
+
+
+def _earlier(note: Path) -> str:
+    """What to know of a table made before the models became adaptive; otherwise nothing."""
+    made = json.loads(note.read_text(encoding="utf-8"))
+    return EARLIER if made["versions"]["relprev"] == BEFORE_ADAPTIVE else ""
 
 
 def _made(note: Path) -> str:
