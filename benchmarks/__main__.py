@@ -27,6 +27,7 @@ NAMES = (
     "before",
     "neds",
     "debiased",
+    "checks",
     "sources",
     "known_truth",
     "full_size",

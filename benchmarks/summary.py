@@ -127,6 +127,19 @@ def debiased(found: Rows) -> str:
     return "The debiased estimator on the same visits:\n\n" + table(head, body)
 
 
+def checks(found: Rows) -> str:
+    body = [
+        [
+            row["step"], f"{row['seconds']:.1f} s", f"{row['cpu_seconds']:.1f} s",
+            f"{row['times_fit_cpu']:.2f}",
+        ]
+        for row in found
+    ]  # fmt: skip
+    head = ["step", "time", "processor time", "processor time ÷ the estimate's"]
+    size = f"{found[0]['visits']:,} visits, {found[0]['diagnosed']:,} diagnosed"
+    return f"What doubt costs ({size}):\n\n" + table(head, body)
+
+
 def whole_study(found: Rows) -> str:
     body = [
         [
