@@ -15,6 +15,7 @@ from simulations import bias as bias_
 from simulations import constants as constants_
 from simulations import controls as controls_
 from simulations import coverage as coverage_
+from simulations import deals as deals_
 from simulations import informed as informed_
 from simulations import learners as learners_
 from simulations import power as power_
@@ -97,6 +98,18 @@ def constants(
         constants_.replicate, jobs, out, processes, f"constants --replicates {replicates}"
     )
     _show(constants_.summary(table, _all_truths(out.parent)))
+
+
+@app.command()
+def deals(
+    replicates: Replicates = 20,
+    processes: Processes = CORES,
+    out: Out = RESULTS / "deals.csv",
+) -> None:
+    """How much estimates depend on the deal of folds."""
+    jobs = [(name, number) for number in range(replicates) for name in deals_.KINDS]
+    command = f"deals --replicates {replicates}"
+    _show(deals_.summary(run_all(deals_.replicate, jobs, out, processes, command)))
 
 
 @app.command()

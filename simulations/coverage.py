@@ -33,7 +33,7 @@ COLUMNS = ["group", "versus", "estimate", "ci_low", "ci_high", "std_error", "eff
 
 def replicate(job: Job) -> list[dict[str, Any]]:
     """Doubly robust and case-only results for one cohort, versus the second group."""
-    cohort, truths = _drawn(job)
+    cohort, truths = drawn(job)
     fitted = DebiasedPURPLE().fit(cohort)
     data = fitted.score_data_.without_risk()
     case_only = group_moments(data, solve_score(data), fitted.moments_.names, fitted.design_)
@@ -64,7 +64,7 @@ def _p_value(fitted: DebiasedPURPLE, by: str) -> float:
         return float("nan")
 
 
-def _drawn(job: Job) -> tuple[Cohort, dict[str, float]]:
+def drawn(job: Job) -> tuple[Cohort, dict[str, float]]:
     """A cohort and its true ratios to the second group, if they are specific to it."""
     name, number = job
     if name in SCENARIOS:

@@ -12,7 +12,7 @@ import pandas as pd
 from benchmarks.measure import PLUS_MINUS, made_by
 
 from relprev.store.files import written_whole
-from simulations import bias, constants, coverage, informed, learners, power, verdicts
+from simulations import bias, constants, coverage, deals, informed, learners, power, verdicts
 from simulations.nonlinear import NONLINEAR, WORLDS_HELD_BACK
 from simulations.scenarios import SCENARIOS, WORLDS
 
@@ -47,8 +47,9 @@ CHECKS = {
 def write_page(results: Path, out: Path) -> None:
     """Write the page from the results files."""
     parts = [
-        _INTRODUCTION, _coverage(results), *_nonlinear(results), _informed(results),
-        _verdicts(results), _power(results), _bias(results), *_constants(results),
+        _INTRODUCTION, _coverage(results), *_nonlinear(results), *_deals(results),
+        _informed(results), _verdicts(results), _power(results), _bias(results),
+        *_constants(results),
     ]  # fmt: skip
     out.parent.mkdir(parents=True, exist_ok=True)
     with written_whole(out) as temporary:
@@ -158,6 +159,37 @@ def _nonlinear(results: Path) -> list[str]:
                 "are linear, the check should reject in at most 5%.",
                 _table(head, body),
                 _made(results / "nonlinear.json"),
+            ]
+        )
+    ]
+
+
+def _deals(results: Path) -> list[str]:
+    """The section, if folds have been dealt anew."""
+    if not (results / "deals.csv").is_file():
+        return []
+    rows = deals.summary(pd.read_csv(results / "deals.csv"))
+    rows = rows.sort_values("scenario", key=_order, kind="stable")
+    body = [
+        [
+            WORDS[row.scenario], row.rule, f"{row.deals:.0f}", f"{row.cohorts:,}",
+            f"{row.n_diagnosed:,.0f}", f"{row.spread:.2f}", f"{row.largest:.2f}",
+            f"{row.error_spread:.0%}",
+        ]
+        for row in rows.itertuples()
+    ]  # fmt: skip
+    head = ["scenario", "rule", "deals", "cohorts", "diagnosed", "spread of the log ratio",
+            "largest", "spread of the standard error"]  # fmt: skip
+    return [
+        "\n\n".join(
+            [
+                "## How much hangs on the deal of folds?",
+                f"The same cohort, its folds dealt anew {deals.SEEDS} times: standard deviation of "
+                "the log ratio in units of its standard error (root mean square over cohorts and "
+                "groups, and the largest), and that of the standard error as a share of itself. "
+                "By default folds are dealt several times where cases are few, and medians taken.",
+                _table(head, body),
+                _made(results / "deals.json"),
             ]
         )
     ]
