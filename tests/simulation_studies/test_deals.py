@@ -1,6 +1,5 @@
 import pandas as pd
 import pytest
-
 from simulations.deals import summary
 
 
