@@ -87,3 +87,8 @@ def test_another_cohort_is_refused(cohort):
     other = cohort.take(np.arange(cohort.n - 1))
     with pytest.raises(InvalidInputError, match="is not the one that the estimator was fitted to"):
         rows_used(fitted, other)
+
+
+def test_a_domain_without_rows_is_refused(cohort):
+    with pytest.raises(InvalidInputError, match="domain must hold some rows"):
+        DebiasedPURPLE(risk=None).fit(cohort, domain=np.zeros(cohort.n, dtype=bool))

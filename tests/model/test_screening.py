@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from relprev import PURPLE
+from relprev import PURPLE, DebiasedPURPLE
 from relprev.errors import DataWarning
 
 
@@ -25,6 +25,16 @@ def test_constant_features_are_named_in_a_warning(small):
     sparse = sp.hstack([sp.csr_array(X), sp.csr_array((300, 1))])
     with pytest.warns(DataWarning, match="1 of 5 features are constant"):
         PURPLE(lambdas=1e-3).fit(sparse, s, groups=g)
+
+
+def test_of_a_domain_it_is_not_said_that_features_are_constant(small):
+    """Of every stratum of a study, hundreds of codes were said to be constant."""
+    X, s, g = small
+    X = np.column_stack([X, np.arange(300) < 150])
+    inside = np.arange(300) >= 150
+    with pytest.warns(DataWarning) as caught:
+        DebiasedPURPLE(risk=None, strengths=[10.0]).fit(X, s, groups=g, domain=inside)
+    assert not any("constant" in str(item.message) for item in caught)
 
 
 def test_feature_that_nearly_gives_the_label_away_is_named(small):

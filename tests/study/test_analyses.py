@@ -109,6 +109,24 @@ def test_strata_are_estimated_on_their_own_and_tested_for_differences(stratified
     assert (stratified.folder / "tables" / "strata-ward-age.csv").is_file()
 
 
+def test_warnings_of_a_stratum_name_it(tmp_path):
+    """ "Very few informative cases" was said without saying where."""
+    strata = STRATA.replace("45", "77").replace("standard = {younger = 0.7, older = 0.3}", "")
+    found = study(tmp_path, strata).run(tmp_path / "out", verbose=False)
+    said = [str(one) for one in found.report.warnings]
+    assert any("age older: " in one for one in said), said
+
+
+def test_a_stratum_without_visits_leaves_the_others_their_estimates(tmp_path):
+    """It took all of them away, for a reason that could not be shown."""
+    strata = STRATA.replace("45", "200").replace("standard = {younger = 0.7, older = 0.3}", "")
+    found = study(tmp_path, strata).run(tmp_path / "out", verbose=False)
+    table = found.report.variables[0].analyses[0].table.set_index("stratum")
+    assert table.loc["younger", "estimate"].notna().all()
+    assert table.loc["older", "estimate"].isna().all()
+    assert table.loc["older", "note"].str.startswith("no estimate").all()
+
+
 def test_the_standardised_ratio_has_the_unadjusted_one_beside_it(stratified):
     table = stratified.report.variables[0].analyses[1].table.set_index("group")
     whole = stratified.table("ward").set_index("group")

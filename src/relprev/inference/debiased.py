@@ -210,7 +210,7 @@ class DebiasedPURPLE(BaseEstimator):
         kept, rows = estimable(in_domain)
         self.rows_ = rows if inside is None else inside[rows]
         self._summarise(in_domain)
-        screen(kept)
+        screen(kept, domain=inside is not None)
         self._estimate(kept, design if len(rows) == cohort.n else design.take(self.rows_))
         self._remember(cohort)
         return self

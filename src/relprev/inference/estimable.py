@@ -27,6 +27,8 @@ def domain_rows(domain: Any, n: int) -> NDArray[np.int64]:
             f"domain must be a boolean array of shape ({n},), got shape {mask.shape} "
             f"and type {mask.dtype}"
         )
+    if not mask.any():
+        raise InvalidInputError("domain must hold some rows, but it is false for all of them")
     return np.flatnonzero(mask)
 
 

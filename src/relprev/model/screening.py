@@ -19,8 +19,10 @@ LEAK_SHARE = 0.9  # of the rows with the feature are diagnosed
 LEAK_REACH = 0.1  # of the diagnosed rows have the feature
 
 
-def screen(cohort: Cohort) -> None:
+def screen(cohort: Cohort, *, domain: bool = False) -> None:
     """Warn about groups without rows, constant features and label leakage.
+
+    In a ``domain``, some rows of the data, many features are the same for all; that is not said.
 
     Raises
     ------
@@ -32,7 +34,7 @@ def screen(cohort: Cohort) -> None:
         _warn(
             Message("these groups have no rows and get no estimate: {groups}", groups=listed(empty))
         )
-    _features(cohort)
+    _features(cohort, domain)
 
 
 def screen_diagnoses(cohort: Cohort, few: int = SMALL) -> None:
@@ -59,10 +61,10 @@ def _group_counts(part: CohortPart) -> tuple[NDArray[np.int64], NDArray[np.int64
     return group_counts(part.groups, k), group_counts(diagnosed, k)
 
 
-def _features(cohort: Cohort) -> None:
+def _features(cohort: Cohort, domain: bool) -> None:
     n_cases = sum(cohort.map(_n_diagnosed))
     with_feature, diagnosed_with, constant = _presence(cohort)
-    if constant.any():
+    if constant.any() and not domain:
         _warn(
             Message(
                 "{some} of {all} features are constant and carry no information: {features}",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from relprev.cohort import Cohort, StratumOfRows
-from relprev.errors import TooFewCasesError
+from relprev.errors import DataWarning, TooFewCasesError
 from relprev.estimates import versus_words
 from relprev.inference import anchor
 from relprev.inference.differences import heterogeneity, numbers_of, trend
@@ -19,6 +20,7 @@ from relprev.messages import Message, Number
 from relprev.report.analyses import Analysis
 from relprev.store.stages import Outcome
 from relprev.study.cohorts import groups_table
+from relprev.study.warned import recorded_warnings
 
 if TYPE_CHECKING:
     from relprev.study.options import AnchorOptions
@@ -60,7 +62,11 @@ def within_strata(
     """
     frames, precision = [], []
     for k, stratum in enumerate(own.names):
-        frame, errors = _in_stratum(variable, own.number == k)
+        with recorded_warnings() as said:
+            frame, errors = _in_stratum(variable, own.number == k)
+        for message in said:
+            told = Message("{strata} {stratum}: {said}", strata=name, stratum=stratum, said=message)
+            warnings.warn(DataWarning(told), stacklevel=2)
         frames.append(frame.assign(stratum=stratum))
         precision.append(errors)
     table = _with_counts(pd.concat(frames, ignore_index=True), variable.cohort, own)
@@ -77,6 +83,8 @@ def _in_stratum(
     """Estimates on some rows, with a note where there are none; standard errors of their logs."""
     columns = [*SHOWN_RATIOS, "note"]
     try:
+        if not inside.any():
+            raise TooFewCasesError(Message("the stratum has no rows"))
         fitted = variable.estimator().fit(variable.cohort, domain=inside)
         frame = fitted.relative_prevalence(variable.versus, level=variable.options.level).to_frame()
     except TooFewCasesError:
