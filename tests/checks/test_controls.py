@@ -47,7 +47,7 @@ def test_controls_cannot_tell_about_a_condition_that_features_know_far_better():
     rows = controls(np.full(20, 0.3)).assign(auc=np.linspace(0.55, 0.65, 20))
     (found,) = check_controls(Calibration(estimates(), rows, auc=(0.95, 0.01)))
     assert found.verdict == Verdict.CANNOT_TELL
-    assert "far better than they predict the controls (AUC within groups 0.95" in str(found.effect)
+    assert "better than they predict the controls (AUC within groups 0.95" in str(found.effect)
     assert found.table["auc"].iloc[-1] == 0.95
 
 
@@ -55,6 +55,6 @@ def test_controls_that_features_know_far_better_are_no_reassurance():
     rows = controls(np.zeros(20)).assign(auc=np.linspace(0.85, 0.95, 20))
     (found,) = check_controls(Calibration(estimates(), rows, auc=(0.6, 0.01)))
     assert found.verdict == Verdict.CANNOT_TELL
-    assert "may well be larger than theirs" in str(found.effect)
+    assert "may be larger than theirs" in str(found.effect)
     (alike,) = check_controls(Calibration(estimates(), rows, auc=(0.9, 0.01)))
     assert alike.verdict == Verdict.NO_CONCERN

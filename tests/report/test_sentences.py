@@ -1,7 +1,11 @@
 from dataclasses import replace
 
+from relprev.checks import check_controls
+from relprev.controls import Calibration
 from relprev.messages import Message
 from relprev.report import render_page
+from relprev.report.sentences import NOT_CALIBRATED
+from tests.controls.tables import controls, estimates
 from tests.report.pages import Page
 from tests.report.studies import study
 
@@ -32,6 +36,17 @@ def test_a_recorded_ratio_that_is_not_excluded_is_not_called_wrong(bare):
     words = Page(render_page(study(replace(bare, estimates={"DebiasedPURPLE": frame})))).words
     assert "Recorded diagnoses alone give 1.94, which the interval does not exclude" in words
     assert "as likely to be diagnosed." not in words
+
+
+def test_an_answer_that_controls_could_not_calibrate_says_so(bare):
+    """It stood in bold beside calibrated ones, with an interval a quarter as long."""
+    (found,) = check_controls(Calibration(estimates(), controls([0.3, -0.3, 0.2])))
+    words = Page(render_page(study(replace(bare, checks=(found,))))).words
+    assert NOT_CALIBRATED in words
+    calibrated = {"calibrated": bare.estimates["DebiasedPURPLE"], **bare.estimates}
+    both = replace(bare, checks=(found,), estimates=calibrated)
+    assert NOT_CALIBRATED not in Page(render_page(study(both))).words
+    assert NOT_CALIBRATED not in Page(render_page(study(bare))).words
 
 
 def test_study_without_checks_is_not_judged(bare):

@@ -6,8 +6,8 @@ many of K controls the interval holds that truth; by chance alone the count is b
 interval's level as probability. Concern is raised where a count so low has a probability below
 5%: the correction is then off by more than chance. No concern asks, besides, that the band in
 which the systematic error of a single condition lies be within the margin. Where the features
-predict the condition far better than the controls (`relprev.controls.likeness`), the controls
-cannot tell; where they predict it far worse, what controls find is no reassurance.
+predict the condition better than the controls (`relprev.controls.likeness`), the controls cannot
+tell; where they predict it less well, what controls find is no reassurance.
 """
 
 from __future__ import annotations
@@ -136,8 +136,8 @@ def _words(row: dict[Any, Any], level: float) -> Message:
     if row["likeness"] != WORSE:
         return joined([told, calibrated])
     worse = Message(
-        "The features predict the condition far worse than they predict the controls{auc}, so that "
-        "its error may well be larger than theirs.",
+        "The features predict the condition less well than they predict the controls{auc}, so that "
+        "its error may be larger than theirs.",
         auc=_compared(row, WORSE),
     )
     return joined([told, calibrated, worse])

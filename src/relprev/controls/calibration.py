@@ -9,7 +9,7 @@ interest is one more such draw, its ratio is
 
 with v the variance of log rho^. That it is such a draw cannot be tested; whether the controls
 are draws of one another can: each is predicted from the others, and its interval should hold its
-own truth about 95 times in 100. Where the features predict the condition far better than the
+own truth about 95 times in 100. Where the features predict the condition better than the
 controls (`relprev.controls.likeness`), it is no such draw, and the estimate is not calibrated.
 """
 
@@ -36,7 +36,7 @@ LEAST_CONTROLS = 5
 WIDEST_BAND = 4.0  # factor either way that controls may err by and still calibrate
 TOO_FEW = "too few controls could be estimated"
 DISAGREE = "the controls disagree too much with one another"
-UNLIKE = "the features predict the condition far better than they predict the controls"
+UNLIKE = "the features predict the condition better than they predict the controls"
 NAN = float("nan")
 
 

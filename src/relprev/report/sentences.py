@@ -19,6 +19,10 @@ from relprev.units import PERSON, Unit
 SHOWN_ANSWERS = 6
 LARGE_ERROR = 0.3  # relative standard error above which a ratio is no headline
 WEAK = "This is too uncertain to be quoted on its own."
+NOT_CALIBRATED = (
+    "The control conditions of the study could not calibrate it, so its interval accounts for "
+    "chance alone."
+)
 ASSUMPTIONS = (
     "Nobody is diagnosed wrongly: whoever has the recorded diagnosis has the condition.",
     "Within a group, diagnosis is random among cases: it may depend on the group, not on symptoms.",
@@ -117,12 +121,20 @@ def answer(report: StudyReport, found: VariableFindings) -> Answer:
     firm, known = _is_firm(first), not pd.isna(first["estimate"]) and not first.get("note")
     if known and not firm:
         words += f" {WEAK}"
+    if known and _lacks_calibration(found):
+        words += f" {NOT_CALIBRATED}"
     return Answer(
         words,
         f"{first['estimate']:.2f} times" if firm else "",
         tuple(short(row) for row in others[:SHOWN_ANSWERS]),
         len(rows) if len(others) > SHOWN_ANSWERS else 0,
     )
+
+
+def _lacks_calibration(found: VariableFindings) -> bool:
+    """Whether there are controls, and the method to trust does without them all the same."""
+    judged = any(check.kind == "controls" and len(check.table) for check in found.checks)
+    return judged and next(iter(found.estimates)) != "calibrated"
 
 
 def _strength(row: Mapping[Any, Any]) -> tuple[bool, bool, float]:
