@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from relprev.arrays import FloatArray
 from relprev.lazy import OnDemand
-from relprev.matrix.base import Columns, IndexArray, Matrix
+from relprev.matrix.base import ABREAST, Columns, IndexArray, Matrix
 
 if TYPE_CHECKING:
     from relprev.matrix import kernels
@@ -63,6 +63,16 @@ class Dense(Matrix):
 
     def add_tdot_sq(self, h: FloatArray, start: int, stop: int, out: FloatArray) -> None:
         kernels.dense_add_tdot(self.values, h, start, stop, out, 2)
+
+    def dots(self, W: FloatArray, start: int, stop: int, out: FloatArray) -> None:
+        if W.shape[1] % ABREAST:
+            return super().dots(W, start, stop, out)
+        return kernels.dense_dots(self.values, W, start, stop, out)
+
+    def add_tdots(self, R: FloatArray, start: int, stop: int, out: FloatArray) -> None:
+        if out.shape[1] % ABREAST:
+            return super().add_tdots(R, start, stop, out)
+        return kernels.dense_add_tdots(self.values, R, start, stop, out)
 
     def take(self, rows: IndexArray) -> Dense:
         return Dense(self.values[rows], self.origin)

@@ -133,3 +133,49 @@ def dense_add_tdot(values, r, start, stop, out, power):
         for j in range(values.shape[1]):
             entry = values[i, j] if power == 1 else values[i, j] * values[i, j]
             out[j] += entry * r[i - start]
+
+
+STRIP = 256  # rows that are laid out by columns, so that loops run along them
+
+
+@njit(nogil=True, cache=True)
+def _strip(values, lo, hi, by_column):
+    """A few rows, turned: shape (columns, STRIP)."""
+    for i in range(lo, hi):
+        for j in range(values.shape[1]):
+            by_column[j, i - lo] = values[i, j]
+
+
+@njit(nogil=True, cache=True, fastmath={"contract"})
+def dense_dots(values, W, start, stop, out):
+    """All predictors at once: rows are turned once for all of them."""
+    p, q = W.shape
+    by_column = np.empty((p, STRIP))
+    for lo in range(start, stop, STRIP):
+        n = min(STRIP, stop - lo)
+        _strip(values, lo, lo + n, by_column)
+        for k in range(q):
+            total = out[k, lo - start : lo - start + n]
+            total[:] = 0.0
+            for j in range(p):
+                w = W[j, k]
+                column = by_column[j, :n]
+                for i in range(n):
+                    total[i] += w * column[i]
+
+
+@njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
+def dense_add_tdots(values, R, start, stop, out):
+    p, q = out.shape
+    by_column = np.empty((p, STRIP))
+    for lo in range(start, stop, STRIP):
+        n = min(STRIP, stop - lo)
+        _strip(values, lo, lo + n, by_column)
+        for k in range(q):
+            r = R[k, lo - start : lo - start + n]
+            for j in range(p):
+                column = by_column[j, :n]
+                total = 0.0
+                for i in range(n):
+                    total += column[i] * r[i]
+                out[j, k] += total
