@@ -95,7 +95,7 @@ def test_neds_out_of_core(neds, in_memory):
 
 def test_neds_on_two_workers(neds, in_memory, client):
     few = replace(neds, checks=replace(neds.checks, run=("overlap", "leakage")))
-    found = on_disk(few, 3_001).run(verbose=False, client=client)
+    found = on_disk(few, 9_001).run(verbose=False, client=client)
     kinds = [check.kind for check in found.report.variables[0].checks]
     assert kinds == ["overlap", "leakage"]
     variables = tuple(
@@ -113,10 +113,11 @@ def test_nhds_in_memory_on_disk_and_on_two_workers(real_data, tmp_path, client):
     spec = CohortSpec(CodeSet.of("depression", ["ICD9:311"]), (race,))
     spec = replace(spec, features=replace(spec.features, roll_up="category", min_count=1000))
     whole = build_cohorts(spec, source)["race"].cohort
-    build_cohorts(spec, source, folder=tmp_path, rows_per_part=40_000)
+    build_cohorts(spec, source, folder=tmp_path, rows_per_part=80_000)
 
     def fitted(cohort):
-        return DebiasedPURPLE(strengths=[100.0], lambdas=[1e-3], folds=2).fit(cohort)
+        linear = DebiasedPURPLE("ridge", "purple", strengths=[100.0], lambdas=[1e-3], folds=2)
+        return linear.fit(cohort)
 
     expected = fitted(whole).relative_prevalence().to_frame()
     folds = make_folds(whole, SamplingDesign.from_cohort(whole), 2, 0)

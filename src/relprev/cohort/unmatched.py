@@ -28,8 +28,9 @@ def matched_codes(condition: CodeSet, source: Source) -> dict[str, int]:
 def code_hints(condition: CodeSet, source: Source) -> list[Message]:
     """For each pattern of the condition that no visit has, that it is so and what would match.
 
-    Patterns of a version of which the data have no code at all are passed over if others match: a
-    condition that is defined in ICD-9 and in ICD-10 is expected to lack one of them.
+    Patterns of a version of which the data have no code at all are passed over if others match, and
+    nothing like them is there: a condition that is defined in ICD-9 and in ICD-10 is expected to
+    lack one of them.
 
     Examples
     --------
@@ -44,14 +45,16 @@ def code_hints(condition: CodeSet, source: Source) -> list[Message]:
     patterns = condition.cut_to(source.code_lengths).patterns
     absent = [one for one in patterns if not any(one.matches(*code) for code in recorded)]
     versions = {version for version, _ in recorded}
-    return [
-        _hint(pattern, recorded, source)
-        for pattern in absent
-        if pattern.version in versions or len(absent) == len(patterns)
-    ]
+    hints = []
+    for pattern in absent:
+        meant = _meant(pattern, recorded, source)
+        if meant or pattern.version in versions or len(absent) == len(patterns):
+            hints.append(meant or Message("no visit has {code}", code=pattern.written))
+    return hints
 
 
-def _hint(pattern: CodePattern, recorded: set[Pair], source: Source) -> Message:
+def _meant(pattern: CodePattern, recorded: set[Pair], source: Source) -> Message | None:
+    """What was probably meant by a pattern that no visit has, if there is something like it."""
     for other in _alternatives(pattern, {version for version, _ in recorded}):
         codes = [code for code in recorded if other.matches(*code)]
         if codes:
@@ -59,7 +62,7 @@ def _hint(pattern: CodePattern, recorded: set[Pair], source: Source) -> Message:
                 "no visit has {code}; did you mean {other} ({n})?",
                 code=pattern.written, other=other.written, n=_people(codes, source),
             )  # fmt: skip
-    return Message("no visit has {code}", code=pattern.written)
+    return None
 
 
 def _alternatives(pattern: CodePattern, versions: Iterable[str]) -> Iterator[CodePattern]:
