@@ -16,6 +16,8 @@ min_count = 0
 {controls}
 [checks]
 run = ["controls"]
+[inference]
+folds = 2
 """
 
 
