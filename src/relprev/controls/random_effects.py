@@ -50,6 +50,8 @@ class RandomEffects:
         Of the estimate of mu.
     count : int
         K, the number of controls.
+    freedom : float, optional
+        Degrees of freedom of B; K - 1 by default.
 
     Examples
     --------
@@ -66,6 +68,7 @@ class RandomEffects:
     spread: float
     mean_variance: float
     count: int
+    freedom: float | None = None
 
     @staticmethod
     def of(errors: ArrayLike, variances: ArrayLike) -> RandomEffects:
@@ -135,5 +138,6 @@ class RandomEffects:
         """Standard error of a prediction, and its degrees of freedom."""
         between = self.spread**2 + self.mean_variance
         total = variance + between
-        own = variance**2 / df + between**2 / (self.count - 1)
+        freedom = self.count - 1 if self.freedom is None else self.freedom
+        own = variance**2 / df + between**2 / freedom
         return float(np.sqrt(total)), total**2 / own
