@@ -33,6 +33,7 @@ NAMES = (
     "study",
     "scale",
     "omop",
+    "atlas",
 )
 
 

@@ -7,7 +7,7 @@ is found at q <= 0.05 is counted twice: with q-values that take the assumptions 
 with those against the empirical null.
 
 The constants of the null (`relprev.atlas.null`) were chosen on estimates drawn at random,
-without visits; the worlds here had no part in that.
+without visits (as in `simulations.null`); the worlds here had no part in that.
 """
 
 from __future__ import annotations

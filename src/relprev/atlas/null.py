@@ -16,9 +16,9 @@ solve
     mean_k 1(|z_k| > d)  = (1 - pi) P(|Z| > d) + pi,        0 <= pi <= 0.3.
 
 pi starts at zero, and rises until nothing changes: the smallest that solves them, with the largest
-tau. tau is zero if the second equation has no solution. Were pi taken to be one in twenty, tau would
-come out too small where no condition differs (by a sixth where it is as large as s) and one world in
-six would have a false discovery; were it taken to be zero, tau would be too large where some do.
+tau. tau is zero if the second equation has no solution. Were pi taken to be one in twenty, tau
+would come out too small where no condition differs, and too many worlds would have a discovery;
+were it taken to be zero, tau would be too large where some do (`python -m simulations null`).
 
 A condition is judged as a further draw (`relprev.controls.random_effects`):
 
