@@ -1,7 +1,7 @@
 """An atlas at national size, compared with one fit of the debiased estimator on the same visits.
 
-The visits are those of `benchmarks.neds`: 19,710 codes, four groups. The codes are dealt to 20 blocks
-and the 300 most frequent ones are the conditions, each group against the others. Time of
+The visits are those of `benchmarks.neds`: 19,710 codes, four groups. The codes are dealt to 20
+blocks, and the 300 most frequent ones are the conditions, each group against the others. Time of
 ``scan_conditions`` divided by that of ``DebiasedPURPLE().fit``, by the clock and in processor time.
 The smaller sizes are in memory; the largest is out of core, in a process of its own, without the
 comparison.

@@ -18,6 +18,7 @@ PLACES: dict[str, tuple[Callable[..., str], tuple[str, ...]]] = {  # table, benc
     "before": (summary.before, ("before",)),
     "national": (summary.national, ("neds",)),
     "debiased": (summary.debiased, ("debiased",)),
+    "atlas": (summary.atlas, ("atlas",)),
     "raw_files": (summary.raw_files, ("sources",)),
     "warehouse": (summary.warehouse, ("omop",)),
     "whole_study": (summary.whole_study, ("study",)),

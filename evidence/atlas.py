@@ -51,22 +51,22 @@ INTRODUCTION = """\
 # Atlas: which conditions stand out, and why?
 
 An [atlas](../atlas.md) asks of every condition whether groups are recorded at different rates. Two
-questions decide what it is worth. Are its discoveries real where the truth is known? And what does it
-single out in real data?"""
+questions decide what it is worth. Are its discoveries real where the truth is known? And what does
+it single out in real data?"""
 READ = """\
 ## What we make of it
 
-**As we read it, hardly any of what stands out is a missed diagnosis.** Breast cancer in men, sickle cell disease,
-urinary retention: the condition itself is more common in one group at equal features, for reasons
-that other diagnoses do not show. This is the assumption of equal risk broken, and no check within
-the data can see it. Conditions in which recording plausibly plays a part (osteoporosis in men, say)
-stand beside these and look the same.
+**As we read it, hardly any of what stands out is a missed diagnosis.** Breast cancer in men, sickle
+cell disease, urinary retention: the condition itself is more common in one group at equal features,
+for reasons that other diagnoses do not show. This is the assumption of equal risk broken, and no
+check within the data can see it. Conditions in which recording plausibly plays a part (osteoporosis
+in men, say) stand beside these and look the same.
 
-**The spread of the null is the message.** Apart from chance, 95% of conditions scatter by a factor of
-{low:.1f} to {high:.1f} either way, in every comparison, in two surveys with different codes and
-settings. Of a condition taken by itself, a diagnosis-rate ratio within that range says nothing about
-recording, however short its interval of chance. The q-values that take the assumptions for granted
-call dozens of conditions significant that the null does not.
+**The spread of the null is the message.** Apart from chance, 95% of conditions scatter by a factor
+of {low:.2f} to {high:.2f} either way, in every comparison, in two surveys with different codes and
+settings. Of a condition taken by itself, a diagnosis-rate ratio within that range says nothing
+about recording, however short its interval of chance. The q-values that take the assumptions for
+granted call dozens of conditions significant that the null does not.
 
 **Diagnoses are poor signs.** The features here are the other diagnoses, age and sex: causes and
 company of a condition more than its signs, which are what the method wants (symptoms, findings,

@@ -93,9 +93,9 @@ def _checks(row: Row, null: Row) -> list[str]:
         low, high = usual(null)
         place = "inside" if low <= row["diagnosis_ratio"] <= high else "outside"
         said.append(
-            f"Is it unusual? Its diagnosis-rate ratio by cases alone, {row['diagnosis_ratio']:.2f}, "
-            f"lies {place} of what is usual among all conditions ({low:.2f} to {high:.2f}, apart "
-            "from chance)."
+            "Is it unusual? Its diagnosis-rate ratio by cases alone, "
+            f"{row['diagnosis_ratio']:.2f}, lies {place} of what is usual among all conditions "
+            f"({low:.2f} to {high:.2f}, apart from chance)."
         )
     said.append(
         "Do the features predict it? The AUC within groups is "
