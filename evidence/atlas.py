@@ -260,15 +260,19 @@ def _figure(folder: Path) -> Figure:
     for axes, null in zip(figure.subplots(1, len(nulls)), nulls.to_dict("records"), strict=True):
         own = rows[(rows["variable"] == null["variable"]) & rows["null_p_value"].notna()]
         ratio = own["diagnosis_ratio"].clip(1 / FARTHEST, FARTHEST)
-        height = -np.log10(own["null_p_value"]).clip(upper=HIGHEST)
+        height = (-np.log10(own["null_p_value"])).clip(upper=HIGHEST)
         out = own["null_q_value"] <= STANDS_OUT
         axes.axvspan(*np.exp(null["centre"] + np.array([-1.96, 1.96]) * null["spread"]),
                      color="0.9", zorder=0)  # fmt: skip
         axes.scatter(ratio, height, 4 + own["effective_cases"] ** 0.5, alpha=0.5,
                      color=np.where(out, "#D55E00", "#0072B2"))  # fmt: skip
-        for x, y, words in zip(ratio[out], height[out], own["description"][out], strict=True):
-            axes.annotate(str(words)[:24], (x, y), fontsize=7, ha="left" if x < 1 else "right",
-                          xytext=(4 if x < 1 else -4, 3), textcoords="offset points")  # fmt: skip
+        labelled = zip(ratio[out], height[out], own["description"][out], strict=True)
+        for k, (x, y, words) in enumerate(sorted(labelled, key=lambda one: -one[1])):
+            axes.annotate(
+                " ".join(str(words).split(";")[0].split()[:3]), (x, y), fontsize=7,
+                xytext=(5 if x < 1 else -5, (1, -7)[k % 2]), textcoords="offset points",
+                ha="left" if x < 1 else "right",
+            )  # fmt: skip
         axes.set_xscale("log")
         axes.set_xticks([1 / 8, 1 / 4, 1 / 2, 1, 2, 4, 8], ["1/8", "1/4", "1/2", *"1248"])
         axes.minorticks_off()
