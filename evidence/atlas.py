@@ -44,6 +44,7 @@ TITLES = {
 CONDITIONS = {"nhds": "ccsr", "nhamcs": "category"}  # NHAMCS cuts codes, which CCSR needs whole
 SHOWN = 8  # rows of the tables of what lies farthest out
 STANDS_OUT = 0.05
+ENOUGH = 40  # worlds of each kind
 FARTHEST, HIGHEST = 10.0, 10.0  # of the figure; what lies beyond is drawn on the edge
 INTRODUCTION = """\
 <!-- Written by `python -m evidence page`; do not edit. -->
@@ -150,16 +151,17 @@ def _worlds(results: Path) -> list[str]:
     body = [
         [
             row["scenario"], f"{row['worlds']:,}", f"{row['spread']:.2f}",
-            f"{row['null_fdr']:.1%} ± {row['null_fdr_se']:.1%}", f"{row['null_found']:.1f}",
+            f"{row['null_fdr']:.1%}", f"{row['null_false']} of {row['null_found_in_all']}",
             *_powers(row, "null"), f"{row['plain_fdr']:.0%}", f"{row['plain_found']:.1f}",
             *_powers(row, "plain"), f"{row['covered']:.1%}",
         ]
         for row in found.to_dict("records")
     ]  # fmt: skip
     columns = ["log α spreads by", "worlds", "spread of the null",
-               "against the null: false discoveries", "found", "of those that differ 1.5-fold",
-               "2-fold", "assumptions taken for granted: false discoveries", "found",
-               "1.5-fold", "2-fold", "intervals of chance hold c ratio times α"]  # fmt: skip
+               "against the null: false discoveries", "in all worlds",
+               "found of those that differ 1.5-fold", "2-fold", "assumptions taken for granted: false discoveries",
+               "found", "1.5-fold", "2-fold",
+               "intervals of chance hold α times the ratio of rates"]  # fmt: skip
     about = json.loads((results / "atlas.json").read_text(encoding="utf-8"))
     return [
         head,
@@ -168,9 +170,18 @@ def _worlds(results: Path) -> list[str]:
         "the assumption of equal risk at equal features by a factor α of its own, "
         f"log α ~ N({worlds.MEAN}, spread²). Discoveries are conditions with q ≤ "
         f"{worlds.LEVEL:g}; at most that share of them should be false (in the last row: of "
-        "worlds with any). Mean ± standard error over worlds.",
+        "worlds with any)." + _few(int(found["worlds"].min())),
         table(columns, body), made_by(f"python -m simulations {about['command']}", about),
     ]  # fmt: skip
+
+
+def _few(count: int) -> str:
+    if count >= ENOUGH:
+        return ""
+    return (
+        f" There are {count} worlds of each kind so far, too few to tell a rate of 5% from one of "
+        "10%; the command continues its file."
+    )
 
 
 def _powers(row: Mapping[Any, Any], kind: str) -> list[str]:

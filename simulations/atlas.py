@@ -75,5 +75,6 @@ def summary(table: pd.DataFrame) -> pd.DataFrame:
     return by.agg(
         worlds=("replicate", "size"), null_fdr_se=("null_fdr", "sem"), covered=("covered", "mean"),
         centre=("centre", "mean"), spread=("spread", "mean"),
-        effective_cases=("effective_cases", "median"), **named,
+        effective_cases=("effective_cases", "median"),
+        null_false=("null_false", "sum"), null_found_in_all=("null_found", "sum"), **named,
     ).reset_index()  # fmt: skip

@@ -24,6 +24,7 @@ def test_a_world_without_discoveries_has_no_false_ones():
     found = atlas.summary(pd.DataFrame(rows)).iloc[0]
     assert found["worlds"] == 2
     assert found["null_fdr"] == pytest.approx(0.05)
+    assert (found["null_false"], found["null_found_in_all"]) == (1, 10)
     assert found["plain_fdr"] == pytest.approx(0.375)
 
 
