@@ -159,8 +159,8 @@ def _worlds(results: Path) -> list[str]:
     ]  # fmt: skip
     columns = ["log α spreads by", "worlds", "spread of the null",
                "against the null: false discoveries", "in all worlds",
-               "found of those that differ 1.5-fold", "2-fold", "assumptions taken for granted: false discoveries",
-               "found", "1.5-fold", "2-fold",
+               "found of those that differ 1.5-fold", "2-fold",
+               "assumptions taken for granted: false discoveries", "found", "1.5-fold", "2-fold",
                "intervals of chance hold α times the ratio of rates"]  # fmt: skip
     about = json.loads((results / "atlas.json").read_text(encoding="utf-8"))
     return [
