@@ -4,6 +4,7 @@ python -m benchmarks                 all of them (about two hours, 6 GiB of memo
 python -m benchmarks adam neds       some of them
 python -m benchmarks --quick         all of them at a tenth of the size
 python -m benchmarks study --full    a whole study at the size of a year of NEDS, too
+python -m benchmarks atlas           an atlas, at that size out of core
 python -m benchmarks --summary       print the results in three lines, as shown in README
 python -m benchmarks --page          write accuracy-and-speed.md and scaling.md in docs/evidence
 
@@ -34,6 +35,7 @@ NAMES = (
     "study",
     "scale",
     "omop",
+    "atlas",
 )
 
 

@@ -19,6 +19,7 @@ PLACES: dict[str, tuple[Callable[..., str], tuple[str, ...]]] = {  # table, benc
     "national": (summary.national, ("neds",)),
     "debiased": (summary.debiased, ("debiased",)),
     "checks": (summary.checks, ("checks",)),
+    "atlas": (summary.atlas, ("atlas",)),
     "raw_files": (summary.raw_files, ("sources",)),
     "warehouse": (summary.warehouse, ("omop",)),
     "whole_study": (summary.whole_study, ("study",)),

@@ -140,6 +140,22 @@ def checks(found: Rows) -> str:
     return f"What doubt costs ({size}):\n\n" + table(head, body)
 
 
+def atlas(found: Rows) -> str:
+    body = [
+        [
+            f"{row['visits']:,}", str(row["conditions"]), f"{row['seconds'] / 60:.1f} min",
+            f"{row['cpu_seconds'] / 60:.1f} min",
+            f"{row['times_debiased']:.1f}" if "times_debiased" in row else "",
+            f"{row['times_debiased_cpu']:.1f}" if "times_debiased" in row else "",
+            f"{row['anonymous_gib']:.1f} GiB",
+        ]
+        for row in found
+    ]  # fmt: skip
+    head = ["visits", "conditions", "atlas", "processor time", "time ÷ DebiasedPURPLE's",
+            "processor time ÷ DebiasedPURPLE's", "own memory"]  # fmt: skip
+    return "An atlas of 300 conditions in 20 blocks on the same visits:\n\n" + table(head, body)
+
+
 def whole_study(found: Rows) -> str:
     body = [
         [

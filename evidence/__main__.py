@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from evidence import atlas as atlas_
 from evidence import case_study as case_study_
 from evidence import controls as controls_
 from evidence import counts as counts_
@@ -82,6 +83,19 @@ def controls(
     typer.echo(controls_.run(data, results).to_string(index=False))
 
 
+@app.command()
+def atlas(
+    survey: Annotated[str, typer.Argument(help=f"One of {', '.join(atlas_.TITLES)}.")],
+    files: Annotated[list[Path], typer.Argument(help="Its files, as NCHS publishes them.")],
+    results: Results = store.FOLDER,
+) -> None:
+    """Scan all conditions of a survey, by race and by sex (minutes)."""
+    if survey not in atlas_.TITLES:
+        raise typer.BadParameter(f"{survey!r} is none of {', '.join(atlas_.TITLES)}")
+    found = atlas_.run(survey, files, results)
+    typer.echo(found.sort_values("null_p_value").head(20).to_string(index=False))
+
+
 @app.command("case-study")
 def case_study(
     folders: Annotated[
@@ -104,8 +118,9 @@ def page(
         Path, typer.Option(help="Folder for the pages.", show_default="docs/evidence")
     ] = page_.DOCS,
 ) -> None:
-    """Write docs/evidence/paper.md, controls.md and their figures."""
-    for path in [*page_.write(results, out), *controls_.write(results, simulations, out)]:
+    """Write docs/evidence/paper.md, controls.md, atlas.md and their figures."""
+    for path in [*page_.write(results, out), *controls_.write(results, simulations, out),
+                 *atlas_.write(results, simulations, out)]:  # fmt: skip
         typer.echo(path)
 
 

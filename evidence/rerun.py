@@ -28,6 +28,7 @@ INDEX = """# Evidence, rerun at a reduced size
 ```{toctree}
 paper
 controls
+atlas
 accuracy-and-speed
 scaling
 coverage
@@ -57,6 +58,8 @@ def commands(out: Path) -> list[str]:
         f"python -m simulations verdicts --cases 200 --replicates 2 "
         f"--out {out}/simulations/verdicts.csv",
         f"python -m simulations controls --replicates 2 --out {out}/simulations/controls.csv",
+        f"python -m simulations null --replicates 5 --out {out}/simulations/null.csv",
+        f"python -m simulations atlas --replicates 1 --out {out}/simulations/atlas.csv",
         f"python -m simulations bias --replicates 2 --out {out}/simulations/bias.csv",
         f"python -m benchmarks {' '.join(BENCHMARKS)} --quick --out {out}/benchmarks",
         f"python -m evidence page --results {out}/paper --simulations {out}/simulations "

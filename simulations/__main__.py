@@ -18,6 +18,7 @@ from simulations import coverage as coverage_
 from simulations import deals as deals_
 from simulations import informed as informed_
 from simulations import learners as learners_
+from simulations import null as null_
 from simulations import power as power_
 from simulations import standardised as standardised_
 from simulations import verdicts as verdicts_
@@ -146,6 +147,18 @@ def atlas(
     jobs = [(name, number) for number in range(replicates) for name in atlas_.SCENARIOS]
     command = f"atlas --replicates {replicates}"
     _show(atlas_.summary(run_all(atlas_.replicate, jobs, out, processes, command)))
+
+
+@app.command()
+def null(
+    replicates: Replicates = 300,
+    processes: Processes = CORES,
+    out: Out = RESULTS / "null.csv",
+) -> None:
+    """Is the empirical null of an atlas right? Estimates drawn at random (a minute)."""
+    jobs = [(name, number) for number in range(replicates) for name in null_.WORLDS]
+    command = f"null --replicates {replicates}"
+    _show(null_.summary(run_all(null_.replicate, jobs, out, processes, command)))
 
 
 @app.command()

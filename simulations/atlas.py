@@ -7,7 +7,7 @@ is found at q <= 0.05 is counted twice: with q-values that take the assumptions 
 with those against the empirical null.
 
 The constants of the null (`relprev.atlas.null`) were chosen on estimates drawn at random,
-without visits; the worlds here had no part in that.
+without visits (as in `simulations.null`); the worlds here had no part in that.
 """
 
 from __future__ import annotations
@@ -75,5 +75,6 @@ def summary(table: pd.DataFrame) -> pd.DataFrame:
     return by.agg(
         worlds=("replicate", "size"), null_fdr_se=("null_fdr", "sem"), covered=("covered", "mean"),
         centre=("centre", "mean"), spread=("spread", "mean"),
-        effective_cases=("effective_cases", "median"), **named,
+        effective_cases=("effective_cases", "median"),
+        null_false=("null_false", "sum"), null_found_in_all=("null_found", "sum"), **named,
     ).reset_index()  # fmt: skip

@@ -1,6 +1,6 @@
 """Run seeded replicates on several processes and keep their rows in one tidy file.
 
-The file is written whole after every batch; replicates found in it are not run again. A
+The file is written whole every minute; replicates found in it are not run again. A
 ``.json`` file beside it records the command, the machine and the versions.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from relprev.parallel.processes import in_processes
 from relprev.progress import progress
 from relprev.store.files import written_whole
 
-BATCH = 20
+EVERY = 60.0  # seconds after which the file is written again
 RESULTS = Path(__file__).parent / "results"
 Job = tuple[str, int]  # scenario, replicate
 Run = Callable[[Job], list[dict[str, Any]]]
@@ -45,12 +46,14 @@ def run_all(run: Run, jobs: list[Job], out: Path, processes: int, command: str) 
     known = set(zip(done.scenario, done.replicate, strict=True)) if len(done) else set()
     todo = [job for job in jobs if job not in known]
     rows = done.to_dict("records")
+    written = monotonic()
     with progress("Replicates", len(todo), True) as advance:
         for number, (_, found) in enumerate(in_processes(_rows, run, todo, processes), 1):
             rows += found
             advance("")
-            if number % BATCH == 0 or number == len(todo):
+            if monotonic() - written > EVERY or number == len(todo):
                 _write(pd.DataFrame(rows), out, command)
+                written = monotonic()
     return pd.DataFrame(rows)
 
 

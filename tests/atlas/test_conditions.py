@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 from relprev.atlas import blocks_of_conditions
+from relprev.atlas.conditions import named_conditions, rolled_up
+from relprev.codes import CodeSet
 from relprev.errors import InvalidInputError
 
 NAMES = [
@@ -51,6 +53,55 @@ def test_every_condition_is_in_one_block_and_left_out_there():
     assert len(names) == len(set(names))
     for block in blocks:
         assert np.isin(np.concatenate(list(block.conditions.values())), block.left_out).all()
+
+
+MAP = "vocabulary_id,code,phecode,phecode_str\n"
+PHECODES = MAP + (
+    "ICD10CM,F32.9,296.22,Major depression\nICD10CM,I10,401.1,Essential hypertension\n"
+    "ICD9CM,401.9,401,Hypertension\nICD10CM,A00,8,Cholera\n"
+)
+
+
+def test_phecodes_of_a_map_are_conditions_with_all_below_them(tmp_path):
+    (tmp_path / "map.csv").write_text(PHECODES)
+    sets = named_conditions(["map.csv"], tmp_path)
+    assert [one.title for one in sets] == ["Phecode 296", "Hypertension", "Cholera"]
+    by_name = found(sets)
+    assert list(by_name) == ["phecode-296", "phecode-401"]  # of the third there is no code
+    assert by_name["phecode-401"] == ("circulation", [2, 3], [2, 3])
+
+
+def test_a_phecode_in_two_maps_is_one_condition(tmp_path):
+    (tmp_path / "nine.csv").write_text(MAP + "ICD9CM,401.9,401,x\n")
+    (tmp_path / "ten.csv").write_text(MAP + "ICD10CM,I10,401.1,x\n")
+    sets = named_conditions(["nine.csv", "ten.csv"], tmp_path)
+    assert found(sets) == {"phecode-401": ("circulation", [2, 3], [2, 3])}
+
+
+def test_code_sets_match_codes_that_the_data_cut():
+    sets = [CodeSet.of("low mood", ["ICD10:F32.91"])]
+    assert list(found(sets)) == ["low mood"]
+
+
+def test_code_sets_of_which_there_is_no_code():
+    with pytest.raises(InvalidInputError, match=r"none of the 1 code sets .*no roll_up"):
+        blocks_of_conditions(["CCS:98", "CCS:99"], [CodeSet.of("x", ["ICD9:401*"])])
+
+
+def test_files_and_patterns_do_not_go_together(tmp_path):
+    (tmp_path / "map.csv").write_text(PHECODES)
+    with pytest.raises(InvalidInputError, match=r"got both.*'CCS:\*' is no code set"):
+        named_conditions(["map.csv", "CCS:*"], tmp_path)
+    with pytest.raises(InvalidInputError, match="no code list at"):
+        named_conditions(["nothing.csv"], tmp_path)
+    with pytest.raises(InvalidInputError, match="no code set file at"):
+        named_conditions(["nothing.toml"], tmp_path)
+
+
+def test_codes_are_rolled_up_no_further_than_conditions_can_be_told_apart():
+    sets = [CodeSet.of("x", ["ICD9:401*"])]
+    cases = ("ccsr", "category", "chapter", ["CCS:*"], sets, {"x": ["ICD9:4019"]})
+    assert [rolled_up(one) for one in cases] == ["ccsr", "category", "category", "ccsr", "", ""]
 
 
 def test_unknown_word_for_conditions():

@@ -115,7 +115,10 @@ def test_a_condition_opens_by_keyboard_and_closes_by_escape(page):
     page.keyboard.press("Enter")
     section = page.locator(".condition:target")
     assert section.is_visible()
-    assert "Back to all conditions" in section.inner_text()
+    text = section.inner_text()
+    assert "Back to all conditions" in text
+    assert all(f"By race: {group} versus z" in text for group in "ab")  # all groups
+    assert text.count("Checks") == text.count("What it would take to change the answer") == 2
     page.keyboard.press("Escape")
     assert page.locator(".condition:target").count() == 0
     assert page.evaluate("document.activeElement.getAttribute('href')") == link.get_attribute(
@@ -141,4 +144,7 @@ def test_columns_sort(page):
 def test_axe_finds_nothing(page):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs axe")
     found = axe.Axe().run(page)
+    assert found.violations_count == 0, found.generate_report()
+    page.locator(".searchable tbody a").first.click()
+    found = axe.Axe().run(page)  # with a condition open
     assert found.violations_count == 0, found.generate_report()

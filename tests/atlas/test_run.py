@@ -1,5 +1,7 @@
 """A study of all conditions: from its file to its folder, stopped and resumed."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -108,6 +110,30 @@ def test_a_study_file_needs_no_condition_for_an_atlas(study):
     assert read_study(study, condition=NO_CONDITION).cohort.condition == NO_CONDITION
     with pytest.raises(InvalidInputError, match="condition is missing"):
         read_study(study)
+
+
+def test_phecodes_of_a_study_file_are_conditions(study, tmp_path):
+    """CCSR was the roll-up whatever the conditions, in which no ICD code could be found."""
+    rows = "".join(f"{letter}{k:02d},{k // 2}\n" for k in range(40) for letter in CHAPTERS[k % 4])
+    (study.parent / "phecodes.csv").write_text(f"icd10,phecode\n{rows}")
+    text = TEXT.replace('roll_up = "category"\n', "") + '[atlas]\nconditions = ["phecodes.csv"]\n'
+    file = study.with_name("phecodes.toml")
+    file.write_text(text)
+    loaded = read_study(file, condition=NO_CONDITION)
+    assert loaded.atlas.conditions == ("phecodes.csv",)
+    (found,) = running.run_atlas(loaded, verbose=False).report.variables
+    table = found.atlas.table
+    assert table["condition"].nunique() == 20
+    assert set(table["condition"]) == {f"phecode-{k}" for k in range(20)}
+    assert set(table["description"]) == {f"Phecode {k}" for k in range(20)}
+
+
+def test_conditions_that_the_roll_up_hides(study):
+    loaded = read_study(study, condition=NO_CONDITION)
+    rolled = replace(loaded.cohort.features, roll_up="ccsr")
+    loaded = replace(loaded, cohort=replace(loaded.cohort, features=rolled))
+    with pytest.raises(InvalidInputError, match=r"features\.roll_up: got 'ccsr'.*'category'"):
+        running.as_atlas(loaded, "category")
 
 
 def test_features_of_the_groups_own_column_are_not_used():

@@ -54,7 +54,7 @@ def test_parts_give_the_same_as_memory(scanned, tmp_path):
     parted = Scan(Cohort.open(tmp_path / "visits"))
     start = parted.start()
     pd.testing.assert_frame_equal(
-        parted.table(blocks[1], start, "Group B"), table, rtol=1e-4, atol=1e-8
+        parted.table(blocks[1], start, "Group B"), table, rtol=1e-10, atol=1e-12
     )
 
 

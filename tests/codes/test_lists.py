@@ -4,7 +4,7 @@ import pytest
 from typer.testing import CliRunner
 
 from relprev.cli import app
-from relprev.codes import code_set, read_code_list, read_phecodes
+from relprev.codes import code_set, read_code_list, read_phecode_sets, read_phecodes
 from relprev.errors import InvalidInputError
 
 OPEN = "code,term\nJ45,Asthma\nJ45.0,Predominantly allergic asthma\n,\n"
@@ -117,3 +117,14 @@ def test_list_and_show_say_whether_the_method_suits_a_condition():
     shown = run.invoke(app, ["codes", "show", "hypertension"]).output
     assert "Does the method suit it? No. Silent" in shown
     assert "Source: ICD-9-CM 401 to 405" in shown
+
+
+def test_all_phecodes_of_a_map(tmp_path):
+    for name, text in PHECODES.items():
+        file = write(tmp_path, name, text)
+        for found in read_phecode_sets(file):
+            phecode = found.name.removeprefix("phecode-")
+            one = read_phecodes(file, phecode)
+            assert (found.name, found.patterns, found.title) == (one.name, one.patterns, one.title)
+    with pytest.raises(InvalidInputError, match="no code with a phecode"):
+        read_phecode_sets(write(tmp_path, "none.csv", "icd10,phecode\nJ45,\n"))

@@ -25,7 +25,7 @@ def test_pages_of_benchmarks_are_what_the_command_writes(page):
     assert page.PAGE.read_text(encoding="utf-8") == page.text()
 
 
-@pytest.mark.parametrize("name", ["accuracy-and-speed", "scaling", "coverage", "controls"])
+@pytest.mark.parametrize("name", ["accuracy-and-speed", "scaling", "coverage", "controls", "atlas"])
 def test_every_section_names_command_date_machine_and_versions(name):
     text = (PAGES / f"{name}.md").read_text(encoding="utf-8")
     for section in text.split("\n## ")[1:]:

@@ -99,10 +99,7 @@ def _ranked(
     counts = np.bincount(fold, recorded, scan.n_folds)
     if recorded.sum() < 2 or recorded.all() or counts.max() == recorded.sum():
         return NOT_KNOWN
-    score = np.zeros(len(rows))
-    for k in np.unique(fold):
-        own = fold == k
-        score[own] = X[own] @ _weights(X[~own], recorded[~own])
+    score = (X @ _weights(X, fold, recorded, scan.n_folds))[np.arange(len(rows)), fold]
     weight = scan.weights[rows]
     ranked_by = expit((score - score.mean()) / max(float(score.std()), TINY))
     data = ScoreData.of(
@@ -133,12 +130,25 @@ def _risk_of_cases(
     return float(cases @ chance)
 
 
-def _weights(X: sparse.csr_array, recorded: NDArray[np.bool_]) -> FloatArray:
-    """w, shape (p,)."""
-    share = (X[~recorded].sum(axis=0) + 0.5) / (np.sum(~recorded) + 1.0)
-    among = (X[recorded].sum(axis=0) + PRIOR * share) / (recorded.sum() + PRIOR)
-    weights: FloatArray = logit(np.asarray(among)) - logit(np.asarray(share))
+def _weights(
+    X: sparse.csr_array, fold: NDArray[np.integer], recorded: NDArray[np.bool_], n_folds: int
+) -> FloatArray:
+    """w for the rows of every fold, from those of all others, shape (p, folds)."""
+    cases, others = (_outside(X, fold, rows, n_folds) for rows in (recorded, ~recorded))
+    share = (others[0] + 0.5) / (others[1] + 1.0)
+    among = (cases[0] + PRIOR * share) / (cases[1] + PRIOR)
+    weights: FloatArray = logit(among) - logit(share)
     return weights
+
+
+def _outside(
+    X: sparse.csr_array, fold: NDArray[np.integer], rows: NDArray[np.bool_], n_folds: int
+) -> tuple[FloatArray, FloatArray]:
+    """Features (p, folds) and number (folds,) of some rows outside of each fold."""
+    own = np.flatnonzero(rows)
+    each = sparse.csr_array((np.ones(len(own)), (fold[own], own)), shape=(n_folds, len(rows)))
+    inside, counts = (each @ X).toarray().T, np.bincount(fold[own], minlength=n_folds)
+    return inside.sum(axis=1, keepdims=True) - inside, counts.sum() - counts
 
 
 def says_something(low: Any, high: Any) -> NDArray[np.bool_]:

@@ -7,19 +7,30 @@ themselves, most of which have nothing to show:
 
     x_k ~ N(mu, t_k^2),    t_k^2 = tau^2 + s_k^2,
 
-robustly, so that those that do differ move mu and tau little. With Huber's psi(z) = z clipped to
-[-c, c], c = 1.345, and z_k = (x_k - mu) / t_k they solve
+robustly: a share pi of the conditions lies far out, and moves mu and tau little. With z_k =
+(x_k - mu) / t_k, Huber's psi(z) = z clipped to [-c, c], c = 1.345, d = 2.5 and Z ~ N(0, 1) they
+solve
 
-    sum_k psi(z_k) / t_k = 0,      mean_k psi(z_k)^2 = 0.95 E psi(Z)^2 + 0.05 c^2,    Z ~ N(0, 1):
+    sum_k psi(z_k) / t_k = 0,
+    mean_k psi(z_k)^2    = (1 - pi) E psi(Z)^2 + pi c^2,
+    mean_k 1(|z_k| > d)  = (1 - pi) P(|Z| > d) + pi,        0 <= pi <= 0.3.
 
-one condition in twenty is taken to lie far out. If more do, tau comes out too large and fewer
-conditions stand out; if none does, it comes out about a tenth too small. tau is zero if the second
-equation has no solution. A condition is judged as a further draw
-(`relprev.controls.random_effects`):
+pi starts at zero, and rises until nothing changes: the smallest that solves them, with the largest
+tau. tau is zero if the second equation has no solution. Were pi taken to be one in twenty, tau
+would come out too small where no condition differs, and too many worlds would have a discovery;
+were it taken to be zero, tau would be too large where some do (`python -m simulations null`).
 
-    p-value of (x_k - mu) / sqrt(s_k^2 + tau^2 + var mu) as Student's t,
+A condition is judged as a further draw (`relprev.controls.random_effects`):
 
-and q-values are those of Benjamini and Hochberg.
+    p-value of (x_k - mu) / sqrt(V),    V = s_k^2 + tau^2 + var mu,    as Student's t,
+
+and q-values are those of Benjamini and Hochberg. The degrees of freedom of tau^2 follow from the
+variance of log t, that of an M-estimate of scale: with f(z) = psi(z)^2 - a 1(|z| > d),
+a = (c^2 - E psi(Z)^2) / P(|Z| <= d),
+
+    var log t = v / K,  v = var f(Z) / (E Z f'(Z))^2,    so that t^2 has K / (2 v) = 0.52 K,
+
+and tau^2, which is a difference, has (tau / t)^4 times as many, for the typical t.
 """
 
 from __future__ import annotations
@@ -34,9 +45,15 @@ from relprev.controls.random_effects import RandomEffects
 
 FEWEST = 20  # conditions from which a null can be estimated
 CLIP = 1.345  # c
-DIFFERENT = 0.05  # share of conditions taken to lie far out
+FAR = 2.5  # d
+MOST = 0.3  # pi
 LARGEST = 10.0  # tau
 TOLERANCE = 1e-6
+
+BEYOND = 2 * float(norm.sf(FAR))  # P(|Z| > d)
+INSIDE = 1 - 2 * float(norm.sf(CLIP) + CLIP * norm.pdf(CLIP))  # E Z^2 1(|Z| < c)
+CLIPPED = INSIDE + 2 * CLIP**2 * float(norm.sf(CLIP))  # E psi(Z)^2
+RISE = (CLIP**2 - CLIPPED) / (1 - BEYOND)  # a
 
 
 def empirical_null(values: ArrayLike, std_errors: ArrayLike) -> RandomEffects | None:
@@ -68,20 +85,39 @@ def empirical_null(values: ArrayLike, std_errors: ArrayLike) -> RandomEffects | 
     x, s = np.asarray(values, dtype=float), np.asarray(std_errors, dtype=float)
     if len(x) < FEWEST:
         return None
-    inside = 2 * norm.cdf(CLIP) - 1 - 2 * CLIP * norm.pdf(CLIP)
-    clipped = float(inside + 2 * CLIP**2 * norm.sf(CLIP))
-    expected = (1 - DIFFERENT) * clipped + DIFFERENT * CLIP**2
+    differs, before = 0.0, -1.0
+    while differs > before:
+        spread = _spread(x, s, differs)
+        t = np.hypot(spread, s)
+        centre = _centre(x, t)
+        far = float(np.mean(np.abs(x - centre) > FAR * t))
+        before, differs = differs, min((far - BEYOND) / (1 - BEYOND), MOST)
+    share = 1 - 2 * float(norm.sf(CLIP))  # E psi'; var mu = E psi^2 / (share^2 sum 1 / t^2)
+    variance = CLIPPED / (share**2 * float(np.sum(1 / t**2)))
+    typical = float(np.median(t))
+    freedom = len(x) / (2 * _scale_variance()) * (spread / typical) ** 4
+    return RandomEffects(centre, spread, variance, len(x), max(freedom, 1.0))
+
+
+def _spread(x: FloatArray, s: FloatArray, differs: float) -> float:
+    """tau, given the share that lies far out."""
+    expected = (1 - differs) * CLIPPED + differs * CLIP**2
 
     def excess(tau: float) -> float:
-        z = (x - _centre(x, np.hypot(tau, s))) / np.hypot(tau, s)
+        t = np.hypot(tau, s)
+        z = (x - _centre(x, t)) / t
         return float(np.mean(np.minimum(z**2, CLIP**2)) - expected)
 
-    spread = 0.0 if excess(0.0) <= 0 else float(brentq(excess, 0.0, LARGEST, xtol=TOLERANCE))
-    t = np.hypot(spread, s)
-    centre = _centre(x, t)
-    share = 2 * norm.cdf(CLIP) - 1  # E psi'; var mu = E psi^2 / (share^2 sum 1 / t^2)
-    variance = clipped / (share**2 * float(np.sum(1 / t**2)))
-    return RandomEffects(centre, spread, variance, len(x))
+    return 0.0 if excess(0.0) <= 0 else float(brentq(excess, 0.0, LARGEST, xtol=TOLERANCE))
+
+
+def _scale_variance() -> float:
+    """v, the variance of log t for one condition."""
+    fourth = 3 * INSIDE - 2 * CLIP**3 * norm.pdf(CLIP) + 2 * CLIP**4 * norm.sf(CLIP)  # E psi^4
+    of_f = fourth - CLIPPED**2 + RISE**2 * BEYOND * (1 - BEYOND)
+    of_f -= 2 * RISE * (CLIP**2 - CLIPPED) * BEYOND
+    slope = 2 * INSIDE - RISE * 2 * FAR * norm.pdf(FAR)
+    return float(of_f / slope**2)
 
 
 def _centre(x: FloatArray, t: FloatArray) -> float:

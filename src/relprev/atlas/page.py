@@ -21,6 +21,7 @@ import pandas as pd
 from relprev.atlas.disclosing import VariableAtlas
 from relprev.atlas.result import FOLLOWED
 from relprev.atlas.volcano import Volcano, volcano
+from relprev.atlas.words import Reading, null_words, reading
 from relprev.disclosure import Rule
 from relprev.display import cell, with_interval
 from relprev.estimates import versus_words
@@ -72,7 +73,7 @@ class _Row:
     anchor: str
     stands_out: bool
     cells: list[Cell]
-    said: list[str]
+    reading: Reading
 
 
 HEADINGS = (  # heading, kind, whether its cells hold an interval
@@ -154,22 +155,7 @@ def _part(one: VariableAtlas, slug: str, anchors: Mapping[str, str]) -> _Part:
                 null, anchors)
         for null in nulls if null["spread"] == null["spread"]
     ]  # fmt: skip
-    return _Part(one.name, slug, [_null_words(null) for null in nulls], drawn, rows)
-
-
-def _pair(row: Mapping[Any, Any]) -> str:
-    return f"{row['group']} versus {versus_words(row['versus'])}"
-
-
-def _null_words(null: Mapping[Any, Any]) -> str:
-    count = f"{int(null['conditions']):,} conditions"
-    if null["spread"] != null["spread"]:
-        return f"{_pair(null)}: {count} with an answer, too few to say what is usual."
-    low, high = np.exp(null["centre"] + np.array([-1.96, 1.96]) * null["spread"])
-    return (
-        f"{_pair(null)}: {count} with an answer. Apart from chance, the diagnosis-rate ratios of "
-        f"95% of them lie between {low:.2f} and {high:.2f}, around {np.exp(null['centre']):.2f}."
-    )
+    return _Part(one.name, slug, [null_words(null) for null in nulls], drawn, rows)
 
 
 def _row(row: Mapping[Any, Any], anchors: Mapping[str, str], null: Mapping[Any, Any]) -> _Row:
@@ -198,34 +184,4 @@ def _row(row: Mapping[Any, Any], anchors: Mapping[str, str], null: Mapping[Any, 
     name = row["condition"]
     words = row.get("description", "") or ""
     q = row["null_q_value"]
-    return _Row(name, words, anchors[name], bool(q <= STANDS_OUT), cells, _said(row, null))
-
-
-def _said(row: Mapping[Any, Any], null: Mapping[Any, Any]) -> list[str]:
-    """What a row says, in words."""
-    ratio, versus = row["diagnosis_ratio"], versus_words(row["versus"])
-    if row["withheld"]:
-        return [f"{_pair(row)}: no answer, {row['withheld']}."]
-    if pd.isna(ratio):
-        return [f"{_pair(row)}: the numbers are hidden."]
-    said = [
-        f"{_pair(row)}: recorded {row['observed_ratio']:.2f} times as often. By the other features "
-        f"of its cases, it would be {row['estimate']:.2f} times as common, so that a case in "
-        f"{row['group']} would be {ratio:.2f} times as likely to be recorded.",
-        f"The recorded ratio would be right if, at equal features, the condition were {ratio:.2f} "
-        f"times as likely in {row['group']} as in {versus}.",
-    ]
-    if null["spread"] == null["spread"]:
-        usual = np.exp(null["centre"] + np.array([-1.96, 1.96]) * null["spread"])
-        place = "inside" if usual[0] <= ratio <= usual[1] else "outside"
-        said.append(
-            f"That lies {place} of what is usual among all conditions ({usual[0]:.2f} to "
-            f"{usual[1]:.2f}, apart from chance)."
-        )
-    if row["method"] == FOLLOWED:
-        said.append(
-            "Estimated again with a risk model (doubly robust): diagnosis-rate ratio "
-            f"{row['robust_diagnosis_ratio']:.2f} ({row['robust_diagnosis_ci_low']:.2f} to "
-            f"{row['robust_diagnosis_ci_high']:.2f}); by cases alone it was {ratio:.2f}."
-        )
-    return said
+    return _Row(name, words, anchors[name], bool(q <= STANDS_OUT), cells, reading(row, null))

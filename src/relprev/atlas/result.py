@@ -247,14 +247,9 @@ def _judged(rows: pd.DataFrame, level: float) -> tuple[pd.DataFrame, tuple[float
     null, against = empirical_null(x, s), np.full(len(x), np.nan)
     calibrated = np.full((3, len(x)), np.nan)
     if null is not None:
-        triples = list(zip(s**2, df, rows["std_error"].to_numpy(dtype=float)[known], strict=True))
-        against = np.array([
-            null.p_value(float(value), *map(float, own[:2]))
-            for value, own in zip(x - null.mean, triples, strict=True)
-        ])  # fmt: skip
-        half = np.array(
-            [null.half_width(error**2, freedom, level) for _, freedom, error in triples]
-        )
+        error = rows["std_error"].to_numpy(dtype=float)[known]
+        against = null.p_value(x - null.mean, s**2, df)
+        half = null.half_width(error**2, df, level)
         middle = np.log(rows["estimate"].to_numpy(dtype=float)[known]) + null.mean
         calibrated = np.exp([middle, middle - half, middle + half])
     values = {

@@ -12,18 +12,24 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import pandas as pd
 
-from relprev.atlas.conditions import Block, Conditions, blocks_of_conditions
+from relprev.atlas.conditions import (
+    Block,
+    Conditions,
+    blocks_of_conditions,
+    named_conditions,
+    rolled_up,
+)
 from relprev.atlas.disclosing import VariableAtlas, disclosed_atlas
 from relprev.atlas.follow_up import COLUMNS as ROBUST
 from relprev.atlas.follow_up import KEYS, follow_up
 from relprev.atlas.page import AtlasReport, write_atlas
 from relprev.atlas.result import FOLLOWED, SCANNED, Atlas, atlas_of
 from relprev.atlas.scan import Scan, Start
-from relprev.codes import describe
+from relprev.codes import CodeSet, describe
 from relprev.cohort import Cohort
 from relprev.cohort.controls import Controls
 from relprev.cohort.spec import NO_CONDITION
@@ -43,7 +49,6 @@ CODE = ("relprev.atlas.scan", "relprev.atlas.follow_up")  # modules that make th
 STEPS = 25  # of a group variable, about: propensities and blocks
 MOST_FOLLOWED = 30  # conditions of a group variable that are estimated again
 FOLLOW_Q = 0.2  # largest q-value against the null of those
-WIDE: Literal["ccsr"] = "ccsr"
 
 
 @dataclass(frozen=True, repr=False)
@@ -67,7 +72,7 @@ class AtlasResult:
 
 
 def run_atlas(
-    study: Study, out: str | Path | None = None, *, conditions: Conditions = WIDE,
+    study: Study, out: str | Path | None = None, *, conditions: Conditions | None = None,
     force: bool = False, verbose: bool = True, client: Any = None,
 ) -> AtlasResult:  # fmt: skip
     """Scan all conditions of a study's data.
@@ -75,12 +80,12 @@ def run_atlas(
     Parameters
     ----------
     study : Study
-        Its condition and controls are not used. Codes are rolled up to CCSR categories, unless it
-        says how to roll them up.
+        Its condition and controls are not used. Codes are rolled up as the conditions need it,
+        unless it says how to roll them up.
     out : path, optional
         Results folder, written whole or not at all. None: nothing is written.
-    conditions : "ccsr", "category", "chapter", sequence of str, or mapping
-        As in `relprev.atlas.scan_conditions`.
+    conditions : "ccsr", "category", "chapter", sequence of str or CodeSet, or mapping, optional
+        As in `relprev.atlas.scan_conditions`. Default: what the study says under [atlas].
     force : bool
         Replace results of another study.
     verbose : bool
@@ -94,7 +99,10 @@ def run_atlas(
         What may be shown, and where it was written.
     """
     target = None if out is None else Path(out)
-    study = prepared(as_atlas(study), target, force, client)
+    if conditions is None:
+        folder = Path(study.file).parent if study.file else Path()
+        conditions = named_conditions(study.atlas.conditions, folder)
+    study = prepared(as_atlas(study, conditions), target, force, client)
     with working_folder(target) as work, run_log(work / LOG, study.disclosure) as log:
         log.info("atlas of %s, relprev %s", study.name, versions()["relprev"])
         with progress("Atlas", STEPS * len(study.cohort.groups) + 2, verbose) as advance:
@@ -117,10 +125,16 @@ def run_atlas(
     return AtlasResult(report, target)
 
 
-def as_atlas(study: Study) -> Study:
+def as_atlas(study: Study, conditions: Conditions) -> Study:
     """The study without condition and controls, with codes rolled up unless it says how."""
-    features = study.cohort.features
-    features = replace(features, roll_up=features.roll_up or WIDE)
+    features, wanted = study.cohort.features, rolled_up(conditions)
+    if features.roll_up == "ccsr" and wanted != "ccsr":
+        raise study.error(
+            ("features", "roll_up"),
+            "got 'ccsr', but in CCSR categories the conditions of this atlas cannot be told apart; "
+            f"leave it out, or write roll_up = {wanted!r}",
+        )
+    features = replace(features, roll_up=features.roll_up or wanted)
     cohort = replace(
         study.cohort, condition=NO_CONDITION, controls=Controls(), features=features, tested=None
     )
@@ -154,7 +168,8 @@ def _variable(
         counts.append(found.tables["counts"])
     atlas = atlas_of(tables, study.estimate.level)
     atlas = _followed(atlas, scan, blocks, start, versus, key, stages, name)
-    words = cohorts.values["descriptions"]
+    titles = {one.name: one.title for one in conditions if isinstance(one, CodeSet)}
+    words = cohorts.values["descriptions"] | titles
     described = atlas.table["condition"].map(lambda one: words.get(one) or _described(one))
     atlas = replace(atlas, table=atlas.table.assign(description=described.astype("str")))
     groups = cohorts.tables[f"groups{position}"]

@@ -63,6 +63,22 @@ Workers = Annotated[
     int | None,
     typer.Option(min=1, help="Use this many processes on this machine, with cohorts on disk."),
 ]
+Cluster = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS",
+        help="Use the Dask cluster whose scheduler has this address, such as "
+        "tcp://10.0.0.5:8786. Its workers must be able to read the folder of --out.",
+    ),
+]
+Dashboard = Annotated[
+    bool,
+    typer.Option(
+        "--dashboard",
+        help="With --workers, open Dask's dashboard to the users of this machine; needs "
+        "relprev[dashboard].",
+    ),
+]
 
 
 def _version(show: bool) -> None:

@@ -8,7 +8,17 @@ from typing import Annotated
 
 import typer
 
-from relprev.cli.app import Force, Out, OutOfCore, Quiet, Workers, app, say_warning
+from relprev.cli.app import (
+    Cluster,
+    Dashboard,
+    Force,
+    Out,
+    OutOfCore,
+    Quiet,
+    Workers,
+    app,
+    say_warning,
+)
 from relprev.cli.study import StudyFile, cluster_client
 
 
@@ -19,24 +29,27 @@ def atlas(
     conditions: Annotated[
         list[str] | None,
         typer.Option(
-            help="'ccsr' (default), 'category' or 'chapter'; or a pattern of the features that "
-            "are conditions, such as 'CCS:*', which may be repeated."
+            help="'ccsr', 'category' or 'chapter'; or, repeatable, a map of ICD codes to phecodes "
+            "(.csv), a code set (name or .toml), or a pattern of the features that are "
+            "conditions, such as 'CCS:*'. Default: what the file says under [atlas], else 'ccsr'."
         ),
     ] = None,
     force: Force = False,
     out_of_core: OutOfCore = False,
     workers: Workers = None,
+    cluster: Cluster = None,
+    with_dashboard: Dashboard = False,
     quiet: Quiet = False,
 ) -> None:
     """Scan every condition in a study's data: which may be missed, in whom?
 
     Reads the same file as 'relprev run', whose condition, if it has one, is not used. Writes a
     page to search and sort, and the table as CSV and Parquet. A run that was stopped resumes where
-    it was. Example:
+    it was. The results do not depend on --out-of-core, --workers or --cluster. Example:
 
     relprev atlas study.toml --out atlas/
     """
-    from relprev.atlas.conditions import BROADER, Conditions
+    from relprev.atlas.conditions import named_conditions
     from relprev.atlas.run import run_atlas
     from relprev.cohort.spec import NO_CONDITION
     from relprev.study.file import read_study
@@ -44,9 +57,8 @@ def atlas(
     study = read_study(file, condition=NO_CONDITION)
     if out_of_core:
         study = replace(study, compute=replace(study.compute, out_of_core=True))
-    named = conditions or ["ccsr"]
-    wanted: Conditions = named[0] if len(named) == 1 and named[0] in BROADER else named
-    with cluster_client(workers, None, False) as client:
+    wanted = named_conditions(conditions) if conditions else None
+    with cluster_client(workers, cluster, with_dashboard) as client:
         result = run_atlas(
             study, out, conditions=wanted, force=force, verbose=not quiet, client=client
         )

@@ -14,6 +14,8 @@ import typer
 
 from relprev.cli.app import (
     MISUSE,
+    Cluster,
+    Dashboard,
     Force,
     Out,
     OutOfCore,
@@ -156,22 +158,8 @@ def run(
     ] = None,
     out_of_core: OutOfCore = False,
     workers: Workers = None,
-    cluster: Annotated[
-        str | None,
-        typer.Option(
-            metavar="ADDRESS",
-            help="Use the Dask cluster whose scheduler has this address, such as "
-            "tcp://10.0.0.5:8786. Its workers must be able to read the folder of --out.",
-        ),
-    ] = None,
-    with_dashboard: Annotated[
-        bool,
-        typer.Option(
-            "--dashboard",
-            help="With --workers, open Dask's dashboard to the users of this machine; needs "
-            "relprev[dashboard].",
-        ),
-    ] = False,
+    cluster: Cluster = None,
+    with_dashboard: Dashboard = False,
     quiet: Quiet = False,
 ) -> None:
     """Run a whole study: cohort, estimates, checks of the assumptions, report.

@@ -10,7 +10,7 @@ expression for the whole code (``ICD10:/S0[01].*/``).
 
 from relprev.codes.broader import category, roll_up
 from relprev.codes.descriptions import describe
-from relprev.codes.lists import read_code_list, read_phecodes
+from relprev.codes.lists import read_code_list, read_phecode_sets, read_phecodes
 from relprev.codes.patterns import CodePattern
 from relprev.codes.sets import CodeSet, code_set, code_set_names
 from relprev.codes.spelling import normalize, version_name
@@ -24,6 +24,7 @@ __all__ = [
     "describe",
     "normalize",
     "read_code_list",
+    "read_phecode_sets",
     "read_phecodes",
     "roll_up",
     "version_name",

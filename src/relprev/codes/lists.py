@@ -115,6 +115,55 @@ def read_phecodes(path: str | Path, phecode: str, version: str = "") -> CodeSet:
     return _code_set(path, header, rows, code, term, version, False, title, f"phecode-{wanted}")
 
 
+def read_phecode_sets(path: str | Path, version: str = "") -> list[CodeSet]:
+    r"""Make code sets of all phecodes of a map, each with those below it.
+
+    Parameters
+    ----------
+    path : str or Path
+        CSV file, as for `read_phecodes`.
+    version : str
+        Vocabulary, if neither a column of the file nor its name says it.
+
+    Returns
+    -------
+    list of CodeSet
+        One for every whole phecode: ``phecode-495`` has the codes of 495, 495.1 and 495.11. In
+        the order of the file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.NamedTemporaryFile("w", suffix=".csv") as file:
+    ...     _ = file.write("vocabulary_id,code,phecode\nICD9CM,493.0,495.1\nICD9CM,493.9,495\n")
+    ...     file.flush()
+    ...     found = read_phecode_sets(file.name)
+    >>> [(one.name, [str(pattern) for pattern in one.patterns]) for one in found]
+    [('phecode-495', ['ICD9:4930', 'ICD9:4939'])]
+    """
+    path = Path(path)
+    header, rows = _rows(path)
+    at = _column(header, "", ("phecode",), "phecode", path)
+    code = _column(header, "", CODES, "code", path)
+    named = next((header.index(name) for name in NAMES if name in header), None)
+    whole: dict[str, list[list[str]]] = {}
+    titles: dict[str, str] = {}
+    for row in rows:
+        phecode = _plain(row[at])
+        if phecode and row[code].strip():
+            first = phecode.partition(".")[0]
+            whole.setdefault(first, []).append(row)
+            if named is not None and phecode == first:
+                titles.setdefault(first, row[named].strip())
+    if not whole:
+        raise InvalidInputError(f"{path.name} has no code with a phecode")
+    return [
+        _code_set(path, header, own, code, -1, version, False,
+                  titles.get(name) or f"Phecode {name}", f"phecode-{name}")
+        for name, own in whole.items()
+    ]  # fmt: skip
+
+
 def _rows(path: Path) -> tuple[list[str], list[list[str]]]:
     """Lower-case names of the columns, and all rows that have as many cells."""
     if not path.is_file():

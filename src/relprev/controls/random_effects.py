@@ -33,6 +33,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import optimize, stats
 
+from relprev.arrays import FloatArray
 from relprev.errors import InvalidInputError
 
 
@@ -50,6 +51,8 @@ class RandomEffects:
         Of the estimate of mu.
     count : int
         K, the number of controls.
+    freedom : float, optional
+        Degrees of freedom of B; K - 1 by default.
 
     Examples
     --------
@@ -58,14 +61,17 @@ class RandomEffects:
     (0.2, 0.28)
     >>> [round(end, 2) for end in found.predicted(0.01, np.inf, 0.95)]
     [-0.65, 1.05]
-    >>> round(found.half_width(0.01, np.inf, 0.95), 2), round(found.p_value(0.9, 0.01, np.inf), 2)
-    (0.85, 0.04)
+    >>> found.half_width([0.01, 0.1], np.inf, 0.95).round(2)
+    array([0.85, 0.94])
+    >>> found.p_value([0.9, 0.5], 0.01, np.inf).round(2)
+    array([0.04, 0.18])
     """
 
     mean: float
     spread: float
     mean_variance: float
     count: int
+    freedom: float | None = None
 
     @staticmethod
     def of(errors: ArrayLike, variances: ArrayLike) -> RandomEffects:
@@ -118,22 +124,25 @@ class RandomEffects:
         float, float
             Its ends.
         """
-        half = self.half_width(variance, df, level)
+        half = float(self.half_width(variance, df, level))
         return self.mean - half, self.mean + half
 
-    def half_width(self, variance: float, df: float, level: float) -> float:
-        """Half the length of the interval of a further error; see `predicted`."""
+    def half_width(self, variance: ArrayLike, df: ArrayLike, level: float) -> FloatArray:
+        """Half the length of the interval of further errors; see `predicted`."""
         error, df = self._total(variance, df)
-        return float(stats.t.ppf(0.5 + level / 2, df) * error)
+        half: FloatArray = stats.t.ppf(0.5 + level / 2, df) * error
+        return half
 
-    def p_value(self, distance: float, variance: float, df: float) -> float:
-        """Two-sided p-value of a further error's distance from the mean; see `predicted`."""
+    def p_value(self, distance: ArrayLike, variance: ArrayLike, df: ArrayLike) -> FloatArray:
+        """Two-sided p-values of further errors' distances from the mean; see `predicted`."""
         error, df = self._total(variance, df)
-        return float(2 * stats.t.sf(abs(distance) / error, df))
+        p: FloatArray = 2 * stats.t.sf(np.abs(distance) / error, df)
+        return p
 
-    def _total(self, variance: float, df: float) -> tuple[float, float]:
-        """Standard error of a prediction, and its degrees of freedom."""
+    def _total(self, variance: ArrayLike, df: ArrayLike) -> tuple[FloatArray, FloatArray]:
+        """Standard errors of predictions, and their degrees of freedom."""
+        v, d = np.asarray(variance, dtype=float), np.asarray(df, dtype=float)
         between = self.spread**2 + self.mean_variance
-        total = variance + between
-        own = variance**2 / df + between**2 / (self.count - 1)
-        return float(np.sqrt(total)), total**2 / own
+        freedom = self.count - 1 if self.freedom is None else self.freedom
+        total = v + between
+        return np.sqrt(total), total**2 / (v**2 / d + between**2 / freedom)

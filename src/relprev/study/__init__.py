@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from relprev.study.file import read_studies, study_schema
     from relprev.study.options import (
         AnchorOptions,
+        AtlasOptions,
         CheckOptions,
         ComputeOptions,
         EstimateOptions,
@@ -22,6 +23,7 @@ else:
 
 __all__ = [
     "AnchorOptions",
+    "AtlasOptions",
     "CheckOptions",
     "ComputeOptions",
     "ConditionsResult",

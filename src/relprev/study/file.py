@@ -34,6 +34,9 @@ threshold = 10               # counts of 1 to 10 people, and what reveals them, 
 
 [compute]
 out_of_core = true           # cohorts on disk, for data larger than memory
+
+[atlas]
+conditions = ["ccsr"]        # of 'relprev atlas'
 """
 
 from __future__ import annotations
@@ -74,6 +77,7 @@ from relprev.settings import (
 from relprev.sources.kinds import Kind
 from relprev.study.options import (
     AnchorOptions,
+    AtlasOptions,
     CheckOptions,
     ComputeOptions,
     EstimateOptions,
@@ -152,6 +156,7 @@ class StudyFile:
         Field(description="An outside value of a group of a variable, for absolute rates."),
     ] = field(default_factory=dict)
     compute: ComputeOptions = field(default_factory=ComputeOptions)
+    atlas: AtlasOptions = field(default_factory=AtlasOptions)
 
 
 def read_study(path: str | Path, *, condition: CodeSet | None = None) -> Study:
@@ -230,6 +235,7 @@ def _study(content: StudyFile, path: Path, text: str) -> Study:
         checks=content.checks,
         report=content.report,
         compute=content.compute,
+        atlas=content.atlas,
         disclosure=content.disclosure,
         anchor=content.anchor,
         seed=content.seed,

@@ -202,6 +202,31 @@ class CheckOptions:
 
 
 @dataclass(frozen=True)
+class AtlasOptions:
+    """What the conditions of an atlas are. Used by ``relprev atlas`` only.
+
+    Parameters
+    ----------
+    conditions : tuple of str
+        ``"ccsr"``: CCSR categories (CCS for ICD-9); ``"category"`` or ``"chapter"``: those of ICD.
+        Or maps of ICD codes to phecodes (.csv files, relative to the study file); or code sets, by
+        name or as .toml files; or patterns of features such as ``"CCS:*"``.
+
+    Examples
+    --------
+    >>> AtlasOptions(("Phecode_map_v1_2_icd10cm_beta.csv",)).conditions
+    ('Phecode_map_v1_2_icd10cm_beta.csv',)
+    """
+
+    __pydantic_config__: ClassVar[ConfigDict] = SETTINGS
+
+    conditions: Annotated[
+        tuple[str, ...],
+        Field(min_length=1, description="CCSR, ICD categories, chapters, phecodes or code sets."),
+    ] = ("ccsr",)
+
+
+@dataclass(frozen=True)
 class ComputeOptions:
     """Where cohorts are kept while a study runs. The results are the same.
 

@@ -39,6 +39,7 @@ OWN_WORDS = {  # keys that no class explains
     "checks": "Which checks of the assumptions to run.",
     "report": "Wording of the report that the data cannot supply.",
     "disclosure": "Which counts are hidden, and how the others are rounded.",
+    "atlas": "What the conditions of `relprev atlas` are.",
     "compute": "Where cohorts are kept while a study runs.",
 }
 

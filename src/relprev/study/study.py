@@ -22,6 +22,7 @@ from relprev.sources.derived import with_derived
 from relprev.sources.source import Source
 from relprev.study.options import (
     AnchorOptions,
+    AtlasOptions,
     CheckOptions,
     ComputeOptions,
     EstimateOptions,
@@ -61,6 +62,8 @@ class Study:
         Path and content of the study file, for error messages.
     anchor : mapping of group variable to AnchorOptions
         Outside values, for absolute rates.
+    atlas : AtlasOptions
+        What the conditions of an atlas are.
 
     Examples
     --------
@@ -94,6 +97,7 @@ class Study:
     file: str = field(default="", compare=False)
     text: str = field(default="", repr=False, compare=False)
     anchor: Mapping[str, AnchorOptions] = field(default_factory=dict)
+    atlas: AtlasOptions = field(default_factory=AtlasOptions)
 
     @staticmethod
     def from_toml(path: str | Path) -> Study:
