@@ -116,6 +116,6 @@ def test_cohort_without_controls_says_how_to_give_them(world):
 
 
 def test_another_cohort_is_refused(world):
-    model = fitted(world.cohort)
+    model = fitted(world.cohort, **LINEAR)
     with pytest.raises(InvalidInputError, match="not the one"):
         calibrate(model, world.cohort.take(np.arange(5000)))

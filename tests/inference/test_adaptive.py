@@ -113,12 +113,9 @@ def test_trees_by_name_take_sparse_codes_and_the_seed():
     x = sp.csr_array((rng.random((1500, 5)) < 0.3 + 0.1 * g[:, None]).astype(float))
     s = rng.random(1500) < 0.2
     trees = HistGradientBoostingClassifier(max_iter=5, early_stopping=True)
-    fits = [
-        DebiasedPURPLE(propensity=trees, risk=None, folds=2, n_repeats=1).fit(
-            x, s, groups=np.array(["a", "b"])[g]
-        )
-        for _ in range(2)
-    ]
+    estimator = DebiasedPURPLE(propensity=trees, risk=None, folds=2, n_repeats=1)
+    with threadpool_limits(1, user_api="openmp"):  # on few rows threads wait for each other
+        fits = [clone(estimator).fit(x, s, groups=np.array(["a", "b"])[g]) for _ in range(2)]
     np.testing.assert_array_equal(fits[0].propensity_, fits[1].propensity_)
     assert fits[0].propensity_model_ == "HistGradientBoostingClassifier"
 

@@ -14,7 +14,7 @@ from relprev.estimates import COLUMNS, sentence
 from relprev.inference import DebiasedPURPLE, SamplingDesign, anchor
 from relprev.inference.folds import make_folds
 
-FAST = {"strengths": (3.0,), "lambdas": 1e-4, "folds": 3}
+FAST = {"strengths": (3.0,), "lambdas": 1e-4, "folds": 3, "n_repeats": 1}
 
 
 def make(n=6000, rates=(0.3, 0.6, 0.4), seed=0, p=8):

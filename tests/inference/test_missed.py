@@ -105,7 +105,7 @@ def test_standard_errors_are_right_where_there_is_no_risk_model():
     errors, complete, bare = [], [], []
     for seed in range(120):
         cohort = draw(scenario, seed).cohort
-        fitted = DebiasedPURPLE(strengths=[1.0], risk=None).fit(cohort)
+        fitted = DebiasedPURPLE("ridge", None, strengths=[1.0], n_repeats=1).fit(cohort)
         data, theta = changed(fitted.score_data_, missed=None), fitted.moments_.theta
         known = group_moments(data, theta, cohort.group_names, fitted.design_)
         errors.append(_log_ratio(fitted.moments_)[0])
