@@ -138,3 +138,11 @@ def test_likelihood_removes_most_of_the_error_in_high_rp_and_debiasing_the_rest(
     by_likelihood = error(NHDS, "purple", setting="high-rp").mean()
     assert by_likelihood < by_auc / 2
     assert error(NHDS, "debiased", setting="high-rp").mean() < by_likelihood / 2
+
+
+@pytest.mark.parametrize("run", [NHDS, "semisynthetic-simulated"])
+def test_debiased_purple_was_run_on_code_vectors_with_linear_models(run: str) -> None:
+    say("`DebiasedPURPLE` was run on both before its models adapted to the data, with the linear "
+        "models that version 0.1.0 had")  # fmt: skip
+    rows = store.load(run).results
+    assert set(rows.loc[rows["method"] == "debiased", "relprev"]) == {"0.1.0"}
