@@ -148,9 +148,9 @@ def _made_by(stored: Stored) -> str:
         + "\n".join(commands)
         + "\n```\n\n"
         + _not_run(stored)
-        + "Mean ± SD over data sets and splits. Latest run on "
-        f"{machine['date']}, {machine['processor']}, Python {machine['python']}, {versions}; digest "
-        f"of the source {source}."
+        + f"Mean ± SD over data sets and splits. Latest run on {machine['date']}, "
+        f"{machine['processor']}, Python {machine['python']}, {versions}; digest of the source "
+        f"{source}."
     )
 
 
