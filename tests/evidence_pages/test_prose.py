@@ -140,6 +140,17 @@ def test_likelihood_removes_most_of_the_error_in_high_rp_and_debiasing_the_rest(
     assert error(NHDS, "debiased", setting="high-rp").mean() < by_likelihood / 2
 
 
+def test_km2_follows_the_diagnosis_rates_as_in_the_published_figure() -> None:
+    say("KM2 has no estimate where few are diagnosed, and follows the diagnosis rates elsewhere")
+    say("as in the published figure")
+    for setting in ("common", "high-rp"):
+        found = cells(NHDS, "km2", setting=setting).dropna()
+        assert found.is_monotonic_decreasing
+        published = {row[0]: row[1:] for row in printed.figure()[setting]}["KM2"]
+        assert float(published[1]) / float(published[4]) > 3
+        assert found[0.3] / found[0.9] > 3
+
+
 @pytest.mark.parametrize("run", [NHDS, "semisynthetic-simulated"])
 def test_debiased_purple_was_run_on_code_vectors_with_linear_models(run: str) -> None:
     say("`DebiasedPURPLE` was run on both before its models adapted to the data, with the linear "
