@@ -140,15 +140,17 @@ def _made_by(stored: Stored) -> str:
         for digest, methods in sources.items()
     )
     versions = ", ".join(
-        f"{name} {results[name].iloc[0]}" for name in ("relprev", "numpy", "scipy", "scikit-learn")
+        f"{name} {' and '.join(sorted(results[name].unique()))}"
+        for name in ("relprev", "numpy", "scipy", "scikit-learn")
     )
     return (
         "```bash\n"
         + "\n".join(commands)
         + "\n```\n\n"
         + _not_run(stored)
-        + f"Mean ± SD over data sets and splits. Run on {machine['date']}, {machine['processor']}, "
-        f"Python {machine['python']}, {versions}; digest of the source {source}."
+        + f"Mean ± SD over data sets and splits. Latest run on {machine['date']}, "
+        f"{machine['processor']}, Python {machine['python']}, {versions}; digest of the source "
+        f"{source}."
     )
 
 

@@ -31,6 +31,18 @@ def test_kernel_is_the_one_that_separates_most() -> None:
         assert contrast @ other @ contrast <= apart**2 + 1e-12
 
 
+@pytest.mark.parametrize("codes", [True, False])
+def test_squared_distances_are_those_of_every_pair(codes: bool) -> None:
+    rng = np.random.default_rng(10)
+    X = (rng.random((20, 30)) < 0.1).astype(float) if codes else rng.standard_normal((20, 3))
+    X[7] = X[3]
+    found = km2._squared_distances(X)
+    slow = [[np.sum((one - other) ** 2) for other in X] for one in X]
+    np.testing.assert_allclose(found, slow, rtol=1e-12)
+    assert found[3, 7] == 0
+    assert (np.diag(found) == 0).all()
+
+
 def test_distance_is_that_of_a_general_solver() -> None:
     rng = np.random.default_rng(2)
     X = np.vstack([rng.standard_normal((12, 2)), rng.standard_normal((8, 2)) + 1])

@@ -18,6 +18,10 @@ With slacks s = v and multipliers z of v >= 0, y of sum v = 1, every step solves
 
 once with r_s = -s z (the affine step, whose length sets the centring sigma) and once with
 r_s = -s z - ds dz + sigma mu.
+
+Equal rows (a component that is part of the mixture has many) have equal iterates, so matrices hold
+each distinct row once. If row i stands for t_i equal ones, the sum t_i dv_i over them solves the
+same system with z / (t s) on the diagonal.
 """
 
 from __future__ import annotations
@@ -45,43 +49,100 @@ class Point:
     objective: float
 
 
-def nearest_distribution(K: FloatArray, u: FloatArray, start: Point | None = None) -> Point:
-    """Where the method stops, for a kernel K of shape (n, n) and u of shape (n,).
+class NearestDistribution:
+    """Where the method stops, for one kernel and any number of u.
 
     Parameters
     ----------
     K : array of shape (n, n)
-    u : array of shape (n,)
-    start : Point, optional
-        Where to begin; default: the least-squares starting point.
+        Kernel matrix; 1 where two rows are equal.
     """
-    P, q = 2.0 * K, -2.0 * (K @ u)
-    v, s, y, z = _first_point(P, q) if start is None else (start.v, start.s, start.y, start.z)
-    scale = max(1.0, float(np.linalg.norm(q)))
-    for _ in range(MAX_STEPS):
-        Pv = P @ v
-        objective = float(0.5 * v @ Pv + q @ v)
-        r_v, r_y, r_z = Pv + q + y - z, float(v.sum() - 1.0), s - v
-        gap = float(s @ z)
-        infeasible = max(abs(r_y), float(np.linalg.norm(r_z)), float(np.linalg.norm(r_v)) / scale)
-        dual = objective + y * r_y + float(z @ r_z) - gap
-        if infeasible <= FEASIBLE and _closed(gap, objective, dual):
-            break
-        factor = cho_factor(P + np.diag(z / s), lower=True, check_finite=False)
-        sigma, cross = 0.0, np.zeros_like(s)
-        for last in (False, True):
-            r_s = sigma * gap / len(s) - s * z - cross
-            dv, dy = _solve(factor, -r_v + (r_s + z * r_z) / s, -r_y)
-            ds = dv - r_z
-            dz = (r_s - z * ds) / s
-            most = max(0.0, float((-ds / s).max()), float((-dz / z).max()))
-            step = 1.0 if most == 0 else min(1.0, (STEP if last else 1.0) / most)
-            cross = ds * dz
-            if not last:
-                left = 1.0 - step + float(cross.sum()) / gap * step**2
-                sigma = min(1.0, max(0.0, left)) ** 3
-        v, y, s, z = v + step * dv, y + step * dy, s + step * ds, z + step * dz
-    return Point(v, s, y, z, objective)
+
+    def __init__(self, K: FloatArray) -> None:
+        self._matrix = _Matrix(2.0 * K)
+        self._first = self._matrix.plus(np.ones(len(K)))  # the same for every u
+
+    def __call__(self, u: FloatArray, start: Point | None = None) -> Point:
+        """The last iterate for u of shape (n,), begun at ``start`` or a least-squares point."""
+        q = -self._matrix.times(u)
+        v, s, y, z = self._begin(q) if start is None else (start.v, start.s, start.y, start.z)
+        scale = max(1.0, float(np.linalg.norm(q)))
+        for _ in range(MAX_STEPS):
+            Pv = self._matrix.times(v)
+            objective = float(0.5 * v @ Pv + q @ v)
+            r_v, r_y, r_z = Pv + q + y - z, float(v.sum() - 1.0), s - v
+            gap = float(s @ z)
+            infeasible = max(
+                abs(r_y), float(np.linalg.norm(r_z)), float(np.linalg.norm(r_v)) / scale
+            )
+            dual = objective + y * r_y + float(z @ r_z) - gap
+            if infeasible <= FEASIBLE and _closed(gap, objective, dual):
+                break
+            system = self._matrix.plus(z / s)
+            sigma, cross = 0.0, np.zeros_like(s)
+            for last in (False, True):
+                r_s = sigma * gap / len(s) - s * z - cross
+                dv, dy = system.solve(-r_v + (r_s + z * r_z) / s, -r_y)
+                ds = dv - r_z
+                dz = (r_s - z * ds) / s
+                most = max(0.0, float((-ds / s).max()), float((-dz / z).max()))
+                step = 1.0 if most == 0 else min(1.0, (STEP if last else 1.0) / most)
+                cross = ds * dz
+                if not last:
+                    left = 1.0 - step + float(cross.sum()) / gap * step**2
+                    sigma = min(1.0, max(0.0, left)) ** 3
+            v, y, s, z = v + step * dv, y + step * dy, s + step * ds, z + step * dz
+        return Point(v, s, y, z, objective)
+
+    def _begin(self, q: FloatArray) -> tuple[FloatArray, FloatArray, float, FloatArray]:
+        """Least squares without the sign constraints, then moved inside them."""
+        v, y = self._first.solve(-q, 1.0)
+        return v, _inside(v), y, _inside(-v)
+
+
+class _Matrix:
+    """A symmetric matrix P with equal rows, of which each is kept once.
+
+    Vectors have an element for every row, equal for equal rows (u alone may differ).
+    """
+
+    def __init__(self, P: FloatArray) -> None:
+        same = P.diagonal() == P  # a kernel is largest between equal rows
+        self.rows, self.place, self.count = np.unique(
+            same.argmax(axis=1), return_inverse=True, return_counts=True
+        )
+        self.P = np.asfortranarray(P[np.ix_(self.rows, self.rows)])
+        self.diagonal = np.diag_indices(len(self.rows))
+
+    def times(self, v: FloatArray) -> FloatArray:
+        """P v."""
+        product: FloatArray = self.P @ np.bincount(self.place, v)
+        return product[self.place]
+
+    def plus(self, diagonal: FloatArray) -> _System:
+        """The system whose matrix is P plus a diagonal."""
+        H = self.P.copy(order="F")
+        H[self.diagonal] += diagonal[self.rows] / self.count
+        return _System(self, cho_factor(H, lower=True, overwrite_a=True, check_finite=False))
+
+
+class _System:
+    """[H 1; 1' 0] (x, y) = (top, bottom), with H factored."""
+
+    def __init__(self, matrix: _Matrix, factor: tuple[FloatArray, bool]) -> None:
+        self.matrix, self.factor = matrix, factor
+        self.ones = self._solved(np.ones(len(matrix.place)))
+
+    def solve(self, top: FloatArray, bottom: float) -> tuple[FloatArray, float]:
+        """x and y."""
+        x = self._solved(top)
+        y = float((x.sum() - bottom) / self.ones.sum())
+        return x - y * self.ones, y
+
+    def _solved(self, top: FloatArray) -> FloatArray:
+        sums = cho_solve(self.factor, top[self.matrix.rows], check_finite=False)
+        each: FloatArray = sums / self.matrix.count
+        return each[self.matrix.place]
 
 
 def _closed(gap: float, primal: float, dual: float) -> bool:
@@ -91,22 +152,7 @@ def _closed(gap: float, primal: float, dual: float) -> bool:
     return size > 0 and gap / size <= RELATIVE_GAP
 
 
-def _first_point(P: FloatArray, q: FloatArray) -> tuple[FloatArray, FloatArray, float, FloatArray]:
-    """Least squares without the sign constraints, then moved inside them."""
-    v, y = _solve(cho_factor(P + np.eye(len(q)), lower=True, check_finite=False), -q, 1.0)
-    return v, _inside(v), y, _inside(-v)
-
-
 def _inside(values: FloatArray) -> FloatArray:
     most = float((-values).max())
     near = most >= -1e-8 * max(float(np.linalg.norm(values)), 1.0)
     return values + (1.0 + most) if near else values.copy()
-
-
-def _solve(
-    factor: tuple[FloatArray, bool], top: FloatArray, bottom: float
-) -> tuple[FloatArray, float]:
-    """Solve [H 1; 1' 0] (x, y) = (top, bottom), with H factored."""
-    both = cho_solve(factor, np.column_stack([top, np.ones_like(top)]), check_finite=False)
-    y = float((both[:, 0].sum() - bottom) / both[:, 1].sum())
-    return both[:, 0] - y * both[:, 1], y

@@ -45,7 +45,7 @@ from scipy.spatial.distance import cdist
 
 from relprev.arrays import FloatArray
 from relprev.baselines.base import GroupwiseBaseline
-from relprev.baselines.interior_point import Point, nearest_distribution
+from relprev.baselines.interior_point import NearestDistribution, Point
 from relprev.cohort import Cohort
 from relprev.errors import DataWarning, InvalidInputError
 from relprev.messages import Count, Message, Number
@@ -227,17 +227,13 @@ def distance_curve(K: FloatArray, N: int) -> Callable[[float], float]:
 
 def early_distance_curve(K: FloatArray, N: int) -> Callable[[float], float]:
     """The same function as the authors' code computes it: 1 + FIRST_STEP is begun at 1."""
-    M = len(K) - N
-
-    def found(value: float, start: Point | None = None) -> Point:
-        return nearest_distribution(K, _target(value, N, M), start)
-
-    first = found(1.0)
+    M, nearest = len(K) - N, NearestDistribution(K)
+    first = nearest(_target(1.0, N, M))
 
     def distance(value: float) -> float:
-        begun = first if value == 1 + FIRST_STEP else None
-        point = first if value == 1.0 else found(value, begun)
         u = _target(value, N, M)
+        begun: Point | None = first if value == 1 + FIRST_STEP else None
+        point = first if value == 1.0 else nearest(u, begun)
         return float(np.sqrt(max(0.0, point.objective + float(u @ K @ u))))
 
     return distance
@@ -260,13 +256,22 @@ def _last() -> float:
 def _kernel(mixture: FloatArray, component: FloatArray) -> tuple[FloatArray, float]:
     """Kernel matrix of all rows, and the distance between mixture and component."""
     X = np.concatenate([mixture, component])
-    squared = cdist(X, X, "sqeuclidean")
+    squared = _squared_distances(X)
     N, M = len(mixture), len(component)
     contrast = np.concatenate([np.full(N, 1 / N), np.full(M, -1 / M)])
     median = float(np.median(squared)) or 1.0
     kernels = (np.exp(-squared / (2 * median * m**2)) for m in np.logspace(-1, 1, 5))
     apart, best = max(((contrast @ K @ contrast, K) for K in kernels), key=lambda pair: pair[0])
     return best, float(np.sqrt(max(apart, 0.0)))
+
+
+def _squared_distances(X: FloatArray) -> FloatArray:
+    """Between all rows; of codes by one product, which is exact for small whole numbers."""
+    X = X[:, (X[0] != X).any(axis=0)]
+    if not ((X == 0) | (X == 1)).all():
+        return cdist(X, X, "sqeuclidean")
+    ones = X.sum(axis=1)
+    return ones[:, None] + ones - 2.0 * (X @ X.T)
 
 
 def _sample(rows: np.ndarray, size: int, rng: np.random.Generator) -> np.ndarray:
