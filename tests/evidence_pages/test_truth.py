@@ -25,7 +25,8 @@ def cell(estimate: float, **more) -> dict:
         "calibrated_low": estimate / 1.3, "calibrated_high": estimate * 1.3, "purple": 2.2,
         "negative": 1.5, "elkan-noto": 1.7, "sar-em-group": 2.0, "alpha": 1.1,
         "gamma_group": 2.0, "gamma_versus": float("nan"), "verdict": "cannot tell", "notes": "",
-        "seconds": 6.0, "group": "A", "versus": "B",
+        "seconds": 6.0, "group": "A", "versus": "B", "likeness": "alike", "anyway": estimate,
+        "anyway_low": estimate / 1.3, "anyway_high": estimate * 1.3,
     } | verdicts | more  # fmt: skip
 
 

@@ -59,4 +59,4 @@ def test_learner_without_sample_weights_is_refused(gauss):
 
 def test_thing_that_is_no_classifier_is_refused(gauss):
     with pytest.raises(InvalidInputError, match="learner must have the method fit"):
-        PURPLE(lambdas=0.0, learner="trees").fit(gauss.cohort)
+        PURPLE(lambdas=0.0, learner=object()).fit(gauss.cohort)
