@@ -32,6 +32,7 @@ WORDS = {
     "presentations_few_cases": "the same with few cases",
 }
 MANY_CODES = [name for name in SCENARIOS | WORLDS if name in WORLDS or SCENARIOS[name].codes]
+LINEAR = "coverage_linear"  # results from before the models became adaptive
 BEFORE_ADAPTIVE = "0.1.0"  # the last version whose models were linear
 EARLIER = (
     'These cohorts were run before the models became adaptive, with `propensity="ridge"`, '
@@ -67,42 +68,58 @@ command that made its table."""
 
 
 def _coverage(results: Path) -> str:
-    table = pd.read_csv(results / "coverage.csv")
-    rows = coverage.summary(table, coverage.true_ratios(results / "truth.csv"))
+    truths = coverage.true_ratios(results / "truth.csv")
+    table, before = (pd.read_csv(results / f"{name}.csv") for name in ("coverage", LINEAR))
+    wanted = [*coverage.BY, "coverage", "mean_std_error", "replicates"]
+    rows = coverage.summary(table, truths).merge(
+        coverage.summary(before, truths)[wanted], on=coverage.BY, suffixes=("", "_linear")
+    )
     rows = rows.sort_values("scenario", key=_order, kind="stable")
     hard = rows.scenario.isin(MANY_CODES)
-    size = coverage.rejections(table).sort_values("scenario", key=_order)
-    tested = [
-        [WORDS[row.scenario], f"{row.trend:.1%}", f"{row.quintiles:.1%}"]
-        for row in size.itertuples()
-    ]
-    uncertain = ", ".join(
-        f"± {np.sqrt(0.05 * 0.95 / count):.1%} with {count:,} cohorts"
-        for count in sorted(size.replicates.unique(), reverse=True)
+    size = coverage.rejections(table).merge(
+        coverage.rejections(before), on="scenario", suffixes=("", "_linear")
     )
+    tested = [
+        [WORDS[row.scenario], *_share(row, "trend"), *_share(row, "quintiles")]
+        for row in size.sort_values("scenario", key=_order).itertuples()
+    ]
     return "\n\n".join(
         [
             "## Do 95% intervals contain the truth 95% of the time?",
-            f"{rows[~hard].replicates.max():,} cohorts of each kind, each with 20,000 visits "
-            "(4,000 where about 200 are diagnosed), 30 symptoms and diagnosis rates between 20% "
-            "and 50%. Estimates are by `DebiasedPURPLE`; *case-only* is "
-            f"`DebiasedPURPLE(risk=None)`. {_earlier(results / 'coverage.json')}"
+            "Cohorts of 20,000 visits each (4,000 where about 200 are diagnosed), 30 symptoms and "
+            "diagnosis rates between 20% and 50%. Estimates are by `DebiasedPURPLE`; *case-only* "
+            "is `DebiasedPURPLE(risk=None)`. *Linear*: the same cohorts, and more of them, "
+            f'with `propensity="ridge"`, `risk="purple"` and one deal of folds. {_pooled(rows)} '
             "The mean standard error, the SD of the estimates and "
             "the bias all refer to the logarithm of the ratio. ± is the standard error due to the "
             "finite number of replicates.",
             _covered(rows[~hard]),
-            f"{rows[hard].replicates.max():,} cohorts of 20,000 visits for each kind with many "
-            "codes. The last rows are the hardest: 2,000 codes that occur together, so few cases "
-            "per code that the risk model learns little, and codes, groups and truth (the table "
-            "shows its median) redrawn every time. Where intervals err, they are too long "
+            "Many codes. The last rows are the hardest: 2,000 codes that occur together, so few "
+            "cases per code that the risk model learns little, and codes, groups and truth (the "
+            "table shows its median) redrawn every time. Where intervals err, they are too long "
             "rather than too short.",
             _covered(rows[hard]),
             "How often the test of a constant diagnosis-rate ratio rejects at the 5% level on "
-            f"the same cohorts, in which the ratio is constant ({uncertain}).",
-            _table(["scenario", "trend in risk", "fifths of risk"], tested),
-            _made(results / "coverage.json"),
+            "the same cohorts, in which the ratio is constant.",
+            _table(["scenario", "trend in risk", "linear", "fifths of risk", "linear"], tested),
+            f"{_made(results / 'coverage.json')} Linear: {_made(results / f'{LINEAR}.json')}",
         ]
     )
+
+
+def _share(row: Any, name: str) -> tuple[str, str]:
+    return f"{getattr(row, name):.1%}", f"{getattr(row, f'{name}_linear'):.1%}"
+
+
+def _pooled(rows: pd.DataFrame) -> str:
+    """Coverage over all kinds, by both rules."""
+    ours = rows[rows.method == "doubly robust"]
+    words = []
+    for suffix, name in (("", "the defaults"), ("_linear", "linear models")):
+        count = ours[f"replicates{suffix}"]
+        share = float((ours[f"coverage{suffix}"] * count).sum() / count.sum())
+        words.append(f"{share:.1%} of {count.sum():,} intervals hold the truth with {name}")
+    return f"Over all kinds below, {' and '.join(words)}."
 
 
 def _covered(rows: pd.DataFrame) -> str:
@@ -111,15 +128,17 @@ def _covered(rows: pd.DataFrame) -> str:
     body = [
         [
             WORDS[row.scenario] + (f", {_group(row.group)}" if groups[row.scenario] > 1 else ""),
-            f"{row.n_diagnosed:,.0f}", f"{row.truth:.2f}",
+            f"{row.replicates:,}", f"{row.n_diagnosed:,.0f}", f"{row.truth:.2f}",
             f"{row.coverage:.1%} ± {row.coverage_error:.1%}", f"{other.coverage:.1%}",
-            f"{row.mean_std_error:.3f}", f"{row.sd:.3f}",
-            f"{row.bias:+.4f} ± {row.sd / np.sqrt(row.replicates):.4f}",
+            f"{row.coverage_linear:.1%} of {row.replicates_linear:,}",
+            f"{row.mean_std_error:.3f}", f"{row.mean_std_error / row.mean_std_error_linear:.2f}",
+            f"{row.sd:.3f}", f"{row.bias:+.4f} ± {row.sd / np.sqrt(row.replicates):.4f}",
         ]
         for row, other in zip(ours.itertuples(), cases.itertuples(), strict=True)
     ]  # fmt: skip
-    head = ["scenario", "diagnosed", "true ratio", "covered", "covered, case-only",
-            "mean standard error", "SD of estimates", "bias of log ratio"]  # fmt: skip
+    head = ["scenario", "cohorts", "diagnosed", "true ratio", "covered", "covered, case-only",
+            "covered, linear", "mean standard error", "÷ linear", "SD of estimates",
+            "bias of log ratio"]  # fmt: skip
     return _table(head, body)
 
 

@@ -272,8 +272,8 @@ def test_ridge_counts_patients_not_primary_sampling_units():
 def test_group_told_apart_by_its_symptoms_is_withheld():
     data, _ = make()
     marker = sp.csr_array((data["groups"] == "c").astype(float)[:, None])
+    told = data | {"X": sp.hstack([data["X"], marker], format="csr")}
     with pytest.warns(DataWarning, match="completely apart.*: c"):
-        told = data | {"X": sp.hstack([data["X"], marker], format="csr")}
         found = table(told, versus="a", **LINEAR)
     assert np.isnan(found.loc["c", "estimate"])
     assert found.loc["c", "withheld"] == '{"told apart": ["c"]}'
