@@ -118,7 +118,6 @@ def _nhanes(results: Path) -> dict[str, str]:
         **{f"off-{name}": _share(part["off"]) for name, part in sets.items()},
         **{f"holds-{name}": _share(part["holds_allowing"]) for name, part in sets.items()},
         "concern-controls": _share(rows["check_controls"] == "concern"),
-        **{f"calibrated-nearer-{name}": _calibrated_nearer(part) for name, part in sets.items()},
         **{f"calibrated-holds-{name}": _share(part["calibrated_holds_allowing"])
            for name, part in sets.items()},
         **{f"alpha-{name}": _range(part, "alpha") for name, part in sets.items()},
@@ -146,14 +145,6 @@ def _species(results: Path) -> dict[str, str]:
 def _share(values: pd.Series) -> str:
     values = values.dropna().astype(float)
     return f"{values.sum():.0f} of {len(values)}" if len(values) else "none"
-
-
-def _calibrated_nearer(rows: pd.DataFrame) -> str:
-    """Of how many cells with a calibrated estimate it is nearer the truth than the other."""
-    known = rows[rows["calibrated"].notna()]
-    one, other = (np.abs(np.log((known[name] / known["truth"]).to_numpy(dtype=float)))
-                  for name in ("calibrated", "debiased"))  # fmt: skip
-    return _share(pd.Series(one < other))
 
 
 def _percent(value: float) -> str:
