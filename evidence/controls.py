@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from benchmarks.measure import machine, made_by
+from scipy import stats
 from simulations import controls as simulated
 from simulations.replicates import RESULTS as SIMULATED
 
@@ -94,7 +95,8 @@ def _real(folder: Path) -> str:
     rows = rows[rows["control"] != CONDITION]
     body = [
         [
-            row["control"], f"{row['n_recorded']:,.0f}", f"{row['observed_ratio']:.2f}",
+            row["control"], f"{row['n_recorded']:,.0f}", f"{row['auc']:.2f}",
+            f"{row['observed_ratio']:.2f}",
             f"{row['observed_ratio'] * row['error']:.2f}",
             f"{row['error']:.2f} ({row['ci_low']:.2f} to {row['ci_high']:.2f})",
             _yes(row["holds"]), f"{row['predicted_low']:.2f} to {row['predicted_high']:.2f}",
@@ -102,8 +104,9 @@ def _real(folder: Path) -> str:
         ]
         for row in rows.to_dict("records")
     ]  # fmt: skip
-    head = ["control", "recorded", "recorded ratio", "corrected ratio", "corrected ÷ recorded",
-            "holds 1", "expected from the other controls", "holds"]  # fmt: skip
+    head = ["control", "recorded", "AUC within groups", "recorded ratio", "corrected ratio",
+            "corrected ÷ recorded", "holds 1", "expected from the other controls",
+            "holds"]  # fmt: skip
     about = json.loads((folder / "machine.json").read_text(encoding="utf-8"))
     return "\n\n".join(
         [
@@ -115,12 +118,20 @@ def _real(folder: Path) -> str:
             f"condition by anything between {found['mean_error'] / found['band']:.2f} and "
             f"{found['mean_error'] * found['band']:.2f}. Calibrated by the other controls, "
             f"**{found['held_calibrated']:.0f} of {found['n_controls']:.0f}** intervals hold "
-            "their truth.",
+            "their truth. How well the features predict a control within groups (AUC) does not say "
+            "by itself how far its correction is off: the rank correlation of AUC and |log error| "
+            f"is {_together(rows):.2f}.",
             f"![Controls in NHDS 2010](figures/{RUN}.svg)",
             table(head, body),
             made_by("python -m evidence controls --data FILE", about),
         ]
     )
+
+
+def _together(rows: pd.DataFrame) -> float:
+    """Rank correlation of how well controls are predicted and how far they are off."""
+    found = stats.spearmanr(rows["auc"], np.abs(np.log(rows["error"])))
+    return float(found.statistic)
 
 
 def _yes(value: object) -> str:

@@ -1,8 +1,8 @@
 """Is the condition of the controls' kind, as far as the features can tell?
 
 Calibration takes the condition's error for one more draw of the controls' errors. One thing on
-which errors depend can be seen: how well the features predict a condition within groups, its AUC
-(`relprev.inference.discrimination`). Features that hardly know a condition cannot show how groups
+which errors may depend can be seen: how well the features predict a condition within groups, its
+AUC (`relprev.inference.discrimination`). Features that hardly know a condition cannot show how groups
 differ, and the correction is off by as much as they do; features that nearly are the condition
 leave nothing to be off. So the AUC of the condition should be one more draw of the AUCs A_k of the
 controls. On the scale of log-odds,
