@@ -4,8 +4,8 @@ Calibration takes the condition's error for one more draw of the controls' error
 which errors may depend can be seen: how well the features predict a condition within groups, its
 AUC (`relprev.inference.discrimination`). Features that hardly know a condition cannot show how
 groups differ, and the correction is off by as much as they do; features that nearly are the
-condition leave nothing to be off. So the AUC of the condition should be one more draw of the AUCs A_k of the
-controls. On the scale of log-odds,
+condition leave nothing to be off. So the AUC of the condition should be one more draw of the AUCs
+A_k of the controls. On the scale of log-odds,
 
     a_k = logit A_k ~ N(mu, tau^2 + v_k),    v_k = var(A_k) / (A_k (1 - A_k))^2,
 
