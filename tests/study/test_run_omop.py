@@ -76,7 +76,8 @@ def test_an_error_about_records_that_match_no_visit_says_so(tmp_path, monkeypatc
     ended = relprev(command, "study.toml")
     assert ended.returncode == 2
     *_, warned, failed = ended.stderr.strip().splitlines()
-    assert "warning: all of the condition records" in warned and 'match = "date"' in warned
+    assert "warning: all of the condition records" in warned
+    assert 'match = "date"' in warned
     assert failed.startswith("error: ")
 
 

@@ -193,8 +193,8 @@ def find_table(name: str, folder: Path, needed_by: Sequence[str] = ()) -> Path:
             "download it as well, or leave that kind out"
         )
     raise InvalidInputError(
-        f"{absent}hosp, core and ed); give the folder that contains hosp (MIMIC-IV) and the one that contains ed "
-        "(MIMIC-IV-ED)"
+        f"{absent}hosp, core and ed); give the folder that contains hosp (MIMIC-IV) and the one "
+        "that contains ed (MIMIC-IV-ED)"
     )
 
 
