@@ -60,7 +60,7 @@ def run(quick: bool) -> list[dict[str, Any]]:
     """One row per command; if quick, studies are left out."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        sources = {"before": _taken_out(BEFORE, folder / "before"), "after": ROOT / "src"}
+        sources = {"before": taken_out(BEFORE, folder / "before"), "after": ROOT / "src"}
         _write_study(folder)
         rows = []
         for title, arguments in list(COMMANDS.items())[: 3 if quick else None]:
@@ -79,7 +79,7 @@ def run(quick: bool) -> list[dict[str, Any]]:
     return rows
 
 
-def _taken_out(commit: str, folder: Path) -> Path:
+def taken_out(commit: str, folder: Path) -> Path:
     """The source at a commit, in a folder of its own."""
     packed = subprocess.run(
         ["git", "-C", str(ROOT), "archive", commit, "src"], capture_output=True, check=False

@@ -158,7 +158,8 @@ def _located(
 
 def suggestion(wrong: str, known: Sequence[str]) -> str:
     """What was probably meant, or what is available."""
-    close = difflib.get_close_matches(wrong, known, 2, 0.6)
+    longer = [name for name in known if wrong and name.lower().startswith(wrong.lower())]
+    close = longer[:2] or difflib.get_close_matches(wrong, known, 2, 0.6)
     if close:
         return f"did you mean {' or '.join(map(repr, close))}?"
     return f"available: {', '.join(known)}" if known else ""

@@ -61,7 +61,11 @@ def test_lost_zeros_of_a_list_are_restored(tmp_path):
         (OPEN, {}, "does not say which vocabulary"),
         (OPEN, {"version": "ICD10", "code": "cod"}, "no column 'cod'; did you mean 'code'"),
         (OPEN, {"version": "ICD10", "term": "terms"}, "did you mean 'term'"),
-        ("a,b\n1,2\n", {"version": "ICD10"}, "no column of the codes; it has a, b"),
+        (
+            "a,b\n1,2\n",
+            {"version": "ICD10"},
+            "no column of the codes; it has a, b; name the right one by code=",
+        ),
         ("code,term\nJ45\n", {"version": "ICD10"}, "1 rows do not have the 2 cells"),
         ("code,term\n,\n", {"version": "ICD10"}, "holds no codes"),
         ("", {"version": "ICD10"}, "expected a CSV file"),

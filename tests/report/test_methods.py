@@ -1,8 +1,14 @@
 """A methods section that can be pasted: definitions, citations, what was and was not checked."""
 
 import re
+from dataclasses import replace
 
+import pandas as pd
+
+from relprev.cohort.visit_rules import Case, Exclude
+from relprev.messages import Message
 from relprev.report import render_page
+from relprev.report.analyses import Analysis
 from relprev.report.methods import methods_text
 from tests.report.conftest import LONG
 from tests.report.pages import Page
@@ -21,6 +27,36 @@ def test_definitions_are_those_of_the_study(bare):
     assert "served as symptoms, without the condition's own codes: diagnoses (ICD10) 340" in text
     assert "No weights were used." in text
     assert "Sampling weights were used." in methods_text(study(bare, weighted=True, **STUDIED))
+
+
+def test_rules_on_cases_and_exclusions_are_told(bare):
+    """A study of principal diagnoses read "counted as diagnosed with one of the codes"."""
+    rules = ("age 18 or more", str(Exclude(codes=("ICD10:O*",), lookback_days=280)))
+    case = str(Case(roles=("principal",), min_visits=2, within_days=365))
+    text = methods_text(study(bare, **{**STUDIED, "rules": rules, "case": case}))
+    assert "Included were visits with age 18 or more." in text
+    assert "Left out were visits with a code of ICD10:O* in the visit or the 280 days" in text
+    assert "counted as diagnosed by a principal code, in 2 visits within 365 days of one" in text
+    assert "the codes are ICD10:T74.1*, ICD9:995.81 (an asterisk" in text
+    assert "with one of the codes" not in text
+
+
+def test_analyses_besides_the_main_one_are_told(bare):
+    group = bare.main["group"].iloc[0]
+    table = pd.DataFrame({"group": [group], "diagnosis_rate": [0.4], "prevalence": [0.02]})
+    table["outside"] = True
+    outside = Message("outside value: prevalence 0.25 in a, from a survey")
+    to = Message("standardised by age to all visits")
+    further = (
+        Analysis("absolute", "a", table, (outside,)),
+        Analysis("strata", "age", table[["group"]].assign(stratum="old", n=90, n_diagnosed=30)),
+        Analysis("standardised", "age", table[["group"]].assign(versus="b"), (to,)),
+    )
+    text = methods_text(study(replace(bare, analyses=further)))
+    assert "By race, groups were also compared within strata of age, each estimated on" in text
+    assert "relative prevalences were also standardised by age to all visits" in text
+    assert "Absolute rates by race rest on an outside value: prevalence 0.25 in a, from a" in text
+    assert "also" not in methods_text(study(bare))
 
 
 def test_checks_that_were_not_made_are_named(bare):

@@ -195,6 +195,11 @@ BAD_INPUTS = [
            VISITS + '\nencoding = "cp12520"'),
     source("the wrong encoding", "not ascii text", VISITS, VISITS + '\nencoding = "ascii"',
            edit("visits.csv", SECRET, SECRET + "\u00e9")),
+    data("UTF-16 without its mark", "UTF-16 .* encoding = 'utf-16-le'", lambda folder: (
+        folder / "visits.csv").write_bytes(
+            (folder / "visits.csv").read_text().encode("utf-16-le"))),
+    source("years of two digits", "give date_format, such as", 'age = "age"', 'date = "w"',
+           edit("visits.csv", ",1.0\n", ",03/31/19\n", -1)),
     source("text for a date", "holds no dates in a known format", 'age = "age"', 'date = "note"'),
     source("dates of two formats", "59 of 60 values|1 of 60 values", 'age = "age"',
            'date = "w"', lambda folder: (edit("visits.csv", ",1.0\n", ",2019-01-31\n", -1)(folder),
@@ -249,6 +254,11 @@ BAD_INPUTS = [
          database("CREATE VIEW person AS FROM read_csv('FOLDER/visits.csv')")),
     omop("a table without columns", "person lacks", 'database = "cdm.duckdb"\n',
          database("CREATE TABLE person (person_id INTEGER)")),
+    omop("a database without people's times", "observation_period.* needed by unit = 'person'",
+         'database = "cdm.duckdb"\nunit = "person"\n',
+         database("CREATE TABLE person (person_id INT, gender_concept_id INT, year_of_birth INT, "
+                  "month_of_birth INT, day_of_birth INT, race_concept_id INT, "
+                  "ethnicity_concept_id INT)")),
     omop("an unknown choice", "codes must be 'source' or 'standard'",
          'database = "."\ncodes = "all"\n'),
     omop("an unknown unit", "available: visit, person", 'database = "."\nunit = "stay"\n'),

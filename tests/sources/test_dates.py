@@ -85,3 +85,12 @@ def test_year_and_age_follow_from_dates():
 def test_dates_that_do_not_fit_are_refused(options, words):
     with pytest.raises(InvalidInputError, match=words):
         read_tables(VISITS, **options, **NAMES)
+
+
+def test_years_of_two_digits_are_never_read_as_those_of_antiquity():
+    for values in (["03/31/19", "12/01/20"], ["31.03.19", "01.12.20"], ["19-03-31", "20-12-01"]):
+        with pytest.raises(InvalidInputError, match=r"no dates in a known format.*'%m/%d/%y'"):
+            dates(values)
+    with pytest.raises(InvalidInputError, match=r"no dates in the format '%m/%d/%Y'"):
+        dates(["03/31/19", "12/01/20"], "%m/%d/%Y")
+    assert dates(["03/31/19", "12/01/20"], "%m/%d/%y") == DAYS[:2]

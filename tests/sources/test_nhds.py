@@ -30,6 +30,12 @@ def test_a_line_is_read_by_its_positions(tmp_path):
     )  # fmt: skip
 
 
+def test_the_first_diagnosis_is_the_principal_one(tmp_path):
+    source = read_nhds(make(tmp_path / "nhds.txt", [LINE]))
+    assert source.query("SELECT code FROM codes WHERE role = 'principal'") == [("64403",)]
+    assert source.query("SELECT count(*) FROM codes WHERE role = 'secondary'") == [(14,)]
+
+
 def test_ages_in_months_and_days_are_zero_years(tmp_path):
     months = LINE[:3] + "211" + LINE[6:]
     source = read_nhds(make(tmp_path / "nhds.txt", [months, LINE]))

@@ -11,6 +11,10 @@ from tests.study.conftest import WARDS
 STUDY = f"""{WARDS}
 [checks]
 run = ["informativeness"]
+[case]
+roles = ["diagnosis"]
+[[exclude]]
+codes = ["ICD10:B99"]
 """
 
 
@@ -51,3 +55,9 @@ def test_the_number_stays_in_the_table_with_the_reason(random_codes):
 
 def test_the_methods_section_does_not_quote_it(random_codes):
     assert "Estimates:" not in lay_out(random_codes.report).methods
+
+
+def test_the_methods_section_tells_who_is_left_out_and_who_is_a_case(random_codes):
+    methods = lay_out(random_codes.report).methods
+    assert "Left out were visits with a code of ICD10:B99 in the visit." in methods
+    assert "counted as diagnosed by a diagnosis code; the codes are ICD10:Z99" in methods

@@ -53,6 +53,13 @@ def test_diagnoses_of_those_not_looked_at_are_doubted_unless_few():
     assert len(texts(built(LookedAt(groups, (0, 5, 60))), study())) == 1
 
 
+def test_nothing_is_said_where_those_not_looked_at_are_dropped():
+    looked = LookedAt({"a": (0, 0, 600), "b": (0, 0, 50)}, (0, 0, 30))
+    dropped = Screening("scan", not_tested="drop")
+    own = study()
+    assert texts(built(looked), replace(own, cohort=replace(own.cohort, tested=dropped))) == []
+
+
 def test_nothing_is_said_where_it_is_not_known_who_was_looked_at():
     assert texts(built(None), study()) == []
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from relprev.study import Study
 from relprev.study.inspect import inspect_study
-from tests.cli.commands import invoke
+from tests.cli.commands import invoke, relprev
 
 
 def omop_folder(folder, people=400):
@@ -61,6 +63,22 @@ def test_records_that_match_no_visit_are_told(tmp_path):
     assert "95% of the condition records (more than 5%) match no visit" in said.stderr
     assert "condition records not used, as they match no visit: 95%" in said.stdout
     assert "DataWarning" not in said.stderr  # it goes where small counts are hidden
+
+
+@pytest.mark.parametrize("command", ["check", "run"])
+def test_an_error_about_records_that_match_no_visit_says_so(tmp_path, monkeypatch, command):
+    """No record named a visit, and the user read "no features remain: check roles"."""
+    monkeypatch.chdir(tmp_path)
+    omop_folder(tmp_path / "omop")
+    records = tmp_path / "omop" / "condition_occurrence.csv"
+    records.write_text(re.sub(r",\d*(,\d+,x,0)", r",\1", records.read_text()))
+    (tmp_path / "study.toml").write_text(OMOP.replace("MORE", ""))
+    ended = relprev(command, "study.toml")
+    assert ended.returncode == 2
+    *_, warned, failed = ended.stderr.strip().splitlines()
+    assert "warning: all of the condition records" in warned
+    assert 'match = "date"' in warned
+    assert failed.startswith("error: ")
 
 
 @pytest.mark.parametrize(

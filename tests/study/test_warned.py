@@ -3,7 +3,7 @@ import warnings
 import pytest
 
 from relprev.disclosure import NOT_SHOWN
-from relprev.errors import ConvergenceWarning, DataWarning
+from relprev.errors import ConvergenceWarning, DataWarning, InvalidInputError
 from relprev.messages import Count, Message
 from relprev.study.warned import recorded_warnings
 
@@ -28,3 +28,19 @@ def test_an_error_passes_and_shows_no_warning():
     with warnings.catch_warnings(record=True) as seen, pytest.raises(ValueError, match="stop"):
         fails()
     assert not seen
+
+
+def test_an_error_takes_along_what_was_said_before_it_as_far_as_it_may_be_shown():
+    lost = Message("{n} match no visit", n=Count(3, "record"))
+
+    def fails():
+        with recorded_warnings([Message("the file is old")]):
+            warnings.warn(DataWarning(lost), stacklevel=1)
+            raise InvalidInputError("no features remain")
+
+    with pytest.raises(InvalidInputError) as raised:
+        fails()
+    first, second = raised.value.__notes__
+    assert first == "the file is old"
+    assert "match no visit" in second
+    assert "3" not in second

@@ -158,6 +158,8 @@ def _failed(error: BaseException) -> int:
         error.show()
         return int(error.exit_code)
     if isinstance(error, RelprevError):
+        for note in getattr(error, "__notes__", ()):  # what was said before may be the reason
+            say_warning(note)
         say_error(with_flags(_words(error), _flags(sys.argv[1:])))
         return MISUSE
     if _lacks_memory(error):

@@ -146,6 +146,7 @@ def import_codes(
     relprev codes import phecode_map.csv --phecode 495 --out asthma.toml
     """
     from relprev.codes import read_code_list, read_phecodes
+    from relprev.messages import Count
     from relprev.store.files import written_whole
 
     if out.suffix != ".toml":
@@ -160,7 +161,8 @@ def import_codes(
         found = read_code_list(file, version, code=code, term=term, children=children)
     with written_whole(out) as temporary:
         temporary.write_text(found.to_toml(), encoding="utf-8")
-    typer.echo(f'Written: {out}, {len(found.patterns)} codes. In a study: condition = "{out}"')
+    n = Count(len(found.patterns), "code")
+    typer.echo(f'Written: {out}, {n}. In a study: condition = "{out}"')
 
 
 @app.command()

@@ -66,7 +66,7 @@ def read_code_list(
     """
     path = Path(path)
     header, rows = _rows(path)
-    at = _column(header, code, CODES, "code", path)
+    at = _column(header, code, CODES, "code", path, remedy="name the right one by code=")
     words = _column(header, term, TERMS, "term", path, needed=bool(term))
     return _code_set(path, header, rows, at, words, version, children, title or path.stem)
 
@@ -194,7 +194,7 @@ def _rows(path: Path) -> tuple[list[str], list[list[str]]]:
 
 def _column(
     header: Sequence[str], given: str, usual: Sequence[str], what: str, path: Path,
-    needed: bool = True,
+    needed: bool = True, remedy: str = "is it the right file?",
 ) -> int:  # fmt: skip
     """Position of a column; -1 if there is none and none is needed."""
     names = [given.strip().lower()] if given else list(usual)
@@ -204,7 +204,7 @@ def _column(
         from relprev.settings import suggestion  # loads pydantic, which only this error needs
 
         hint = suggestion(given, list(header)) if given else f"it has {', '.join(header)}"
-        raise InvalidInputError(f"{path.name} has no column {named}; {hint}; is it the right file?")
+        raise InvalidInputError(f"{path.name} has no column {named}; {hint}; {remedy}")
     return header.index(found[0]) if found else -1
 
 

@@ -132,7 +132,9 @@ class StudyFindings:
     condition_codes : tuple of str
         Codes and patterns of the condition, as the study has them.
     rules : tuple of str
-        Who is included, rule by rule, in words.
+        Who is included, rule by rule, in words; those on who is left out begin with ``"not: "``.
+    case : str
+        When a row counts as diagnosed, in words, if one of the codes is not enough.
     weighted : bool
         Whether the data have sampling weights.
     unchecked : tuple of str
@@ -162,6 +164,7 @@ class StudyFindings:
     descriptions: Mapping[str, str] = field(default_factory=dict)
     condition_codes: tuple[str, ...] = ()
     rules: tuple[str, ...] = ()
+    case: str = ""
     weighted: bool = False
     unchecked: tuple[str, ...] = ()
 
@@ -186,6 +189,7 @@ class StudyReport(StudyFindings):
     unit : Unit
     descriptions : mapping
     condition_codes, rules : tuple of str
+    case : str
     weighted : bool
     unchecked : tuple of str
     rule : Rule

@@ -82,6 +82,8 @@ REFERENCES = {
     ),
 }
 
+NOT = "not: "  # begins a rule on who is left out
+
 
 def methods_text(report: StudyReport) -> str:
     """A methods section with the numbers of this run, and references."""
@@ -95,6 +97,7 @@ def methods_text(report: StudyReport) -> str:
         + " ".join(f"({k}) {text[0].lower()}{text[1:-1]}{';' if k < 3 else '.'}"
                    for k, text in enumerate(ASSUMPTIONS, 1)),
         _estimation(report, numbers),
+        _further(report),
         _checking(report, numbers),
         _software(report),
     ]  # fmt: skip
@@ -134,11 +137,16 @@ def _aim(report: StudyReport) -> str:
 def _definitions(report: StudyReport) -> str:
     """Who was included, what counts as the condition and as a symptom, and the weights."""
     words = []
-    if report.rules:
-        words.append(f"Included were {report.unit.plural} with {listed(list(report.rules))}.")
+    kept = [rule for rule in report.rules if not rule.startswith(NOT)]
+    left = [rule.removeprefix(NOT) for rule in report.rules if rule.startswith(NOT)]
+    if kept:
+        words.append(f"Included were {report.unit.plural} with {listed(kept)}.")
+    if left:
+        words.append(f"Left out were {report.unit.plural} with {' or '.join(left)}.")
     if report.condition_codes:
+        by = f"by {report.case}; the codes are" if report.case else "with one of the codes"
         words.append(
-            f"A {report.unit.noun} counted as diagnosed with one of the codes "
+            f"A {report.unit.noun} counted as diagnosed {by} "
             f"{', '.join(report.condition_codes)} (an asterisk stands for any ending)."
         )
     if report.features:
@@ -168,6 +176,24 @@ def _estimation(report: StudyReport, numbers: Mapping[str, int]) -> str:
         if not pd.isna(row["estimate"]) and not row.get("note")
     ]  # fmt: skip
     return f"{words} Estimates: {'; '.join(results)}." if results else words
+
+
+def _further(report: StudyReport) -> str:
+    """Analyses besides the main one: strata, a standard, absolute rates."""
+    words = []
+    for found in report.variables:
+        for one in found.analyses:
+            said = " and ".join(map(str, one.words))
+            if one.kind == "strata":
+                words.append(
+                    f"By {found.name}, groups were also compared within strata of {one.name}, each "
+                    "estimated on its own; whether strata differ was tested."
+                )
+            elif one.kind == "standardised":
+                words.append(f"By {found.name}, relative prevalences were also {said}.")
+            else:
+                words.append(f"Absolute rates by {found.name} rest on an {said}.")
+    return " ".join(words)
 
 
 def _checking(report: StudyReport, numbers: Mapping[str, int]) -> str:

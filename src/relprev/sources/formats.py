@@ -211,9 +211,14 @@ def _picked(
                 f"{file_name}: its first line is a single column that contains {separator}; "
                 "columns must be separated by commas (.csv) or tabs (.tsv): convert or rename it"
             )
+        if any("\0" in name for name in available):
+            raise InvalidInputError(
+                f"{file_name} seems to be UTF-16 text without a byte order mark; save it as UTF-8, "
+                "or, in a tables source, give encoding = 'utf-16-le' (or 'utf-16-be')"
+            )
         raise InvalidInputError(
             f"{file_name} lacks the column{'s' if len(missing) > 1 else ''} {', '.join(missing)}; "
-            f"it has {len(available)} columns. Is it the right file?"
+            "is it the right file, and its first line the names of the columns?"
         )
     names = [*wanted, *(name for name in optional if name.lower() in by_lower)]
     return [f"{identifier(by_lower[name.lower()])} AS {identifier(name)}" for name in names]

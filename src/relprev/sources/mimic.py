@@ -147,7 +147,8 @@ def _load(
     files = []
     more = features.tables_needed(kinds)
     for name, columns in (REQUIRED | more).items():
-        path = find_table(name, ed if name in ("edstays", "diagnosis", *more) else hosp)
+        of_ed = name in ("edstays", "diagnosis", *more)
+        path = find_table(name, ed if of_ed else hosp, features.kinds_of(name, kinds))
         files.append(load_table(connection, path, "raw", columns, OPTIONAL.get(name, ())))
         typed = ", ".join(
             f"try_cast({column} AS DOUBLE)::BIGINT AS {column}"
@@ -173,8 +174,11 @@ def _load(
     return races[0], files
 
 
-def find_table(name: str, folder: Path) -> Path:
-    """The file of a MIMIC-IV table, in whichever folder and format it is."""
+def find_table(name: str, folder: Path, needed_by: Sequence[str] = ()) -> Path:
+    """The file of a MIMIC-IV table, in whichever folder and format it is.
+
+    ``needed_by`` names the kinds of features that it is read for, if it is only read for them.
+    """
     if not folder.is_dir():
         raise InvalidInputError(f"there is no folder at {shown(folder)}")
     for below in ("hosp", "core", "ed", "."):
@@ -182,10 +186,15 @@ def find_table(name: str, folder: Path) -> Path:
             path = folder / below / f"{name}{ending}"
             if path.is_file():
                 return path
+    absent = f"{shown(folder)} has no table {name} (looked for {name}.csv.gz, .csv and .parquet in "
+    if needed_by:
+        raise InvalidInputError(
+            f"{absent}ed), which the kind {' and '.join(map(repr, needed_by))} of features needs; "
+            "download it as well, or leave that kind out"
+        )
     raise InvalidInputError(
-        f"{folder} has no table {name} (looked for {name}.csv.gz, .csv and .parquet in hosp, core "
-        "and ed); give the folder that contains hosp (MIMIC-IV) and the one that contains ed "
-        "(MIMIC-IV-ED)"
+        f"{absent}hosp, core and ed); give the folder that contains hosp (MIMIC-IV) and the one "
+        "that contains ed (MIMIC-IV-ED)"
     )
 
 

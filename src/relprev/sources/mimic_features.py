@@ -51,6 +51,11 @@ def tables_needed(kinds: Sequence[Kind]) -> dict[str, list[str]]:
     return {table: COLUMNS[table] for table in needed}
 
 
+def kinds_of(table: str, kinds: Sequence[Kind]) -> list[str]:
+    """Names of the kinds that are made of a table."""
+    return [kind.name for kind in kinds if TABLES.get(kind.name) == table]
+
+
 def add_numbers(connection: Connection, kinds: Sequence[Kind]) -> None:
     """Add vital signs, pain and the triage level of these kinds to ``visits``."""
     names = {kind.name for kind in kinds}

@@ -52,7 +52,7 @@ def read_nhds(path: str | Path) -> Source:
     Source
         Attributes race, marital_status, payer, region, admission_type and
         through_emergency (1 if admitted through the emergency room). Ages in months or days
-        count as 0 years.
+        count as 0 years. The first code has the role principal, the others are secondary.
 
     Examples
     --------
@@ -67,6 +67,7 @@ def read_nhds(path: str | Path) -> Source:
     """
     path = require_file(path, "NHDS")
     connection = connect()
+    first, *others = [name for name, _, _ in DIAGNOSES]
     file = load_fixed_width(connection, path, "raw", FIELDS, WIDTH)
     connection.execute(f"""
         CREATE TABLE wide AS SELECT
@@ -83,10 +84,11 @@ def read_nhds(path: str | Path) -> Source:
             {labels("marital_status", MARITAL_STATUS)} AS marital_status,
             {labels("payer", PAYER)} AS payer, region, admission_type,
             (admission_source = '06')::INTEGER AS through_emergency,
-            {code_list([name for name, _, _ in DIAGNOSES])} AS recorded
+            {code_list([first])} AS principal, {code_list(others)} AS secondary
         FROM raw
     """)
-    expose_wide(connection, "wide", {"recorded": "diagnosis"}, "'ICD9'")
+    roles = {"principal": "principal", "secondary": "secondary"}
+    expose_wide(connection, "wide", roles, "'ICD9'")
     return Source("nhds", connection, details={"data": [file]})
 
 

@@ -26,7 +26,7 @@ from relprev.sources import omop_features as features
 from relprev.sources.database import Connection, connect, reading, require_unique
 from relprev.sources.declared import InputPath, InputPaths, SourceTable
 from relprev.sources.fingerprint import described_file, described_table
-from relprev.sources.kinds import read_kinds
+from relprev.sources.kinds import Kind, read_kinds
 from relprev.sources.omop_concepts import (
     PREFIX,
     concept_numbers,
@@ -139,7 +139,7 @@ def read_omop(
         queries = Queries(design, tables.dialect)
         for table, columns in design.columns(records).items():
             if not tables.require(table, columns):
-                raise tables.absent(table)
+                raise tables.absent(table, _needed_by(table, wanted))
         load_members(tables, queries, sets)
         loaded = _load(tables, queries, records)
     _require_some(connection, design)
@@ -164,6 +164,14 @@ def read_omop(
         kinds=wanted,
         unit=UNITS[unit],
     )  # fmt: skip
+
+
+def _needed_by(table: str, kinds: Sequence[Kind]) -> str:
+    """What a study may leave out if a table is not there; nothing if every study needs it."""
+    if table == "observation_period":
+        return "unit = 'person'"
+    named = [kind.name for kind in kinds if features.tables_needed([kind]) == [table]]
+    return f"the kind {named[0]!r} of features" if named else ""
 
 
 @dataclass(frozen=True, kw_only=True)

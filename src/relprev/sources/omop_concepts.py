@@ -154,7 +154,7 @@ def load_members(tables: OmopTables, queries: Queries, sets: Sequence[ConceptSet
     descendants: dict[int, list[int]] = {}
     if wanted:
         if not tables.require("concept_ancestor", ANCESTOR):
-            raise tables.absent("concept_ancestor")
+            raise tables.absent("concept_ancestor", "sets with descendants")
         tables.fetch(queries.ancestors("ancestor_concept_id", wanted), "raw_descendants")
         for above, below in connection.execute(
             "SELECT ancestor_concept_id::BIGINT, descendant_concept_id::BIGINT FROM raw_descendants"

@@ -55,8 +55,15 @@ class OmopTables(ABC):
         """Store the rows of a query as a table of our database."""
 
     @abstractmethod
-    def absent(self, table: str) -> InvalidInputError:
-        """What to say of a table that is needed and not there."""
+    def lacking(self, table: str) -> tuple[str, str]:
+        """That a table is not there, and what to do about it if every study needs it."""
+
+    def absent(self, table: str, needed_by: str = "") -> InvalidInputError:
+        """What to say of a table that is not there; ``needed_by`` names what may be left out."""
+        words, remedy = self.lacking(table)
+        if needed_by:
+            remedy = f"it is needed by {needed_by}: add it, or leave that out"
+        return InvalidInputError(f"{words}; {remedy}")
 
 
 class OmopFolder(OmopTables):
@@ -101,11 +108,9 @@ class OmopFolder(OmopTables):
         for table, kind in self.ready.items():
             self.connection.execute(f"DROP {kind} {self.relation(table)}")
 
-    def absent(self, table: str) -> InvalidInputError:
-        return InvalidInputError(
-            f"{self.folder} has no {table}.parquet, .csv or .csv.gz, nor a folder {table} of "
-            "Parquet files; is it a folder of OMOP tables?"
-        )
+    def lacking(self, table: str) -> tuple[str, str]:
+        words = f"{self.folder} has no {table}.parquet, .csv or .csv.gz, nor a folder {table} of "
+        return f"{words}Parquet files", "is it a folder of OMOP tables?"
 
 
 class OmopDuckDB(OmopTables):
@@ -142,7 +147,7 @@ class OmopDuckDB(OmopTables):
         self.connection.execute(f"CREATE TABLE {into} AS FROM rows")
         self.connection.unregister("rows")
 
-    def absent(self, table: str) -> InvalidInputError:
+    def lacking(self, table: str) -> tuple[str, str]:
         return _no_table(table, self.schema)
 
 
@@ -182,7 +187,7 @@ class OmopPostgres(OmopTables):
         execute(self.connection, f"CREATE TABLE {into} AS FROM {relation}")
         file.unlink()
 
-    def absent(self, table: str) -> InvalidInputError:
+    def lacking(self, table: str) -> tuple[str, str]:
         return _no_table(table, self.schema)
 
 
@@ -265,8 +270,8 @@ def _parquet(path: Path) -> str:
     return f"read_parquet([{files}], hive_partitioning=false, union_by_name=true)"
 
 
-def _no_table(table: str, schema: str) -> InvalidInputError:
-    return InvalidInputError(f"there is no table {table} in the schema {schema!r}; give schema=")
+def _no_table(table: str, schema: str) -> tuple[str, str]:
+    return f"there is no table {table} in the schema {schema!r}", "give schema="
 
 
 def _require_columns(table: str, columns: Sequence[str], present: Sequence[str]) -> None:

@@ -10,6 +10,7 @@ import pandas as pd
 from relprev.checks.check import CheckResult
 from relprev.checks.informativeness import withheld_groups
 from relprev.checks.registry import CHECKS
+from relprev.cohort.visit_rules import Case
 from relprev.messages import Message
 from relprev.report import StudyFindings, VariableFindings
 from relprev.report.analyses import Analysis
@@ -110,7 +111,8 @@ def study_findings(
             name: text for name in sorted(features) if (text := known.get(name) or described(name))
         },
         condition_codes=tuple(str(pattern) for pattern in condition.patterns),
-        rules=tuple(str(rule) for rule in study.cohort.include),
+        rules=_rules(study),
+        case="" if study.cohort.case == Case() else str(study.cohort.case),
         weighted=about["weighted"],
         unchecked=tuple(
             check.title
@@ -118,6 +120,13 @@ def study_findings(
             if not any(kind == made.kind for found in variables for made in found.checks)
         ),
     )
+
+
+def _rules(study: Study) -> tuple[str, ...]:
+    """Who is included and who is left out, rule by rule, in the order of the attrition."""
+    spec = study.cohort
+    looked = [spec.tested] if spec.tested and spec.tested.not_tested == "drop" else []
+    return tuple(str(rule) for rule in (*spec.include, *spec.exclude, *looked))
 
 
 def _manifest(study: Study, outcomes: Mapping[str, Outcome]) -> dict[str, Any]:

@@ -94,7 +94,7 @@ def inspect_study(study: Study) -> Inspection:
     with recorded_warnings() as on_opening:
         source = study.open_source()
     with source, TemporaryFolder() as folder:
-        with recorded_warnings() as said:
+        with recorded_warnings(on_opening) as said:
             built = study_cohorts(study, source, Path(folder, "cohorts"))
         notes = [*on_opening, *_suitability(study.cohort.condition)]
         notes += [*unknown_values(study, source), *unmatched_exclusions(study, source), *said]

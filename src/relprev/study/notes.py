@@ -29,9 +29,12 @@ COMMON_WORDS = {
 def tested_note(built: BuiltCohort, study: Study) -> list[Message]:
     """How many of every group were looked at for the condition, in a list; empty if not known.
 
-    Only whole percentages are given, and none of a group in which few were or were not.
+    Nor is there anything to tell where the others are dropped. Only whole percentages are given,
+    and none of a group in which few were or were not.
     """
     if built.tested is None or study.cohort.tested is None:
+        return []
+    if study.cohort.tested.not_tested == "drop":
         return []
     column, rule = study.cohort.tested.column, study.disclosure
     shares = []
