@@ -31,6 +31,10 @@ WORDS = {
     "presentations": "2,000 codes in presentations, a new world every time",
     "presentations_few_cases": "the same with few cases",
 }
+FEW_CASES = {  # where the row before is not the same with more of them
+    "many_codes_few_cases": "1,000 rare codes in addition to the symptoms, few cases",
+    "presentations_few_cases": "2,000 codes in presentations, few cases",
+}
 MANY_CODES = [name for name in SCENARIOS | WORLDS if name in WORLDS or SCENARIOS[name].codes]
 LINEAR = "coverage_linear"  # results from before the models became adaptive
 BEFORE_ADAPTIVE = "0.1.0"  # the last version whose models were linear
@@ -191,7 +195,7 @@ def _deals(results: Path) -> list[str]:
     rows = rows.sort_values("scenario", key=_order, kind="stable")
     body = [
         [
-            WORDS[row.scenario], row.rule, f"{row.deals:.0f}", f"{row.cohorts:,}",
+            (WORDS | FEW_CASES)[row.scenario], row.rule, f"{row.deals:.0f}", f"{row.cohorts:,}",
             f"{row.n_diagnosed:,.0f}", f"{row.spread:.2f}", f"{row.largest:.2f}",
             f"{row.error_spread:.0%}",
         ]
