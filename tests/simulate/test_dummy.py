@@ -1,7 +1,7 @@
 import pytest
 
 from relprev.codes import CodeSet
-from relprev.cohort import CohortSpec, GroupVariable, Include
+from relprev.cohort import CohortSpec, Exclude, GroupVariable, Include, Screening, Strata
 from relprev.errors import InvalidInputError
 from relprev.simulate.dummy import YEAR, condition_codes, dummy
 
@@ -25,6 +25,22 @@ def test_columns_hold_what_rules_and_recodes_name_and_something_else():
     assert visits["score"].between(50, 90).any()
     assert {"no", "Other"} <= set(visits["smoker"])
     assert set(visits["extra"]) == {"A", "B", "C", "Other"}
+
+
+def test_columns_hold_what_exclusions_strata_and_screening_name():
+    """A dummy study with `[tested]` warned that nobody was looked at."""
+    rules = spec(
+        exclude=(Exclude("clinic", one_of=("closed",)),),
+        strata=(Strata("region", recode={"far": ("X",), "near": ("Y",)}),
+                Strata("score", edges=(50,))),
+        tested=Screening("scan", one_of=("ja",)),
+    )  # fmt: skip
+    visits = made(rules, columns=("region", "score")).visits
+    assert {"A", "closed"} < set(visits["clinic"])
+    assert set(visits["region"]) == {"X", "Y", "Other"}
+    assert visits["score"].lt(50).any()
+    assert visits["score"].ge(50).any()
+    assert {"ja", "no"} < set(visits["scan"])
 
 
 def test_ages_are_those_at_the_visit():

@@ -91,21 +91,25 @@ def _people(patient: Any, n: int, rng: np.random.Generator) -> pd.DataFrame:
 
 def _values(spec: CohortSpec, column: str) -> list[str]:
     """Values that rules and recodes name, or some."""
-    recoded = [value for group in spec.groups if group.columns == (column,)
-               for values in group.recode.values() for value in values]  # fmt: skip
-    allowed = [value for rule in spec.include if rule.column == column for value in rule.one_of]
     if column == "sex":
         return ["F", "M"]
-    return list(dict.fromkeys(recoded + allowed)) or list(NAMES)
+    if spec.tested and column == spec.tested.column:
+        return [spec.tested.one_of[0], "no"]
+    recoded = [value for division in (*spec.groups, *spec.strata) if division.columns == (column,)
+               for values in division.recode.values() for value in values]  # fmt: skip
+    allowed = [value for rule in spec.include if rule.column == column for value in rule.one_of]
+    excluded = [value for rule in spec.exclude if rule.column == column for value in rule.one_of]
+    return list(dict.fromkeys([*(recoded + allowed or NAMES), *excluded]))
 
 
 def _column(spec: CohortSpec, column: str, n: int, rng: np.random.Generator) -> NDArray[Any]:
     """Numbers around the limits that the specification sets, or the values that it names."""
-    ends = [end for rule in spec.include if rule.column == column
+    ends = [end for rule in (*spec.include, *spec.exclude) if rule.column == column
             for end in (rule.minimum, rule.maximum) if end is not None]  # fmt: skip
     ends += [edge for extra in spec.features.extra if extra.column == column
              for edge in extra.edges]  # fmt: skip
-    ends += [edge for group in spec.groups if group.columns == (column,) for edge in group.edges]
+    ends += [edge for division in (*spec.groups, *spec.strata) if division.columns == (column,)
+             for edge in division.edges]  # fmt: skip
     if ends:
         width = max(ends) - min(ends) or abs(ends[0]) or 10.0
         return np.round(rng.uniform(min(ends) - width / 2, max(ends) + width, n)).astype(np.int64)
