@@ -64,7 +64,7 @@ class RandomEffects:
     >>> found.half_width([0.01, 0.1], np.inf, 0.95).round(2)
     array([0.85, 0.94])
     >>> found.p_value([0.9, 0.5], 0.01, np.inf).round(2)
-    array([0.04, 0.18])
+    array([0.04, 0.19])
     """
 
     mean: float

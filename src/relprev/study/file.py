@@ -260,7 +260,7 @@ def study_schema() -> dict[str, Any]:
     Examples
     --------
     >>> sorted(study_schema()["properties"])[:3]
-    ['anchor', 'case', 'checks']
+    ['anchor', 'atlas', 'case']
     """
     schema = TypeAdapter(StudyFile).json_schema()
     return {
