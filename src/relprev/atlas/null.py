@@ -25,8 +25,8 @@ A condition is judged as a further draw (`relprev.controls.random_effects`):
     p-value of (x_k - mu) / sqrt(V),    V = s_k^2 + tau^2 + var mu,    as Student's t,
 
 and q-values are those of Benjamini and Hochberg. The degrees of freedom of tau^2 follow from the
-variance of log t, that of an M-estimate of scale: with f(z) = psi(z)^2 - a 1(|z| > d),
-a = (c^2 - E psi(Z)^2) / P(|Z| <= d),
+variance of log t, that of an M-estimate of scale: with f(z) = psi(z)^2 - a 1(abs(z) > d),
+a = (c^2 - E psi(Z)^2) / P(abs(Z) <= d),
 
     var log t = v / K,  v = var f(Z) / (E Z f'(Z))^2,    so that t^2 has K / (2 v) = 0.52 K,
 
