@@ -122,3 +122,10 @@ def test_a_block_of_all_features_leaves_none():
 def test_a_pattern_that_matches_nothing():
     with pytest.raises(InvalidInputError, match="no feature is called 'ICD10:Q\\*'"):
         blocks_of_conditions(NAMES, {"malformation": ["ICD10:Q*"]})
+
+
+def test_a_misspelt_kind_of_conditions_is_told_what_there_is():
+    """It said "blocks['']", a parameter that an atlas does not have."""
+    words = r"conditions: no feature is called 'ccsrr'; give 'ccsr', 'category'"
+    with pytest.raises(InvalidInputError, match=words):
+        blocks_of_conditions(NAMES, ["ccsrr"])

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Literal
 
@@ -192,13 +193,24 @@ def _members(
         place = {name: k for k, name in enumerate(features)}
         named: set[int] = set()
         for word in map(str, conditions):  # names need no search among all features
-            own = [place[word]] if word in place else given_blocks({"": [word]}, features)[""]
-            named |= set(own)
+            named |= {place[word]} if word in place else set(_matching(word, features))
         return {features[column]: [column] for column in sorted(named)}
     found: dict[str, list[int]] = {}
     for column, name in enumerate(broader):
         if features[column].partition(":")[0] in VOCABULARIES:
             found.setdefault(block_of(name) if conditions == "chapter" else name, []).append(column)
+    return found
+
+
+def _matching(pattern: str, features: Sequence[str]) -> list[int]:
+    """Columns whose names match a pattern."""
+    found = [k for k, name in enumerate(features) if fnmatchcase(name, pattern)]
+    if not found:
+        raise InvalidInputError(
+            f"conditions: no feature is called {pattern!r}; give 'ccsr', 'category', 'chapter', "
+            "code sets, a map of phecodes (.csv), or names of features such as "
+            f"{', '.join(features[:3])}"
+        )
     return found
 
 
