@@ -66,6 +66,7 @@ from relprev.inference.trees import PROBE, columns_of, compact
 from relprev.messages import Message, Number
 from relprev.model.expansion import Expansion, evenly
 from relprev.model.likelihood import Problem
+from relprev.parallel.threads import one_blas_thread
 
 GROUPS, DIAGNOSES = "model of the groups", "model of the diagnoses"
 SEED = 11
@@ -79,6 +80,7 @@ ACCURACY = 1e-6  # of regressions, so that rows in memory and in parts give the 
 RIDGE_SHARE = 0.01  # of the weight, as the ridge of standardised features
 
 
+@one_blas_thread()
 def check_models(fitted: DebiasedPURPLE, cohort: Cohort, *, level: float = 0.95) -> CheckResult:
     """Test whether a richer model would tell the groups apart, or predict diagnoses, better.
 

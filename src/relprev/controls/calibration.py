@@ -27,6 +27,7 @@ from relprev.controls.likeness import BETTER, Likeness
 from relprev.controls.random_effects import RandomEffects
 from relprev.estimates import COMPLEMENT
 from relprev.inference.discrimination import discrimination
+from relprev.parallel.threads import one_blas_thread
 
 if TYPE_CHECKING:
     from relprev.cohort import Cohort
@@ -229,6 +230,7 @@ class Calibration:
         return dict(zip(names, (*map(float, ends), p_value, *found, ""), strict=True))
 
 
+@one_blas_thread()
 def calibrate(
     fitted: DebiasedPURPLE, cohort: Cohort, *, versus: str = COMPLEMENT, level: float = 0.95,
     verbose: bool = False,

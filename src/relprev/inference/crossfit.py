@@ -43,6 +43,7 @@ from relprev.inference.trees import CLEARLY as TREES_CLEARLY
 from relprev.inference.trees import compact, fit_trees, probe
 from relprev.model.expansion import Expansion
 from relprev.model.likelihood import Parameters, Problem
+from relprev.parallel.threads import one_blas_thread
 from relprev.progress import Advance
 
 ADAPTIVE = "adaptive"
@@ -133,6 +134,7 @@ class Deal:
     settings: Settings
     advance: Advance
 
+    @one_blas_thread()
     def fit(self) -> Fitted:
         """Fit, choose, and solve the score."""
         groups = self._groups()

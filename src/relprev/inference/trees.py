@@ -57,7 +57,8 @@ class TreesModel:
         out = np.zeros((X.n_rows, self.n_classes))
         if X.n_rows:
             values = _cut(columns_of(X, self.columns), self.cuts)
-            found = self.classifier.predict_proba(values)
+            with _threads_for(X.n_rows):
+                found = self.classifier.predict_proba(values)
             out[:, self.classifier.classes_.astype(int)] = found
         return out
 
@@ -89,7 +90,7 @@ def probe(X: Matrix, columns: NDArray[np.int64], residuals: FloatArray, seed: in
     rows = evenly(X.n_rows, PROBE_ROWS)
     values, left = columns_of(X.take(rows), columns), residuals[rows]
     half = np.random.default_rng(seed).random(len(rows)) < 0.5
-    with threadpool_limits(1, user_api="openmp"):
+    with _threads_for(len(rows)):
         return max(_two_halves(values, residual, half, seed) for residual in left.T)
 
 
@@ -118,15 +119,19 @@ def fit_trees(
         classifier = HistGradientBoostingClassifier(
             **TREES, early_stopping=True, validation_fraction=0.15, random_state=seed
         )
-        few = 1 if len(part.g) < FEW_ROWS else None
         values = columns_of(part.X, columns)
         cuts = _cuts(values)
-        with threadpool_limits(few, user_api="openmp"):
+        with _threads_for(len(values)):
             classifier.fit(
                 _cut(values, cuts), getattr(part, target), sample_weight=part.omega * len(part.g)
             )
         models.append(TreesModel(columns, cuts, classifier, n_classes))
     return models
+
+
+def _threads_for(n_rows: int) -> threadpool_limits:
+    """One thread for scikit-learn's trees on few rows."""
+    return threadpool_limits(1 if n_rows < FEW_ROWS else None, user_api="openmp")
 
 
 def _cuts(values: FloatArray) -> list[FloatArray | None]:
