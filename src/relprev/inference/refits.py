@@ -101,6 +101,11 @@ def _ordered(tables: list[pd.DataFrame]) -> pd.DataFrame:
     )
 
 
+def _number(text: str) -> float:
+    """The number that was written, to its last digit."""
+    return float(text) if text else float("nan")
+
+
 def _kept(work: Work, path: Path, base: pd.DataFrame) -> pd.DataFrame:
     """Replicates of an earlier run; one is refitted to check that it was the same study."""
     if not is_sealed(path) and has_seal(path):
@@ -108,9 +113,8 @@ def _kept(work: Work, path: Path, base: pd.DataFrame) -> pd.DataFrame:
         warnings.warn(DataWarning(said), stacklevel=5)
         return pd.DataFrame(columns=[*KEYS, "failure"])
     text = dict.fromkeys(["group", "versus"], str)
-    empty = {name: [""] for name in RATIOS}
     kept = pd.read_csv(
-        path, dtype=text, keep_default_na=False, na_values=empty, float_precision="round_trip"
+        path, dtype=text, keep_default_na=False, converters=dict.fromkeys(RATIOS, _number)
     )
     missing = [name for name in KEYS if name not in kept]
     if "replicate" in kept and missing:
