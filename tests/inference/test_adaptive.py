@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from scipy.optimize import minimize_scalar
+from scipy.special import expit
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier
 from threadpoolctl import threadpool_limits
@@ -61,10 +63,27 @@ def test_mixture_weights_go_to_the_better_model():
     g = rng.random(20_000) < right
     wrong = rng.uniform(0.1, 0.9, 20_000)
     none = np.zeros(20_000)
-    _, a = mixed([scores(wrong, none, g, none), scores(right, none, g, none)])
+    _, a = mixed(scores(wrong, none, g, none), scores(right, none, g, none))
     assert a[1] > 0.97
-    both, a = mixed([scores(right, none, g, none), scores(right, none, g, none)])
+    both, a = mixed(scores(right, none, g, none), scores(right, none, g, none))
     np.testing.assert_allclose(both.in_memory().propensity[:, 1], right)
+
+
+def test_mixture_has_the_lowest_loss():
+    rng = np.random.default_rng(8)
+    z = rng.normal(size=(3, 20_000))
+    g = rng.random(20_000) < expit(z[0] + z[1])
+    none = np.zeros(20_000)
+    one, other = expit(z[0] + z[2]), expit(z[1])  # each knows half of it
+    _, share = mixed(scores(one, none, g, none), scores(other, none, g, none))
+
+    def loss(a):
+        p = (1 - a) * one + a * other
+        return -np.mean(np.log(np.where(g, p, 1 - p)))
+
+    best = minimize_scalar(loss, bounds=(0, 1), method="bounded", options={"xatol": 1e-7}).x
+    assert 0.1 < best < 0.9
+    np.testing.assert_allclose(share, [1 - best, best], atol=2e-4)
 
 
 def test_combined_risk_takes_a_better_one_and_leaves_noise():

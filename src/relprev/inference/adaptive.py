@@ -16,7 +16,7 @@ Propensities of the richer model are used if they tell the groups apart better, 
 beyond chance: the mean of d_i = log pi'_{g_i}(x_i) - log pi_{g_i}(x_i) must exceed two of its
 standard errors, under the sampling design. Both are then mixed,
 
-    pi = sum_k a_k pi^k,    a_k >= 0, sum_k a_k = 1,    the a of the smallest out-of-fold log-loss.
+    (1 - a) pi + a pi',    0 <= a <= 1,    the a of the smallest out-of-fold log-loss.
 
 Risks are combined as PURPLE of their own logits, with non-negative coefficients and no penalty,
 
@@ -51,7 +51,8 @@ from relprev.model.solver import solve
 
 ASKING = 0.2  # chance that a linear model that misses nothing is asked to be fitted again
 CLEARLY = 2.0  # standard errors of the gain at which richer propensities are used
-STACK_STEPS = 200
+LEAST_SHARE = 1e-3  # of a model in a mixture; less is nothing
+MIXED_WELL = 1e-4  # accuracy of the share
 
 
 @dataclass(frozen=True)
@@ -216,32 +217,59 @@ def _gain_column(data: ScorePart, richer: ScorePart, mean: float) -> Iterator[Fl
     yield data.omega * (_gains(data, richer) - mean)
 
 
-def mixed(models: Sequence[ScoreData]) -> tuple[ScoreData, FloatArray]:
-    """The first model's rows with the mixture of all propensities, and its weights a."""
-    first, others = models[0], list(zip(*(model.handles for model in models[1:]), strict=True))
-    a = np.full(len(models), 1 / len(models))
-    for _ in range(STACK_STEPS):  # each step raises the likelihood of the mixture
-        before, a = a, first.total(_responsibilities, a, each=others)[0]
-        a = a / a.sum()
-        if np.abs(a - before).max() < 1e-4:
+def mixed(first: ScoreData, other: ScoreData) -> tuple[ScoreData, FloatArray]:
+    """The rows with the mixture of both models' propensities, and the weights, shape (2,).
+
+    The mean log-likelihood of (1 - a) pi + a pi' is concave in a, so that Newton's steps, halved
+    where they would leave the bracket, find its highest point in [0, 1].
+    """
+    ratios = first.derive(_excess, each=other.handles)
+    low, high, a = 0.0, 1.0, 0.5
+    for end in (0.0, 1.0):
+        slope = ratios.total(_slope, end)[0]
+        if slope <= 0 if end == 0.0 else slope >= 0:
+            low = high = a = end
             break
-    a = np.where(a < 1e-3, 0.0, a)
-    a = a / a.sum()
-    return first.holding(first.derive(_mixed, a, each=others)), a
+    while high - low > MIXED_WELL:
+        slope, curvature = ratios.total(_slope, a)
+        low, high = (a, high) if slope > 0 else (low, a)
+        step = a + slope / curvature
+        before, a = a, step if low < step < high else (low + high) / 2
+        if abs(a - before) < MIXED_WELL:
+            break
+    a = 0.0 if a < LEAST_SHARE else 1.0 if a > 1 - LEAST_SHARE else a
+    share = np.array([1 - a, a])
+    return first.holding(first.derive(_mixed, share, each=other.handles)), share
 
 
-def _responsibilities(
-    data: ScorePart, others: tuple[ScorePart, ...], a: FloatArray
-) -> tuple[FloatArray]:
-    row = np.arange(len(data.g))
-    each = np.array([one.propensity[row, data.g] for one in (data, *others)])
-    own = a[:, None] * each
-    return (own @ (data.omega / own.sum(axis=0)),)
+@dataclass(frozen=True)
+class _Excess:
+    """omega, and pi'_g(x) / pi_g(x) - 1 of each row's own group."""
+
+    omega: FloatArray
+    excess: FloatArray
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """All arrays that grow with the rows."""
+        return {"omega": self.omega, "excess": self.excess}
+
+    def with_arrays(self, arrays: dict[str, NDArray[Any]]) -> _Excess:
+        """The same rows in other memory."""
+        return _Excess(**arrays)
 
 
-def _mixed(data: ScorePart, others: tuple[ScorePart, ...], a: FloatArray) -> ScorePart:
-    mixture = sum(w * one.propensity for w, one in zip(a, (data, *others), strict=True))
-    return replace(data, propensity=np.asarray(mixture))
+def _excess(data: ScorePart, other: ScorePart) -> _Excess:
+    return _Excess(data.omega, np.expm1(_gains(data, other)))
+
+
+def _slope(rows: _Excess, a: float) -> tuple[float, float]:
+    """Slope of the mean log-likelihood in a, and minus its curvature."""
+    pull = rows.excess / (1 + a * rows.excess)
+    return float(rows.omega @ pull), float(rows.omega @ pull**2)
+
+
+def _mixed(data: ScorePart, other: ScorePart, share: FloatArray) -> ScorePart:
+    return replace(data, propensity=share[0] * data.propensity + share[1] * other.propensity)
 
 
 def with_propensity_of(data: ScoreData, other: ScoreData) -> ScoreData:

@@ -319,7 +319,7 @@ class _Richer:
         values = score_data(expanded, deal.folds, richer.models, None, deal.reference)
         gain, error = mean_gain(self.found.data, values, deal.design)
         if gain > CLEARLY * error:
-            both, a = mixed([self.found.data, values])
+            both, a = mixed(self.found.data, values)
             self._use_groups(both, replace(richer, words=_words(a, ["linear", "expanded"])))
             self.found = replace(self.found, of_groups=expanded)
 
@@ -367,7 +367,7 @@ class _Richer:
         deal.advance("trees of the groups")
         models = fit_trees(deal.problem, deal.folds, columns, "g", seed)
         values = score_data(deal.problem, deal.folds, models, None, deal.reference)
-        both, a = mixed([found.data, values])
+        both, a = mixed(found.data, values)
         gain, error = mean_gain(found.data, both, deal.design)
         if gain > CLEARLY * error:
             words = _words(a, [found.groups.words, "trees"])
