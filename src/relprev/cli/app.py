@@ -76,7 +76,7 @@ Dashboard = Annotated[
     typer.Option(
         "--dashboard",
         help="With --workers, open Dask's dashboard to the users of this machine; needs "
-        "relprev[dashboard].",
+        "relprev\\[dashboard].",
     ),
 ]
 

@@ -201,7 +201,7 @@ class Strata(Division):
     labels : tuple of str
         Names of the bands, one more than edges.
     standard : "", "pooled" or mapping of stratum to share
-        A distribution of the strata to which relative prevalences are standardised besides: that of
+        A distribution of the strata to which relative prevalences are also standardised: that of
         all visits, or one given. Default: none.
 
     Examples

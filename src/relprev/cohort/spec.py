@@ -54,7 +54,7 @@ It is written as frozen dataclasses, or as an equivalent TOML file:
     [[groups]]
     column = ["race", "sex"]            # combinations; race as recoded above
 
-    [[strata]]                          # every variable is estimated within strata besides
+    [[strata]]                          # every variable is also estimated within strata
     column = "age"
     edges = [40, 65]
     standard = "pooled"                 # and standardised to their distribution
@@ -145,7 +145,7 @@ class CohortSpec(Declared):
     case : Case
         When a visit counts as diagnosed. Default: if it has any code of the condition.
     strata : tuple of Strata
-        Strata in which groups are compared besides.
+        Strata in which groups are compared as well.
     unit : "visit" or "person"
         What a row of the cohort is. A person has the codes of all included visits, and all else
         from the first of them.
