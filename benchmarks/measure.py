@@ -63,6 +63,13 @@ def machine() -> dict[str, Any]:
     }
 
 
+def write_note(path: Path, **more: Any) -> None:
+    """Write date, machine and versions, and ``more``, beside results."""
+    with written_whole(path) as temporary:
+        note = json.dumps({**more, **machine()}, indent=1)
+        temporary.write_text(note + "\n", encoding="utf-8")
+
+
 def _processor() -> str:
     lines = Path("/proc/cpuinfo").read_text().splitlines() if Path("/proc/cpuinfo").exists() else []
     names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]

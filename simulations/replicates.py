@@ -8,7 +8,6 @@ beside it records the command, the machine and the versions.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import partial
@@ -17,7 +16,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from benchmarks.measure import machine
+from benchmarks.measure import write_note
 
 from relprev.experiments.engine import provenance
 from relprev.parallel.kept import STAGE, kept_outcomes
@@ -92,8 +91,6 @@ def _marks(run: Run) -> list[Any]:
 
 def _write(table: pd.DataFrame, out: Path, command: str) -> None:
     ordered = table.sort_values(["scenario", "replicate"], kind="stable")
-    note = {"command": command, **machine()}
     with written_whole(out) as temporary:
         ordered.to_csv(temporary, index=False, float_format="%.6g")
-    with written_whole(out.with_suffix(".json")) as temporary:
-        temporary.write_text(json.dumps(note, indent=1) + "\n", encoding="utf-8")
+    write_note(out.with_suffix(".json"), command=command)
