@@ -19,7 +19,7 @@ from relprev.sources.omop_concepts import PREFIX, name_sql
 from relprev.sources.omop_query import Scope
 
 MANY = 0.05  # share of records that match nothing from which on there is a warning
-FEW = 10  # records on which no share that is told may rest
+FEW = 10  # records, too few for a share to be published
 
 
 @dataclass(frozen=True)
