@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+import sys
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from pathlib import Path
 
@@ -68,6 +70,7 @@ def command_line() -> ArgumentParser:
 
 def main(arguments: list[str] | None = None) -> None:
     """Run a command; without one, print the help."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # ends like Ctrl-C: results are written
     parser = command_line()
     given = parser.parse_args(arguments)
     if given.command is None:

@@ -1,9 +1,9 @@
 """Run seeded replicates on several processes and keep their rows in one tidy file.
 
 Each replicate is kept in a folder beside the file as soon as it is finished
-(`relprev.parallel.kept`). When a run ends, even by Ctrl-C, its replicates are written to the file;
-after a ``kill -9`` the next run does so. Replicates in the file are not run again. A ``.json`` file
-beside it records the command, the machine and the versions.
+(`relprev.parallel.kept`). When a run ends, even by Ctrl-C or ``kill``, its replicates are written
+to the file; after a ``kill -9`` the next run does so. Replicates in the file are not run again. A
+``.json`` file beside it records the command, the machine and the versions.
 """
 
 from __future__ import annotations

@@ -1,5 +1,9 @@
 """The command line of the simulations."""
 
+import subprocess
+import sys
+import time
+
 import pandas as pd
 import pytest
 from simulations import __main__ as cli
@@ -77,3 +81,19 @@ def test_options_and_defaults_are_in_the_help(capsys):
     shown = " ".join(capsys.readouterr().out.split())
     assert "About how many are diagnosed. Repeatable; default: 200, 2000, 20000." in shown
     assert "Total number of replicates. Default: 100." in shown
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGTERM")
+def test_a_command_that_is_ended_writes_what_it_has(tmp_path):
+    out = tmp_path / "null.csv"
+    command = [sys.executable, "-m", "simulations", "null", "--replicates", "5000", "--out", out]
+    process = subprocess.Popen([*command, "--processes", "1"])
+    deadline = time.monotonic() + 120
+    while len(list(out.with_suffix(".cells").glob("[!.]*.json"))) < 3:
+        assert process.poll() is None
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    process.terminate()
+    assert process.wait(60) == 143
+    assert len(pd.read_csv(out)) >= 3
+    assert not out.with_suffix(".cells").exists()
