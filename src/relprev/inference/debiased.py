@@ -33,9 +33,9 @@ from relprev.cohort.summary import group_totals
 from relprev.errors import InvalidInputError
 from relprev.estimates import COMPLEMENT
 from relprev.inference.crossfit import ADAPTIVE, Deal, Fitted, Settings
-from relprev.inference.estimable import domain_rows, estimable, warn_if_thin
+from relprev.inference.estimable import domain_rows, estimable
 from relprev.inference.folds import fold_of_rows, given_folds, make_folds
-from relprev.inference.intervals import InferredPrevalence, infer
+from relprev.inference.intervals import InferredPrevalence, infer, warn_if_thin
 from relprev.inference.moments import GroupMoments, group_moments
 from relprev.inference.propensity import STRENGTHS
 from relprev.inference.repeats import combined, repeats_for

@@ -1,4 +1,4 @@
-"""Which rows and groups can be used for an estimate: in the domain, with enough cases."""
+"""Which rows can be used for an estimate: those in the domain, in groups with enough cases."""
 
 from __future__ import annotations
 
@@ -11,14 +11,12 @@ from numpy.typing import NDArray
 from relprev.cohort import Cohort
 from relprev.cohort.summary import MIN_PATIENTS, diagnosed_patients
 from relprev.errors import DataWarning, InvalidInputError, TooFewCasesError
-from relprev.inference.intervals import FEW_CASES
-from relprev.inference.moments import GroupMoments
-from relprev.messages import Count, Message
+from relprev.messages import Message
 
 if TYPE_CHECKING:
     from relprev.inference.debiased import DebiasedPURPLE
 
-__all__ = ["MIN_PATIENTS", "domain_rows", "estimable", "rows_used", "warn_if_thin"]
+__all__ = ["MIN_PATIENTS", "domain_rows", "estimable", "rows_used"]
 
 
 def domain_rows(domain: Any, n: int) -> NDArray[np.int64]:
@@ -73,28 +71,3 @@ def rows_used(fitted: DebiasedPURPLE, cohort: Cohort) -> Cohort:
     if len(names) == kept.n_groups:
         return kept
     return kept.with_groups(np.array([kept.group_names.index(name) for name in names]))
-
-
-def warn_if_thin(moments: GroupMoments) -> None:
-    """Warn about groups that are almost completely apart in x, or have few informative cases."""
-    cases = np.diag(moments.information)
-    apart = ~moments.has_estimate
-    thin = ~apart & (cases < FEW_CASES / 2)
-    for which, words in (
-        (apart, "x tells these groups almost completely apart, so their estimates are withheld"),
-        (thin, "very few informative cases, so intervals are wide and may still be too short"),
-    ):
-        groups = [
-            Message(
-                "{group} ({cases})", group=moments.names[k],
-                cases=Count(cases[k], "effective case", (("n_diagnosed", moments.names[k]),)),
-            )
-            for k in np.flatnonzero(which)
-        ]  # fmt: skip
-        if groups:
-            said = Message(
-                "{what}: {groups}; merge groups, use fewer features or drop features that name a "
-                "group",
-                what=words, groups=groups,
-            )  # fmt: skip
-            warnings.warn(DataWarning(said), stacklevel=4)
