@@ -15,10 +15,11 @@ from typing import Any
 
 from relprev.parallel.threads import thread_count
 from relprev.store.files import written_whole
+from relprev.store.versions import PACKAGES
 
 PLUS_MINUS = "\u00a0±\u00a0"  # in tables: a value and its SD stay on one line
 RESULTS = Path(__file__).parent / "results"
-PACKAGES = ("relprev", "numpy", "scipy", "numba", "scikit-learn", "skglm", "glum")
+COMPARED = ("skglm", "glum")  # measured if they are installed
 
 
 def best_seconds(function: Callable[[], Any], repeats: int = 5) -> float:
@@ -47,7 +48,7 @@ def peak_gib() -> float:
 def machine() -> dict[str, Any]:
     """Date, machine and versions of a measurement."""
     versions = {}
-    for name in PACKAGES:
+    for name in (*PACKAGES, *COMPARED):
         try:
             versions[name] = version(name)
         except PackageNotFoundError:
@@ -60,6 +61,13 @@ def machine() -> dict[str, Any]:
         "python": platform.python_version(),
         "versions": versions,
     }
+
+
+def write_note(path: Path, **more: Any) -> None:
+    """Write date, machine and versions, and ``more``, beside results."""
+    with written_whole(path) as temporary:
+        note = json.dumps({**more, **machine()}, indent=1)
+        temporary.write_text(note + "\n", encoding="utf-8")
 
 
 def _processor() -> str:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from benchmarks.measure import machine, made_by, seconds
+from benchmarks.measure import made_by, seconds, write_note
 from matplotlib.figure import Figure
 from simulations import atlas as worlds
 from simulations import null as drawn
@@ -107,9 +107,7 @@ def run(name: str, files: list[Path], results: Path = FOLDER) -> pd.DataFrame:
             tables[what].to_csv(path, index=False, float_format="%.4g")
     sizes = {one.name: one.groups.set_index("group")["n"].astype(int).to_dict()
              for one in found.report.variables}  # fmt: skip
-    about = machine() | {"seconds": round(took, 1), "visits": sizes}
-    with written_whole(folder / "machine.json") as path:
-        path.write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
+    write_note(folder / "machine.json", seconds=round(took, 1), visits=sizes)
     return tables["table"]
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from benchmarks.measure import machine, made_by
+from benchmarks.measure import made_by, write_note
 from scipy import stats
 from simulations import controls as simulated
 from simulations.replicates import RESULTS as SIMULATED
@@ -64,8 +64,7 @@ def run(data: Path, results: Path = FOLDER) -> pd.DataFrame:
     for name, rows in ("controls", checked.table), ("calibration", found.to_frame()):
         with written_whole(results / RUN / f"{name}.csv") as path:
             rows.to_csv(path, index=False, float_format="%.5g")
-    with written_whole(results / RUN / "machine.json") as path:
-        path.write_text(json.dumps(machine(), indent=1) + "\n", encoding="utf-8")
+    write_note(results / RUN / "machine.json")
     return checked.table
 
 

@@ -11,12 +11,11 @@ is computed on the same rows.
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from benchmarks.measure import machine
+from benchmarks.measure import write_note
 
 from evidence.store import FOLDER
 from relprev import PURPLE
@@ -40,8 +39,7 @@ def run(data_sets: int = DATA_SETS, results: Path = FOLDER) -> pd.DataFrame:
     )
     with written_whole(results / RESULTS) as path:
         rows.round(5).to_csv(path, index=False)
-    with written_whole(results / MACHINE) as path:
-        path.write_text(json.dumps(machine(), indent=1) + "\n", encoding="utf-8")
+    write_note(results / MACHINE)
     return rows
 
 

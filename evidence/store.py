@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from benchmarks.measure import machine
+from benchmarks.measure import write_note
 
 from relprev.experiments import EXPERIMENTS
 from relprev.experiments.experiment import Experiment
@@ -67,8 +67,7 @@ def add(name: str, folder: Path, results: Path | None = None) -> int:
         new.to_parquet(path, index=False)
     with written_whole(kept.with_name("table.csv")) as path:
         summarise(new).round(4).to_csv(path, index=False)
-    with written_whole(kept.with_name("machine.json")) as path:
-        path.write_text(json.dumps(machine(), indent=1) + "\n", encoding="utf-8")
+    write_note(kept.with_name("machine.json"))
     if (folder / "symptoms.csv").is_file():
         with written_whole(kept.with_name("symptoms.csv")) as path:
             shutil.copyfile(folder / "symptoms.csv", path)

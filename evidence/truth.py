@@ -13,7 +13,7 @@ from pathlib import Path
 import matplotlib
 import numpy as np
 import pandas as pd
-from benchmarks.measure import machine, made_by
+from benchmarks.measure import made_by, write_note
 
 from evidence.page import DOCS, table
 from evidence.store import FOLDER
@@ -50,8 +50,7 @@ def add(name: str, folder: Path, results: Path = FOLDER) -> int:
     kept = results / name / "results.parquet"
     with written_whole(kept) as path:
         new.to_parquet(path, index=False)
-    with written_whole(kept.with_name("machine.json")) as path:
-        path.write_text(json.dumps(machine(), indent=1) + "\n", encoding="utf-8")
+    write_note(kept.with_name("machine.json"))
     return len(new)
 
 

@@ -20,6 +20,7 @@ import pandas as pd
 from relprev import scan_conditions
 from relprev.simulate import visits_with_conditions
 from simulations.replicates import Job, seed_of
+from simulations.study import Study
 
 LEVEL = 0.05
 MEAN = 0.1
@@ -78,3 +79,9 @@ def summary(table: pd.DataFrame) -> pd.DataFrame:
         effective_cases=("effective_cases", "median"),
         null_false=("null_false", "sum"), null_found_in_all=("null_found", "sum"), **named,
     ).reset_index()  # fmt: skip
+
+
+STUDY = Study(
+    "atlas", "False discoveries and power of an atlas of 300 conditions.", 40, replicate,
+    scenarios=tuple(SCENARIOS), summaries=lambda table, folder: [summary(table)],
+)  # fmt: skip

@@ -6,6 +6,7 @@ groups' mean p(y=1|x). DebiasedPURPLE and PURPLE use all visits in every draw.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,23 +16,18 @@ from relprev import PURPLE
 from relprev.experiments.semisynthetic import SETTINGS, simulate
 from relprev.inference import DebiasedPURPLE
 from simulations.replicates import Job
+from simulations.study import Option, Study
 
 RATES_B = (0.1, 0.5, 0.9)
 
 
-def jobs(nhds: str | None, replicates: int) -> list[Job]:
-    """All settings and diagnosis rates of group b; one kind of data after the other."""
+def scenarios(nhds: Path | None) -> list[str]:
+    """All settings and diagnosis rates of group b, on each kind of data."""
     kinds = ["artificial"] if nhds is None else ["nhds-2010", "artificial"]
-    cells = [f"{name}/{rate}" for name in SETTINGS for rate in RATES_B]
-    return [
-        (f"{kind}/{cell}", number)
-        for kind in kinds
-        for number in range(replicates)
-        for cell in cells
-    ]
+    return [f"{kind}/{name}/{rate}" for kind in kinds for name in SETTINGS for rate in RATES_B]
 
 
-def replicate(job: Job, nhds: str | None) -> list[dict[str, Any]]:
+def replicate(job: Job, nhds: Path | None) -> list[dict[str, Any]]:
     """Truth and both methods' estimates on one draw of y and s."""
     kind, setting, rate = job[0].split("/")
     data = f"nhds:{nhds}" if kind == "nhds-2010" else "simulated"
@@ -66,3 +62,14 @@ def summary(table: pd.DataFrame) -> pd.DataFrame:
     allowed = np.where(out.n_diagnosed < 3000, 0.03, 0.02)
     out["within"] = np.abs(out.debiased - 1) <= allowed
     return out.reset_index()
+
+
+STUDY = Study(
+    "bias", "Bias on code vectors with a simulated condition, compared with PURPLE's.", 20,
+    replicate, scenarios=lambda given: scenarios(given["nhds"]),
+    summaries=lambda table, folder: [summary(table)],
+    options=(
+        Option("nhds", "Folder of NHDS 2010; without it, artificial codes only.", Path,
+               passed=True),
+    ),
+)  # fmt: skip

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,9 +19,11 @@ from scipy import stats
 
 from relprev import Cohort
 from relprev.inference import DebiasedPURPLE, adaptive, missed, moments, nuisance, repeats
+from simulations import coverage, learners
 from simulations.nonlinear import NONLINEAR
 from simulations.replicates import Job, seed_of
 from simulations.scenarios import SCENARIOS, draw
+from simulations.study import Study
 
 COLUMNS = ["group", "estimate", "ci_low", "ci_high", "std_error"]
 
@@ -82,6 +85,11 @@ def _cohort(job: Job) -> Cohort:
     return NONLINEAR[name].cohort(seed_of(job))
 
 
+def true_ratios(folder: Path) -> pd.DataFrame:
+    """World, group and true ratio to group b, in both families of worlds."""
+    return pd.concat([coverage.true_ratios(folder), learners.true_ratios(folder)])
+
+
 def summary(table: pd.DataFrame, truths: pd.DataFrame) -> pd.DataFrame:
     """Bias, errors and coverage at every value of every constant, over all contrasts."""
     table = table.rename(columns={"scenario": "constant"}).merge(
@@ -112,3 +120,10 @@ def _with_normal(rows: pd.DataFrame) -> pd.DataFrame:
         constant=DEGREES, value=np.inf, ci_low=rows["estimate"] * np.exp(-half),
         ci_high=rows["estimate"] * np.exp(half),
     )  # fmt: skip
+
+
+STUDY = Study(
+    "constants", "What other values of the inference's constants would do.", 100, replicate,
+    scenarios=tuple(CONSTANTS),
+    summaries=lambda table, folder: [summary(table, true_ratios(folder))],
+)  # fmt: skip

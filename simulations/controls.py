@@ -19,6 +19,7 @@ from relprev.controls import Calibration
 from relprev.simulate import Simulation, ed_visits
 from relprev.simulate.controls import RATES, with_controls
 from simulations.replicates import Job, seed_of
+from simulations.study import Study
 
 SPREADS = {"spread 0": 0.0, "spread 0.1": 0.1, "spread 0.3": 0.3}
 MEAN = 0.1
@@ -75,3 +76,9 @@ def summary(table: pd.DataFrame) -> pd.DataFrame:
         own=("own", "mean"), leave_one_out=("leave_one_out", "mean"), bias=("error", "mean"),
         not_calibrated=("calibrated", lambda values: values.isna().sum()),
     ).reset_index()  # fmt: skip
+
+
+STUDY = Study(
+    "controls", "Coverage of intervals calibrated by control conditions.", 200, replicate,
+    scenarios=tuple(SPREADS), summaries=lambda table, folder: [summary(table)],
+)  # fmt: skip

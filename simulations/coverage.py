@@ -21,9 +21,9 @@ from relprev.inference.moments import group_moments
 from relprev.inference.score import solve_score
 from relprev.simulate import ed_visits
 from relprev.simulate.visits import group_prevalences
-from relprev.store.files import written_whole
 from simulations.replicates import Job, seed_of
 from simulations.scenarios import SCENARIOS, WORLDS, draw, truth
+from simulations.study import Option, Study, kept_truths
 
 BY = ["scenario", "method", "group"]
 FIRST_WORLD = 50_000
@@ -76,19 +76,10 @@ def drawn(job: Job) -> tuple[Cohort, dict[str, float]]:
     return cohort, dict(zip(cohort.group_names, means / means[1], strict=True))
 
 
-def true_ratios(path: Path) -> pd.DataFrame:
-    """Scenario, group and true ratio to group b, read from the file or computed and kept."""
-    if not path.is_file():
-        rows = []
-        for name, scenario in SCENARIOS.items():
-            means = truth(scenario)
-            rows += [
-                {"scenario": name, "group": group, "truth": mean / means[1]}
-                for group, mean in zip(scenario.names, means, strict=True)
-            ]
-        with written_whole(path) as temporary:
-            pd.DataFrame(rows).to_csv(temporary, index=False)
-    return pd.read_csv(path)
+def true_ratios(folder: Path) -> pd.DataFrame:
+    """Scenario, group and true ratio to group b."""
+    groups = {name: scenario.names for name, scenario in SCENARIOS.items()}
+    return kept_truths(folder / "truth.csv", groups, lambda name: truth(SCENARIOS[name]))
 
 
 def summary(table: pd.DataFrame, truths: pd.DataFrame) -> pd.DataFrame:
@@ -128,3 +119,12 @@ def rejections(table: pd.DataFrame) -> pd.DataFrame:
             "quintiles": by["p_quintiles"].agg(lambda p: np.mean(p < 0.05)),
         }
     ).reset_index()
+
+
+STUDY = Study(
+    "coverage", "Coverage of the intervals, bias of the estimates, size of the test.", 1000,
+    replicate,
+    scenarios=lambda given: given["scenario"],
+    summaries=lambda table, folder: [summary(table, true_ratios(folder)), rejections(table)],
+    options=(Option("scenario", "Kind of cohort.", default=(*SCENARIOS, *WORLDS), only=True),),
+)  # fmt: skip

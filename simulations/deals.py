@@ -15,6 +15,7 @@ import pandas as pd
 from relprev.inference import DebiasedPURPLE
 from simulations.coverage import drawn
 from simulations.replicates import Job
+from simulations.study import Study
 
 SEEDS = 4
 KINDS = ("few_cases", "two_groups", "many_codes_few_cases", "presentations_few_cases")
@@ -56,3 +57,9 @@ def summary(table: pd.DataFrame) -> pd.DataFrame:
         deals=("deals", "mean"), spread=("in_errors", lambda own: np.sqrt((own**2).mean())),
         largest=("in_errors", "max"), error_spread=("of_errors", "mean"),
     ).reset_index()  # fmt: skip
+
+
+STUDY = Study(
+    "deals", "How much estimates depend on the deal of folds.", 20, replicate,
+    scenarios=KINDS, summaries=lambda table, folder: [summary(table)],
+)  # fmt: skip

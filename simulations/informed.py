@@ -16,6 +16,7 @@ from relprev.checks import check_informativeness
 from relprev.inference import DebiasedPURPLE
 from simulations.replicates import Job, seed_of
 from simulations.scenarios import SCENARIOS, draw
+from simulations.study import Option, Study
 
 NOISE = "noise"
 INFORMED = ("two_groups", "four_groups", "repeat_patients", "survey", "few_cases",
@@ -61,3 +62,10 @@ def summary(table: pd.DataFrame) -> pd.DataFrame:
     for verdict in ("no concern", "cannot tell"):
         out[verdict] = by["verdict"].agg(lambda found, v=verdict: float(np.mean(found == v)))
     return out.reset_index()
+
+
+STUDY = Study(
+    "informed", "How often estimates are withheld because symptoms say nothing.", 100, replicate,
+    scenarios=lambda given: given["scenario"], summaries=lambda table, folder: [summary(table)],
+    options=(Option("scenario", "Kind of cohort.", default=KINDS, only=True),),
+)  # fmt: skip

@@ -10,9 +10,9 @@ import pandas as pd
 
 from relprev.checks import check_models
 from relprev.inference import DebiasedPURPLE
-from relprev.store.files import written_whole
 from simulations.nonlinear import NONLINEAR
 from simulations.replicates import Job, seed_of
+from simulations.study import Option, Study, kept_truths
 
 ESTIMATORS = {
     "linear": DebiasedPURPLE(propensity="ridge", risk="purple", n_repeats=1),
@@ -38,19 +38,10 @@ def replicate(job: Job) -> list[dict[str, Any]]:
     return rows
 
 
-def true_ratios(path: Path) -> pd.DataFrame:
-    """Scenario, group and true ratio to group b, read from the file or computed and kept."""
-    if not path.is_file():
-        rows = []
-        for name, world in NONLINEAR.items():
-            means = world.truth()
-            rows += [
-                {"scenario": name, "group": group, "truth": mean / means[1]}
-                for group, mean in zip(world.names, means, strict=True)
-            ]
-        with written_whole(path) as temporary:
-            pd.DataFrame(rows).to_csv(temporary, index=False)
-    return pd.read_csv(path)
+def true_ratios(folder: Path) -> pd.DataFrame:
+    """World, group and true ratio to group b."""
+    groups = {name: world.names for name, world in NONLINEAR.items()}
+    return kept_truths(folder / "nonlinear_truth.csv", groups, lambda name: NONLINEAR[name].truth())
 
 
 def summary(table: pd.DataFrame, truths: pd.DataFrame) -> pd.DataFrame:
@@ -73,3 +64,13 @@ def summary(table: pd.DataFrame, truths: pd.DataFrame) -> pd.DataFrame:
     out["bias_in_se"] = out.bias / out.mean_std_error
     out["se_over_sd"] = out.mean_std_error / out.sd
     return out.reset_index()
+
+
+STUDY = Study(
+    "nonlinear",
+    "Bias and coverage where linear models are wrong, and whether the check of models notices.",
+    500, replicate,
+    scenarios=lambda given: given["world"],
+    summaries=lambda table, folder: [summary(table, true_ratios(folder))],
+    options=(Option("world", "Kind of cohort.", default=tuple(NONLINEAR), only=True),),
+)  # fmt: skip

@@ -21,6 +21,7 @@ from scipy import stats
 from relprev.arrays import FloatArray
 from relprev.atlas import null as null_
 from simulations.replicates import Job, seed_of
+from simulations.study import Study
 
 LEVEL = 0.05
 CONDITIONS, MEAN = 300, 0.1
@@ -82,3 +83,9 @@ def summary(table: pd.DataFrame) -> pd.DataFrame:
         worlds=("replicate", "size"), spread=("spread", "mean"), fdr=("fdr", "mean"),
         fdr_se=("fdr", "sem"), power=("power", "mean"),
     ).reset_index()  # fmt: skip
+
+
+STUDY = Study(
+    "null", "Is the empirical null of an atlas right? Estimates drawn at random (a minute).", 300,
+    replicate, scenarios=tuple(WORLDS), summaries=lambda table, folder: [summary(table)],
+)  # fmt: skip

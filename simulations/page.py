@@ -72,7 +72,7 @@ command that made its table."""
 
 
 def _coverage(results: Path) -> str:
-    truths = coverage.true_ratios(results / "truth.csv")
+    truths = coverage.true_ratios(results)
     table, before = (pd.read_csv(results / f"{name}.csv") for name in ("coverage", LINEAR))
     wanted = [*coverage.BY, "coverage", "mean_std_error", "replicates"]
     rows = coverage.summary(table, truths).merge(
@@ -151,7 +151,7 @@ def _nonlinear(results: Path) -> list[str]:
     if not (results / "nonlinear.csv").is_file():
         return []
     table = pd.read_csv(results / "nonlinear.csv")
-    rows = learners.summary(table, learners.true_ratios(results / "nonlinear_truth.csv"))
+    rows = learners.summary(table, learners.true_ratios(results))
     names = list(NONLINEAR)
     rows = rows.sort_values("scenario", key=lambda own: own.map(names.index), kind="stable")
     kinds = rows.groupby("scenario").group.nunique()
@@ -371,13 +371,7 @@ def _constants(results: Path) -> list[str]:
     """The section, if other values of the constants have been tried."""
     if not (results / "constants.csv").is_file():
         return []
-    truths = pd.concat(
-        [
-            coverage.true_ratios(results / "truth.csv"),
-            learners.true_ratios(results / "nonlinear_truth.csv"),
-        ]
-    )
-    rows = constants.summary(pd.read_csv(results / "constants.csv"), truths)
+    rows = constants.summary(pd.read_csv(results / "constants.csv"), constants.true_ratios(results))
     body = [
         [
             f"`{row.constant}`" if row.constant in constants.CONSTANTS else row.constant,

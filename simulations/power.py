@@ -16,6 +16,7 @@ from relprev.checks import check_calibration, check_constant_ratio
 from relprev.inference import DebiasedPURPLE
 from simulations.replicates import Job, seed_of
 from simulations.scenarios import DRIFTS, draw
+from simulations.study import Option, Study
 
 CHECKS = ("trend", "quintiles", "calibration")
 
@@ -41,3 +42,12 @@ def summary(table: pd.DataFrame) -> pd.DataFrame:
     out = by.agg(n_diagnosed=("n_diagnosed", "mean"), **{c: (c, "mean") for c in CHECKS})
     counts = by[list(CHECKS)].count().add_prefix("replicates_")
     return pd.concat([out, counts], axis=1).reset_index().sort_values(["drift", "scenario"])
+
+
+STUDY = Study(
+    "power", "Size and power of the checks against a diagnosis rate that drifts with risk.", 1000,
+    replicate, scenarios=tuple(DRIFTS), summaries=lambda table, folder: [summary(table)],
+    options=(
+        Option("paper_checks", "Replicates for the paper's check.", int, default=100, passed=True),
+    ),
+)  # fmt: skip

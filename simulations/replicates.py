@@ -1,39 +1,43 @@
 """Run seeded replicates on several processes and keep their rows in one tidy file.
 
-The file is written whole every minute; replicates found in it are not run again. A
+Each replicate is kept in a folder beside the file as soon as it is finished
+(`relprev.parallel.kept`). When a run ends, even by Ctrl-C or ``kill``, its replicates are written
+to the file; after a ``kill -9`` the next run does so. Replicates in the file are not run again. A
 ``.json`` file beside it records the command, the machine and the versions.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
-from time import monotonic
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from benchmarks.measure import machine
+from benchmarks.measure import write_note
 
-from relprev.parallel.processes import in_processes
-from relprev.progress import progress
+from relprev.experiments.engine import provenance
+from relprev.parallel.kept import STAGE, kept_outcomes
+from relprev.store.digests import digest
 from relprev.store.files import written_whole
+from relprev.store.stages import Outcome, Store
 
-EVERY = 60.0  # seconds after which the file is written again
-RESULTS = Path(__file__).parent / "results"
+FOLDER = Path(__file__).parent
+RESULTS = FOLDER / "results"
+MODULES = ("relprev.inference.debiased", "relprev.checks.registry", "relprev.atlas.scan",
+           "relprev.experiments.semisynthetic")  # fmt: skip
+ROWS = "rows"
 Job = tuple[str, int]  # scenario, replicate
-Run = Callable[[Job], list[dict[str, Any]]]
+Rows = list[dict[str, Any]]
+Run = Callable[[Job], Rows]
 
 
 def seed_of(job: Job) -> np.random.SeedSequence:
     """A replicate's own seed, independent of the order in which replicates run."""
     scenario, replicate = job
     return np.random.SeedSequence([replicate, *scenario.encode()])
-
-
-def _rows(run: Run, job: Job) -> list[dict[str, Any]]:
-    return run(job)
 
 
 def run_all(run: Run, jobs: list[Job], out: Path, processes: int, command: str) -> pd.DataFrame:
@@ -44,23 +48,49 @@ def run_all(run: Run, jobs: list[Job], out: Path, processes: int, command: str) 
     """
     done = pd.read_csv(out) if out.is_file() else pd.DataFrame()
     known = set(zip(done.scenario, done.replicate, strict=True)) if len(done) else set()
-    todo = [job for job in jobs if job not in known]
-    rows = done.to_dict("records")
-    written = monotonic()
-    with progress("Replicates", len(todo), True) as advance:
-        for number, (_, found) in enumerate(in_processes(_rows, run, todo, processes), 1):
-            rows += found
-            advance("")
-            if monotonic() - written > EVERY or number == len(todo):
-                _write(pd.DataFrame(rows), out, command)
-                written = monotonic()
-    return pd.DataFrame(rows)
+    marks = _marks(run)
+    keys = {digest(*marks, job): job for job in jobs}
+    todo = {key: job for key, job in keys.items() if job not in known}
+    folder = out.with_suffix(".cells")
+    table = done
+    try:
+        kept_outcomes(
+            partial(_outcome, run), todo, folder, processes, title="Replicates",
+            words=lambda job: "", verbose=True,
+        )  # fmt: skip
+    finally:
+        kept = [found for key in todo if (found := Store(folder).find(STAGE, key)) is not None]
+        if kept:
+            records = [row for found in kept for row in found.tables[ROWS].to_dict("records")]
+            table = pd.DataFrame(done.to_dict("records") + records)
+            _write(table, out, command)
+        _remove(folder, keys)
+    return table
+
+
+def _remove(folder: Path, keys: Iterable[str]) -> None:
+    """Remove what is in the file now; replicates that were not asked for stay."""
+    for key in keys:
+        for path in folder.glob(f"{STAGE}-*{key}.*"):
+            path.unlink()
+    with suppress(OSError):  # missing, or not empty
+        folder.rmdir()
+
+
+def _outcome(run: Run, job: Job) -> Outcome:
+    return Outcome(tables={ROWS: pd.DataFrame(run(job))})
+
+
+def _marks(run: Run) -> list[Any]:
+    """What replicates depend on, apart from the job: the code and the study's options."""
+    code = [file.read_bytes() for file in sorted(FOLDER.glob("*.py"))]
+    options = {name: str(value) for name, value in getattr(run, "keywords", {}).items()}
+    function = getattr(run, "func", run)
+    return [provenance(MODULES), *code, f"{function.__module__}.{function.__qualname__}", options]
 
 
 def _write(table: pd.DataFrame, out: Path, command: str) -> None:
     ordered = table.sort_values(["scenario", "replicate"], kind="stable")
-    note = {"command": command, **machine()}
     with written_whole(out) as temporary:
         ordered.to_csv(temporary, index=False, float_format="%.6g")
-    with written_whole(out.with_suffix(".json")) as temporary:
-        temporary.write_text(json.dumps(note, indent=1) + "\n", encoding="utf-8")
+    write_note(out.with_suffix(".json"), command=command)

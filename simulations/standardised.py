@@ -19,6 +19,7 @@ from relprev import DebiasedPURPLE
 from relprev.cohort import Cohort, as_cohort
 from relprev.inference import standardise
 from simulations.replicates import Job
+from simulations.study import Study
 
 STRATA = np.array(["young", "middle", "old"])
 SHARES = {"a": (0.55, 0.3, 0.15), "b": (0.25, 0.35, 0.4)}  # of the strata in each group
@@ -97,3 +98,9 @@ def summary(table: pd.DataFrame) -> pd.DataFrame:
             "coverage": part["ci_low"].le(true).mul(part["ci_high"].ge(true)).mean(),
         })  # fmt: skip
     return pd.DataFrame(rows)
+
+
+STUDY = Study(
+    "standardised", "Coverage of intervals of the standardised relative prevalence.", 500,
+    replicate, scenarios=(SCENARIO,), summaries=lambda table, folder: [summary(table)],
+)  # fmt: skip

@@ -9,6 +9,7 @@ violation that no drift with risk reveals).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -24,6 +25,7 @@ from relprev.errors import InvalidInputError
 from relprev.inference import DebiasedPURPLE
 from simulations.replicates import Job, seed_of
 from simulations.scenarios import STEADY, draw
+from simulations.study import Option, Study
 
 CASES = (200, 2_000, 20_000)
 FACTORS = (1.0, 1.5, 2.0)
@@ -34,16 +36,15 @@ STATES = ("concern", "no concern", "cannot tell")
 LIGHT = 10  # visits for one diagnosed, about
 
 
-def jobs(replicates: int, cases: list[int]) -> list[Job]:
-    """All violations and numbers of cases, replicate by replicate."""
-    cells = [
+def scenarios(cases: Sequence[int]) -> list[str]:
+    """All violations, by numbers of cases."""
+    return [
         f"{violation}/{factor:g}/{n}"
         for n in cases
         for violation in ("drift", "meaning")
         for factor in FACTORS
         if not (violation == "meaning" and factor == 1)  # no violation is the same in both
     ]
-    return [(cell, number) for number in range(replicates) for cell in cells]
 
 
 def replicate(job: Job) -> list[dict[str, Any]]:
@@ -96,3 +97,11 @@ def summary(table: pd.DataFrame) -> pd.DataFrame:
             rows.append({"violation": violation, "factor": float(factor), "cases": int(cases),
                          "check": kind, "replicates": len(found)} | shares)  # fmt: skip
     return pd.DataFrame(rows)
+
+
+STUDY = Study(
+    "verdicts", "How often each check says concern, no concern or cannot tell.", 100, replicate,
+    scenarios=lambda given: scenarios(given["cases"]),
+    summaries=lambda table, folder: [summary(table)],
+    options=(Option("cases", "About how many are diagnosed.", int, default=CASES),),
+)  # fmt: skip

@@ -14,7 +14,7 @@ import tomllib
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
@@ -35,6 +35,22 @@ WORDS = {  # pydantic's terms, and TOML's
 }  # fmt: skip
 NO_XML = "\ufffe\uffff"  # characters that no page can contain
 _CLOSING = re.compile(r"""(?:[\]}]|"{3}|'{3})\s*(?:#.*)?$""")  # ends a value of several lines
+
+
+class Declared:
+    """Base of the dataclasses that are read from files: no other keys, no infinite numbers.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> @dataclass(frozen=True)
+    ... class Region(Declared):
+    ...     title: str
+    >>> parse_settings("title = 'New Zealand'", Region, "plan.toml")
+    Region(title='New Zealand')
+    """
+
+    __pydantic_config__: ClassVar[ConfigDict] = SETTINGS
 
 
 def read_settings(path: str | Path, kind: type[T], **context: Any) -> T:

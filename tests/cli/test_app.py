@@ -38,6 +38,18 @@ def test_every_command_and_option_is_explained():
             assert getattr(parameter, "help", None), f"{name} {parameter.name}"
 
 
+def test_help_shows_what_stands_in_brackets():
+    """``relprev[dashboard]`` and ``[atlas]`` used to be taken for markup, and left out."""
+    found = 0
+    for name, command in _commands(get_command(app)):
+        texts = [command.help, *(getattr(item, "help", "") for item in command.params)]
+        bracketed = re.findall(r"\w*\[[a-z]+\]", " ".join(texts).replace("\\", ""))
+        shown = invoke(*name.split(), "--help").output
+        assert not [text for text in bracketed if text not in shown], name
+        found += len(bracketed)
+    assert found >= 3
+
+
 def test_readme_mentions_every_command():
     readme = (ROOT / "README.md").read_text()
     for name, _ in _commands(get_command(app)):

@@ -11,11 +11,11 @@ from benchmarks import page as benchmarks_page
 from benchmarks.__main__ import command_line as benchmarks_command_line
 from evidence import rerun
 from evidence.__main__ import app as evidence_app
-from simulations.__main__ import app as simulations_app
+from simulations.__main__ import command_line as simulations_command_line
 
 import relprev.cli
 
-APPS = {"evidence": evidence_app, "simulations": simulations_app}
+COMMAND_LINES = {"benchmarks": benchmarks_command_line, "simulations": simulations_command_line}
 PAGES = Path(__file__).resolve().parents[2] / "docs" / "evidence"
 MADE = re.compile(r"\d{4}-\d{2}-\d{2}.*, \d+ cores, Python [\d.]+, relprev [\d.]+")
 
@@ -39,10 +39,10 @@ def test_rerun_uses_commands_and_options_that_exist(line):
     program, *arguments = shlex.split(line)
     if program == "relprev":
         parsed(relprev.cli.app, arguments)
-    elif program == "python" and arguments[1] == "benchmarks":
-        benchmarks_command_line().parse_args(arguments[2:])
+    elif program == "python" and arguments[1] in COMMAND_LINES:
+        COMMAND_LINES[arguments[1]]().parse_args(arguments[2:])
     elif program == "python":
-        parsed(APPS[arguments[1]], arguments[2:])
+        parsed(evidence_app, arguments[2:])
     else:
         assert program in ("cp", "sphinx-build")
 

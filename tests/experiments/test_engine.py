@@ -58,8 +58,9 @@ def test_parquet_and_csv_hold_the_same(tmp_path: Path) -> None:
     results = run_cells(CELLS, toy, tmp_path)
     pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "results.parquet"), results)
     written = pd.read_csv(
-        tmp_path / "results.csv", keep_default_na=False, na_values={"estimate": "", "ratio": ""}
-    )
+        tmp_path / "results.csv", keep_default_na=False, na_values={"estimate": "", "ratio": ""},
+        dtype={"source_digest": str},  # one in 300 looks like a number
+    )  # fmt: skip
     pd.testing.assert_frame_equal(written, results, check_dtype=False)
 
 

@@ -23,10 +23,10 @@ def test_truth_is_the_ratio_of_mean_probabilities(monkeypatch, tmp_path):
     monkeypatch.setattr(scenarios, "TRUTH_ROWS", 100_000)
     monkeypatch.setattr(scenarios, "TRUTH_DRAWS", 2)
     monkeypatch.setattr(coverage, "SCENARIOS", {"small": SMALL})
-    found = coverage.true_ratios(tmp_path / "truth.csv")
+    found = coverage.true_ratios(tmp_path)
     drawn = draw(SMALL, 3)
     means = [drawn.p[drawn.cohort.groups == k].mean() for k in (0, 1)]
     assert found["group"].tolist() == ["a", "b"]
     np.testing.assert_allclose(found["truth"], [means[0] / means[1], 1.0], rtol=0.1)
     monkeypatch.setattr(coverage, "truth", None)  # kept in the file: not computed again
-    pd.testing.assert_frame_equal(coverage.true_ratios(tmp_path / "truth.csv"), found)
+    pd.testing.assert_frame_equal(coverage.true_ratios(tmp_path), found)

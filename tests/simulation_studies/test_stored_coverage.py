@@ -27,7 +27,7 @@ def test_summary_counts_covered_truths():
 
 def stored(name):
     table = pd.read_csv(RESULTS / f"{name}.csv")
-    found = coverage.summary(table, coverage.true_ratios(RESULTS / "truth.csv"))
+    found = coverage.summary(table, coverage.true_ratios(RESULTS))
     found = found[found["method"] == "doubly robust"]
     assert set(found["scenario"]) == set(SCENARIOS | WORLDS)
     few = found["scenario"].isin([name for name in SCENARIOS if not SCENARIOS[name].codes])

@@ -18,7 +18,7 @@ def test_a_replicate_of_the_verdicts_holds_every_check(violation, monkeypatch):
 
 
 def test_every_violation_is_drawn_once_for_each_number_of_cases():
-    cells = [name for name, _ in verdicts.jobs(1, [200, 2_000])]
+    cells = verdicts.scenarios([200, 2_000])
     assert len(cells) == len(set(cells)) == 10
     assert "meaning/1/200" not in cells
 

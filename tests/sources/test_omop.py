@@ -11,11 +11,11 @@ from relprev.cohort import CohortSpec, GroupVariable
 from relprev.cohort.build import build_cohorts
 from relprev.errors import InvalidInputError
 from relprev.sources import read_omop
-from relprev.sources.omop_query import Design
+from relprev.sources.omop_query import Scope
 from tests.sources.conftest import TABLES, fill_postgres
 
-WANTED = Design("person", "visit", (), None, None).columns(["condition_occurrence"])
-WANTED |= Design("visit", "date", (), None, None).columns(["condition_occurrence"])
+WANTED = Scope("person", "visit", (), None, None).columns(["condition_occurrence"])
+WANTED |= Scope("visit", "date", (), None, None).columns(["condition_occurrence"])
 QUERIES = ("SELECT * FROM visits ORDER BY visit", "SELECT * FROM codes ORDER BY ALL")
 
 

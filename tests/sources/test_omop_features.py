@@ -9,7 +9,7 @@ from relprev.errors import DataWarning, InvalidInputError
 from relprev.sources import read_omop
 from relprev.sources.database import connect
 from relprev.sources.omop_features import KINDS, tables_needed
-from relprev.sources.omop_query import Design, Queries
+from relprev.sources.omop_query import Queries, Scope
 from relprev.sources.omop_tables import open_tables
 from tests.sources.conftest import TABLES
 
@@ -130,10 +130,10 @@ def test_a_concept_set_takes_its_records_of_every_kind(folder, moved):
 def test_measurements_within_their_range_are_not_fetched(folder, tmp_path):
     connection = connect()
     with open_tables(connection, folder, None) as tables:
-        design = Design("visit", "visit", (), None, None)
-        for table, columns in design.columns(["measurement"]).items():
+        scope = Scope("visit", "visit", (), None, None)
+        for table, columns in scope.columns(["measurement"]).items():
             tables.require(table, columns)
-        tables.fetch(Queries(design, tables.dialect).records("measurement"), "fetched")
+        tables.fetch(Queries(scope, tables.dialect).records("measurement"), "fetched")
     rows = connection.execute("SELECT outside FROM fetched ORDER BY ALL").fetchall()
     assert rows == [("HIGH",), ("HIGH",), ("LOW",), (None,), (None,)]
 

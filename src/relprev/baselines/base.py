@@ -58,14 +58,9 @@ class Baseline(BaseEstimator, ABC):
 
     @abstractmethod
     def fit(
-        self,
-        X: Any,
-        s: Any = None,
-        *,
-        groups: Any = None,
-        sample_weight: Any = None,
+        self, X: Any, s: Any = None, *, groups: Any = None, sample_weight: Any = None,
         clusters: Any = None,
-    ) -> Self:
+    ) -> Self:  # fmt: skip
         """Estimate every group's prevalence.
 
         Parameters
@@ -107,14 +102,9 @@ class GroupwiseBaseline(Baseline):
     least_cases: ClassVar[int] = 1
 
     def fit(
-        self,
-        X: Any,
-        s: Any = None,
-        *,
-        groups: Any = None,
-        sample_weight: Any = None,
+        self, X: Any, s: Any = None, *, groups: Any = None, sample_weight: Any = None,
         clusters: Any = None,
-    ) -> Self:
+    ) -> Self:  # fmt: skip
         cohort = as_cohort(X, s, groups=groups, sample_weight=sample_weight, clusters=clusters)
         if cohort.weights is not None and not self.admits_weights:
             raise InvalidInputError(

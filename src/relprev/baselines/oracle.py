@@ -46,15 +46,9 @@ class Oracle(Baseline):
         self.classifier = classifier
 
     def fit(
-        self,
-        X: Any,
-        s: Any = None,
-        *,
-        groups: Any = None,
-        sample_weight: Any = None,
-        clusters: Any = None,
-        condition: Any = None,
-    ) -> Self:
+        self, X: Any, s: Any = None, *, groups: Any = None, sample_weight: Any = None,
+        clusters: Any = None, condition: Any = None,
+    ) -> Self:  # fmt: skip
         """Fit to the true condition.
 
         Parameters

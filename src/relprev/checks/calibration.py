@@ -230,15 +230,7 @@ CHECK = Check(
         "Compares predicted and recorded diagnosis rates of patients the model has not seen, in "
         "fifths of each group by predicted risk. Points on the diagonal are well calibrated."
     ),
-    run=lambda given: [
-        check_calibration(
-            given.cohort,
-            level=given.level,
-            margin=given.margin,
-            random_state=given.seed,
-            fits=given.fits,
-        )
-    ],
+    run=lambda given: [check_calibration(given.cohort, **given.splitting)],
     table=dict.fromkeys(["group", "fifth"], Column.NAME)
     | {"drawn": Column.FREE, "recorded": Column.SHARE}
     | dict.fromkeys(["n", "n_diagnosed", "patients", "patients_diagnosed"], Column.COUNT)

@@ -246,7 +246,7 @@ class CheckResult:
         )  # fmt: skip
 
     def about(self, unit: Unit) -> CheckResult:
-        """The same result in words of another unit than visits.
+        """The same result in words of a unit other than visits.
 
         Examples
         --------

@@ -4,7 +4,7 @@ Controls are estimated like the condition (`relprev.controls`). Where they are r
 well in all groups, their corrected ratio should equal the recorded one. The check counts in how
 many of K controls the interval holds that truth; by chance alone the count is binomial with the
 interval's level as probability. Concern is raised where a count so low has a probability below
-5%: the correction is then off by more than chance. No concern asks, besides, that the band in
+5%: the correction is then off by more than chance. No concern also asks that the band in
 which the systematic error of a single condition lies be within the margin. Where the features
 predict the condition better than the controls (`relprev.controls.likeness`), the controls cannot
 tell; where they predict it less well, what controls find is no reassurance.

@@ -11,7 +11,6 @@ Predictions for held-out rows are stored like the rows themselves, in memory or 
 
 from __future__ import annotations
 
-import hashlib
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -26,6 +25,7 @@ from relprev.cohort import Cohort, CohortPart
 from relprev.errors import DataWarning
 from relprev.model import PURPLE
 from relprev.model.splits import split
+from relprev.store.digests import digest
 
 N_SPLITS = 5
 Positions = NDArray[np.int64]
@@ -55,7 +55,7 @@ class SplitFits:
     """
 
     def __init__(self) -> None:
-        self._kept: dict[bytes, PURPLE] = {}
+        self._kept: dict[str, PURPLE] = {}
 
     def fit(
         self, estimator: PURPLE, cohort: Cohort, train: Positions, validation: Positions
@@ -63,7 +63,7 @@ class SplitFits:
         """The estimator fitted to the training rows, its penalty chosen on the validation rows."""
         rows, others = cohort.take(train), cohort.take(validation)
         settings = {**estimator.get_params(deep=False), "selection": ""}
-        key = hashlib.sha256(train.tobytes()).digest() + repr(settings).encode()
+        key = digest(train, repr(settings))
         with warnings.catch_warnings():  # the fit to all rows has told what is odd about them
             warnings.simplefilter("ignore", DataWarning)
             if key in self._kept:

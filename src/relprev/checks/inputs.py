@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -93,6 +93,14 @@ class CheckInputs:
     def purple(self) -> PURPLE:
         """The published estimator, fitted."""
         return self.fit_purple()
+
+    @property
+    def splitting(self) -> dict[str, Any]:
+        """Arguments of checks that refit models to splits of the cohort."""
+        return {
+            "level": self.level, "margin": self.margin, "random_state": self.seed,
+            "fits": self.fits,
+        }  # fmt: skip
 
     @property
     def log_alpha(self) -> Spread | Mapping[tuple[str, str], Spread] | None:

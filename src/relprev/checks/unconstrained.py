@@ -259,15 +259,7 @@ CHECK = Check(
         "mean something different in each group. If so, the same symptoms do not mean the same "
         "risk in every group."
     ),
-    run=lambda given: [
-        check_unconstrained(
-            given.cohort,
-            level=given.level,
-            margin=given.margin,
-            random_state=given.seed,
-            fits=given.fits,
-        )
-    ],
+    run=lambda given: [check_unconstrained(given.cohort, **given.splitting)],
     table=dict.fromkeys(["metric", "split"], Column.NAME)
     | dict.fromkeys(["constrained", "unconstrained", "difference"], Column.FREE),
     columns=("metric", "split", "constrained", "unconstrained", "difference"),

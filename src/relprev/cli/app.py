@@ -1,7 +1,7 @@
 """The application: options that commands share, and how errors end.
 
 Whatever goes wrong, a command ends with one line that says what to do. It never shows a value from
-the data: of an error that relprev did not raise on purpose, only type and place are told.
+the data: an error that relprev did not raise on purpose is reported by its type and place only.
 
 Modules of commands import what a command needs inside it, so that ``relprev --help`` and a
 mistyped option answer at once.
@@ -76,7 +76,7 @@ Dashboard = Annotated[
     typer.Option(
         "--dashboard",
         help="With --workers, open Dask's dashboard to the users of this machine; needs "
-        "relprev[dashboard].",
+        "relprev\\[dashboard].",
     ),
 ]
 

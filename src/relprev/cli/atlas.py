@@ -31,7 +31,7 @@ def atlas(
         typer.Option(
             help="'ccsr', 'category' or 'chapter'; or, repeatable, a map of ICD codes to phecodes "
             "(.csv), a code set (name or .toml), or a pattern of the features that are "
-            "conditions, such as 'CCS:*'. Default: what the file says under [atlas], else 'ccsr'."
+            "conditions, such as 'CCS:*'. Default: what the file says under \\[atlas], else 'ccsr'."
         ),
     ] = None,
     force: Force = False,

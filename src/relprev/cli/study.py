@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 StudyFile = Annotated[Path, typer.Argument(help="The study file, for example study.toml.")]
 DEFAULT_SOURCE, DEFAULT_CONDITION = "tables", "ipv"
-OWN_CONDITION = ("nhanes", "simulated")  # their conditions are no code sets
+OWN_CONDITION = ("nhanes", "simulated")  # their conditions are not code sets
 
 
 @app.command()

@@ -191,7 +191,7 @@ def simulate(
 ) -> None:
     """Write simulated raw data: in the official NEDS or MIMIC-IV format, or like a study file's.
 
-    truth.csv says how common the condition is among women of 18 and more with each value of a
+    truth.csv says how common the condition is among women aged 18 or older with each value of a
     group variable, over how common it is among all of them. Examples:
 
     relprev simulate neds --visits 200000 --out raw

@@ -10,24 +10,23 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import ConfigDict
 
 from relprev.codes import CodeSet
 from relprev.cohort.cohort import MAX_CONTROLS, control_dtype
 from relprev.errors import DataWarning, InvalidInputError
 from relprev.messages import Message
-from relprev.settings import SETTINGS, suggestion
+from relprev.settings import Declared, suggestion
 
 if TYPE_CHECKING:
     from relprev.cohort.spec import CohortSpec
 
 
 @dataclass(frozen=True)
-class Controls:
+class Controls(Declared):
     """Which control conditions a study has.
 
     Parameters
@@ -46,8 +45,6 @@ class Controls:
     >>> own.code_sets()["burns"].patterns[0].text, "hip fracture" in own.code_sets()
     ('T20*', True)
     """
-
-    __pydantic_config__: ClassVar[ConfigDict] = SETTINGS
 
     sets: tuple[str, ...] = ()
     leave_out: tuple[str, ...] = ()

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
-
-from pydantic import ConfigDict
+from typing import Literal
 
 from relprev.codes import CodePattern
 from relprev.cohort.values import are_numbers
 from relprev.errors import InvalidInputError
-from relprev.settings import SETTINGS
+from relprev.settings import Declared
 
 ROLL_UPS = ("", "category", "ccsr")
 
 
 @dataclass(frozen=True)
-class Extra:
+class Extra(Declared):
     """Features from a column that is not a code: one 0/1 column per value or range.
 
     Parameters
@@ -39,8 +37,6 @@ class Extra:
     (30.0, 45.0, 60.0)
     """
 
-    __pydantic_config__: ClassVar[ConfigDict] = SETTINGS
-
     column: str
     edges: tuple[float, ...] = ()
     missing: bool = False
@@ -55,7 +51,7 @@ class Extra:
 
 
 @dataclass(frozen=True)
-class Features:
+class Features(Declared):
     """The columns of the design matrix, which never include the condition's own codes.
 
     Parameters
@@ -85,8 +81,6 @@ class Features:
     >>> Features(kinds=("reasons", "vitals"), exclude=("RFV:2625.0",)).excluded[0].text
     '26250'
     """
-
-    __pydantic_config__: ClassVar[ConfigDict] = SETTINGS
 
     roll_up: Literal["", "category", "ccsr"] = ""
     min_count: int = 0

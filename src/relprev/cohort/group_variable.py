@@ -9,17 +9,15 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import ClassVar, Literal
 
-from pydantic import ConfigDict
-
 from relprev.cohort.cohort import MAX_GROUPS
 from relprev.cohort.values import Value, are_numbers
 from relprev.errors import InvalidInputError
 from relprev.matrix.coerce import listed
-from relprev.settings import SETTINGS
+from relprev.settings import Declared
 
 
 @dataclass(frozen=True)
-class Division:
+class Division(Declared):
     """Visits divided by the values of a column, or of several.
 
     Parameters
@@ -41,7 +39,6 @@ class Division:
         Names of the bands, one more than edges. Default: "under 18", "18 to under 65", ...
     """
 
-    __pydantic_config__: ClassVar[ConfigDict] = SETTINGS
     key: ClassVar[str] = "groups"
 
     column: str | tuple[str, ...]
@@ -204,7 +201,7 @@ class Strata(Division):
     labels : tuple of str
         Names of the bands, one more than edges.
     standard : "", "pooled" or mapping of stratum to share
-        A distribution of the strata to which relative prevalences are standardised besides: that of
+        A distribution of the strata to which relative prevalences are also standardised: that of
         all visits, or one given. Default: none.
 
     Examples

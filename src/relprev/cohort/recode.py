@@ -96,7 +96,7 @@ def _recoded(
 
 
 def _banded(group: Division) -> Grouping:
-    """Bands of a number; what is no number is missing."""
+    """Bands of a number; what is not a number is missing."""
     value = f"try_cast({identifier(group.columns[0])} AS DOUBLE)"
     cases = " ".join(f"WHEN {value} < {edge!r} THEN {k}" for k, edge in enumerate(group.edges))
     unknown = f"{value} IS NULL OR isnan({value})"

@@ -54,7 +54,7 @@ It is written as frozen dataclasses, or as an equivalent TOML file:
     [[groups]]
     column = ["race", "sex"]            # combinations; race as recoded above
 
-    [[strata]]                          # every variable is estimated within strata besides
+    [[strata]]                          # every variable is also estimated within strata
     column = "age"
     edges = [40, 65]
     standard = "pooled"                 # and standardised to their distribution
@@ -66,9 +66,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from importlib import resources
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, PlainValidator, ValidationInfo, WithJsonSchema
+from pydantic import PlainValidator, ValidationInfo, WithJsonSchema
 
 from relprev.codes import CodeSet, code_set
 from relprev.cohort.controls import Controls
@@ -76,7 +76,7 @@ from relprev.cohort.feature_rules import Extra, Features
 from relprev.cohort.group_variable import Division, GroupVariable, Strata
 from relprev.cohort.visit_rules import Case, Exclude, Include, Screening
 from relprev.errors import InvalidInputError
-from relprev.settings import SETTINGS, parse_settings, read_settings
+from relprev.settings import Declared, parse_settings, read_settings
 from relprev.sources.source import Source
 from relprev.units import PERSON, UNITS, Unit
 
@@ -116,7 +116,7 @@ Condition = Annotated[
 
 
 @dataclass(frozen=True)
-class CohortSpec:
+class CohortSpec(Declared):
     """A specification that applies to any source with the columns it uses.
 
     Parameters
@@ -145,7 +145,7 @@ class CohortSpec:
     case : Case
         When a visit counts as diagnosed. Default: if it has any code of the condition.
     strata : tuple of Strata
-        Strata in which groups are compared besides.
+        Strata in which groups are compared as well.
     unit : "visit" or "person"
         What a row of the cohort is. A person has the codes of all included visits, and all else
         from the first of them.
@@ -158,8 +158,6 @@ class CohortSpec:
     >>> [str(rule) for rule in ipv.include], sorted(ipv.columns())
     (['sex is F', 'age 18 or more'], ['age', 'race', 'sex'])
     """
-
-    __pydantic_config__: ClassVar[ConfigDict] = SETTINGS
 
     condition: Condition
     groups: tuple[GroupVariable, ...]

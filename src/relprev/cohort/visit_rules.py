@@ -5,17 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from pydantic import ConfigDict
-
 from relprev.codes import CodePattern
 from relprev.cohort.values import Value, are_numbers
 from relprev.errors import InvalidInputError
 from relprev.matrix.coerce import listed
-from relprev.settings import SETTINGS
+from relprev.settings import Declared
 
 
 @dataclass(frozen=True)
-class Include:
+class Include(Declared):
     """Keep visits whose ``column`` is in a range or among given values, or that have given codes.
 
     Parameters
@@ -39,7 +37,6 @@ class Include:
     a code of ICD10:O* in the visit or the 280 days before
     """
 
-    __pydantic_config__: ClassVar[ConfigDict] = SETTINGS
     key: ClassVar[str] = "include"
 
     column: str = ""
@@ -128,7 +125,7 @@ class Exclude(Include):
 
 
 @dataclass(frozen=True)
-class Case:
+class Case(Declared):
     """When a visit counts as diagnosed. By default, one code of the condition is enough.
 
     Parameters
@@ -150,8 +147,6 @@ class Case:
     >>> print(Case(roles=("principal",), min_visits=2, within_days=365))
     a principal code, in 2 visits within 365 days of one another
     """
-
-    __pydantic_config__: ClassVar[ConfigDict] = SETTINGS
 
     roles: tuple[str, ...] = ()
     min_codes: int = 1
@@ -181,7 +176,7 @@ class Case:
 
 
 @dataclass(frozen=True)
-class Screening:
+class Screening(Declared):
     """Who was looked at for the condition, where a column says so.
 
     A visit without a diagnosis may have been looked at, and the condition not found or not
@@ -204,8 +199,6 @@ class Screening:
     >>> print(Screening("screened", not_tested="drop"))
     looked at for the condition (screened)
     """
-
-    __pydantic_config__: ClassVar[ConfigDict] = SETTINGS
 
     column: str
     one_of: tuple[Value, ...] = ("1", "1.0", "yes", "y", "true")

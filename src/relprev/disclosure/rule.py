@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from relprev.errors import InvalidInputError
-from relprev.settings import SETTINGS
+from relprev.settings import Declared
 
 
 @dataclass(frozen=True)
-class Rule:
+class Rule(Declared):
     """Counts of few people are hidden, with all that would reveal them.
 
     Parameters
@@ -34,8 +34,6 @@ class Rule:
     >>> Rule(hide=False, round_to=5).words
     'Counts are rounded to multiples of 5.'
     """
-
-    __pydantic_config__: ClassVar[ConfigDict] = SETTINGS
 
     threshold: Annotated[
         int, Field(ge=1, le=1000, description="Counts of 1 up to this many people are hidden.")

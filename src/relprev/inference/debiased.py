@@ -17,7 +17,6 @@ therefore a standard error (`relprev.inference.moments`).
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -31,19 +30,19 @@ from relprev.arrays import FloatArray, numbered
 from relprev.cohort import Cohort, as_cohort
 from relprev.cohort.origin import about, origin_of
 from relprev.cohort.summary import group_totals
-from relprev.errors import DataWarning, InvalidInputError
+from relprev.errors import InvalidInputError
 from relprev.estimates import COMPLEMENT
 from relprev.inference.crossfit import ADAPTIVE, Deal, Fitted, Settings
 from relprev.inference.estimable import domain_rows, estimable
 from relprev.inference.folds import fold_of_rows, given_folds, make_folds
-from relprev.inference.intervals import FEW_CASES, InferredPrevalence, infer
+from relprev.inference.intervals import InferredPrevalence, infer, warn_if_thin
 from relprev.inference.moments import GroupMoments, group_moments
 from relprev.inference.propensity import STRENGTHS
 from relprev.inference.repeats import combined, repeats_for
 from relprev.inference.sampling import SamplingDesign
 from relprev.inference.score import ScorePart
-from relprev.messages import Count, Message
 from relprev.model.likelihood import Problem
+from relprev.model.parameters import require_reference
 from relprev.model.path import Lambdas, grid
 from relprev.model.screening import screen
 from relprev.progress import progress
@@ -263,10 +262,7 @@ class DebiasedPURPLE(BaseEstimator):
             raise InvalidInputError(
                 f"strengths must hold one or more finite numbers >= 0, got {self.strengths}"
             )
-        if self.reference is not None and self.reference not in cohort.group_names:
-            raise InvalidInputError(
-                f"reference={self.reference!r} is not a group; groups: {cohort.group_names}"
-            )
+        require_reference(self.reference, cohort)
 
     def _estimate(self, kept: Cohort, design: SamplingDesign) -> None:
         problem = Problem.from_cohort(about(kept, origin_of(kept)))
@@ -300,7 +296,7 @@ class DebiasedPURPLE(BaseEstimator):
                     settings = settings.like(fitted)
         self.design_ = design
         self.moments_ = combined(found)
-        _warn_if_thin(self.moments_)
+        warn_if_thin(self.moments_)
 
     def _keep(self, fitted: Fitted) -> None:
         """What is kept of the first deal of folds."""
@@ -376,27 +372,3 @@ class DebiasedPURPLE(BaseEstimator):
 def _n_patients(cohort: Cohort) -> int:
     clusters = cohort.clusters
     return cohort.n if clusters is None else len(numbered(clusters)[0])
-
-
-def _warn_if_thin(moments: GroupMoments) -> None:
-    cases = np.diag(moments.information)
-    apart = ~moments.has_estimate
-    thin = ~apart & (cases < FEW_CASES / 2)
-    for which, words in (
-        (apart, "x tells these groups almost completely apart, so their estimates are withheld"),
-        (thin, "very few informative cases, so intervals are wide and may still be too short"),
-    ):
-        groups = [
-            Message(
-                "{group} ({cases})", group=moments.names[k],
-                cases=Count(cases[k], "effective case", (("n_diagnosed", moments.names[k]),)),
-            )
-            for k in np.flatnonzero(which)
-        ]  # fmt: skip
-        if groups:
-            said = Message(
-                "{what}: {groups}; merge groups, use fewer features or drop features that name a "
-                "group",
-                what=words, groups=groups,
-            )  # fmt: skip
-            warnings.warn(DataWarning(said), stacklevel=4)

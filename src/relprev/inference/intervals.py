@@ -8,6 +8,7 @@ interval rests on them: with few of them, the standard error is itself uncertain
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from relprev.arrays import FloatArray
-from relprev.errors import InvalidInputError
+from relprev.errors import DataWarning, InvalidInputError
 from relprev.estimates import (
     COLUMNS,
     COMPLEMENT,
@@ -28,6 +29,7 @@ from relprev.estimates import (
     withheld,
 )
 from relprev.inference.moments import Contrast, GroupMoments
+from relprev.messages import Count, Message
 
 EXTRA_COLUMNS = (
     "std_error", "p_value", "observed_ci_low", "observed_ci_high", "diagnosis_ci_low",
@@ -270,3 +272,28 @@ def _recorded_ratio(recorded: FloatArray, group: int, others: list[int]) -> floa
     weight, diagnosed = recorded
     below = diagnosed[others].sum() / weight[others].sum()
     return float(diagnosed[group] / weight[group] / below) if below > 0 else float("nan")
+
+
+def warn_if_thin(moments: GroupMoments) -> None:
+    """Warn about groups that are almost completely apart in x, or have few informative cases."""
+    cases = np.diag(moments.information)
+    apart = ~moments.has_estimate
+    thin = ~apart & (cases < FEW_CASES / 2)
+    for which, words in (
+        (apart, "x tells these groups almost completely apart, so their estimates are withheld"),
+        (thin, "very few informative cases, so intervals are wide and may still be too short"),
+    ):
+        groups = [
+            Message(
+                "{group} ({cases})", group=moments.names[k],
+                cases=Count(cases[k], "effective case", (("n_diagnosed", moments.names[k]),)),
+            )
+            for k in np.flatnonzero(which)
+        ]  # fmt: skip
+        if groups:
+            said = Message(
+                "{what}: {groups}; merge groups, use fewer features or drop features that name a "
+                "group",
+                what=words, groups=groups,
+            )  # fmt: skip
+            warnings.warn(DataWarning(said), stacklevel=4)

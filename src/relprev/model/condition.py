@@ -7,6 +7,8 @@ learnt      a classifier's own probability
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,6 +17,8 @@ from relprev.arrays import FloatArray
 from relprev.matrix import Dense, FloatCSR, Matrix
 from relprev.model.em import condition_probability
 from relprev.model.expansion import Expansion
+
+ConditionModel = Callable[[Matrix], FloatArray]  # from X to p(y=1|x), shape (n,)
 
 
 def logistic_condition(w: FloatArray, b: float, X: Matrix) -> FloatArray:
@@ -35,6 +39,15 @@ def expanded_condition(
     if isinstance(X, Dense | FloatCSR):  # codes have no origin
         X = X.about(origin)
     return logistic_condition(w, b, recipe.matrix(X))
+
+
+def condition_model(
+    w: FloatArray, b: float, recipe: Expansion | None, origin: FloatArray
+) -> ConditionModel:
+    """A logistic model, of more features than those of X if there is a recipe for them."""
+    if recipe is None:
+        return partial(logistic_condition, w, b)
+    return partial(expanded_condition, origin, recipe, w, b)
 
 
 def learnt_condition(learner: Any, X: Matrix) -> FloatArray:

@@ -110,6 +110,6 @@ def _warn_if_apart(solutions: list[Solution], problem: Problem) -> bool:
                 "or more data",
                 apart=Number(float(np.expm1(apart)), ".1%"),
             )
-            warnings.warn(DataWarning(said), stacklevel=6)
+            warnings.warn(DataWarning(said), stacklevel=8)
             return True
     return False

@@ -8,7 +8,6 @@ cancels.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -24,20 +23,24 @@ from relprev.cohort.origin import about, origin_of
 from relprev.cohort.summary import summarise
 from relprev.errors import InvalidInputError
 from relprev.estimates import COMPLEMENT, GroupSummary, RelativePrevalence, relative_prevalence
-from relprev.matrix import Matrix, as_matrix
+from relprev.matrix import Matrix
 from relprev.messages import SMALL
-from relprev.model.condition import expanded_condition, learnt_condition, logistic_condition
+from relprev.model.adaptive import ADAPTIVE, fit_adaptive
+from relprev.model.condition import ConditionModel, condition_model, learnt_condition
 from relprev.model.em import fit_em
-from relprev.model.expansion import Expansion, recipe_for
 from relprev.model.likelihood import Problem
 from relprev.model.logistic import LogisticFit, fit_logistic
+from relprev.model.parameters import (
+    require_finite,
+    require_reference,
+    require_share,
+    require_whole,
+)
 from relprev.model.path import RIDGE_FLOOR, Lambdas, grid
+from relprev.model.prediction import checked_matrix, group_numbers
 from relprev.model.screening import screen, screen_diagnoses
 from relprev.model.solver import SolverOptions
 from relprev.progress import Advance, progress
-
-ADAPTIVE = "adaptive"  # the learner that tries curves and products of features
-CLEARLY = 2.0  # gain in held-out log-likelihood that such features must bring
 
 
 class PURPLE(BaseEstimator):
@@ -200,7 +203,7 @@ class PURPLE(BaseEstimator):
         """
         self._check_parameters()
         cohort = as_cohort(X, s, groups=groups, sample_weight=sample_weight, clusters=clusters)
-        self._check_reference(cohort)
+        require_reference(self.reference, cohort)
         if self._is_classifier:
             cohort.in_memory("learner")
         if validation is not None:
@@ -250,8 +253,6 @@ class PURPLE(BaseEstimator):
         steps = self._n_steps(len(grid(self.lambdas, problem)), validation is not None)
         with progress("PURPLE", steps, self.verbose) as advance:
             self._fit_logistic(cohort, problem, judged, advance, earlier)
-            if self.learner == ADAPTIVE:
-                self._try_expansion(cohort, problem, judged, advance)
             if self.expansion_ is None:
                 self.intercept_ -= float(self.origin_ @ self.coef_)
             if self._is_classifier:
@@ -268,7 +269,7 @@ class PURPLE(BaseEstimator):
             Symptoms, columns as in ``fit``.
         """
         check_is_fitted(self)
-        return self._condition(self._checked_design(X))
+        return self._condition(self._checked(X))
 
     def predict_diagnosis(self, X: Any, groups: Any) -> NDArray[np.float64]:
         """The probability p(s=1|x,g) of a recorded diagnosis, shape (n,).
@@ -281,17 +282,8 @@ class PURPLE(BaseEstimator):
             Group name of each row.
         """
         check_is_fitted(self)
-        design = self._checked_design(X)
-        codes, found = pd.factorize(np.asarray(groups, dtype=object), use_na_sentinel=False)
-        labels = [str(label) for label in found]
-        if len(codes) != design.n_rows:
-            raise InvalidInputError(f"groups has {len(codes)} values, X has {design.n_rows} rows")
-        unknown = sorted(set(labels) - set(self.groups_))
-        if unknown:
-            raise InvalidInputError(f"groups must be among {self.groups_}, got {unknown}")
-        position = {name: k for k, name in enumerate(self.groups_)}
-        numbers = np.array([position[label] for label in labels], dtype=np.int64)[codes]
-        return self._rates[numbers] * self._condition(design)
+        X = self._checked(X)
+        return self._rates[group_numbers(groups, self.groups_, X.n_rows)] * self._condition(X)
 
     def relative_prevalence(
         self, versus: str = COMPLEMENT, *, on: Cohort | None = None
@@ -318,29 +310,16 @@ class PURPLE(BaseEstimator):
     # -- fitting ---------------------------------------------------------------------------
 
     def _check_parameters(self) -> None:
-        if not 0 < self.validation_share < 1:
-            raise InvalidInputError(
-                f"validation_share must be between 0 and 1, got {self.validation_share}"
-            )
-        lowest = {"folds": 2, "n_starts": 1, "max_iterations": 1, "em_iterations": 1}
-        for name, low in lowest.items():
-            value = getattr(self, name)
-            if not isinstance(value, int | np.integer) or value < low:
-                raise InvalidInputError(f"{name} must be a whole number >= {low}, got {value!r}")
-        for name in ("l2", "ridge_floor"):
-            if not 0 <= getattr(self, name) < np.inf:
-                raise InvalidInputError(f"{name} must be 0 or more, got {getattr(self, name)}")
+        require_share(validation_share=self.validation_share, tolerance=self.tolerance)
+        require_whole(2, folds=self.folds)
+        require_whole(
+            1, n_starts=self.n_starts, max_iterations=self.max_iterations,
+            em_iterations=self.em_iterations,
+        )  # fmt: skip
+        require_finite(l2=self.l2, ridge_floor=self.ridge_floor)
         if isinstance(self.learner, str) and self.learner != ADAPTIVE:
             raise InvalidInputError(
                 f"learner must be {ADAPTIVE!r}, a classifier or None, got {self.learner!r}"
-            )
-        if not 0 < self.tolerance < 1:
-            raise InvalidInputError(f"tolerance must be between 0 and 1, got {self.tolerance}")
-
-    def _check_reference(self, cohort: Cohort) -> None:
-        if self.reference is not None and self.reference not in cohort.group_names:
-            raise InvalidInputError(
-                f"reference={self.reference!r} is not a group; groups: {cohort.group_names}"
             )
 
     @property
@@ -358,36 +337,25 @@ class PURPLE(BaseEstimator):
         self, cohort: Cohort, problem: Problem, judged: Problem | None, advance: Advance,
         earlier: LogisticFit | None = None,
     ) -> None:  # fmt: skip
-        """The logistic model of the problem's features."""
-        found = fit_logistic(
-            cohort, problem, grid(self.lambdas, problem), judged, selection=self.selection,
-            validation_share=self.validation_share, folds=self.folds, n_starts=self.n_starts,
-            seed=self.random_state, l2=self.l2, ridge_floor=self.ridge_floor,
-            options=SolverOptions(self.tolerance, max_iterations=self.max_iterations),
-            advance=advance, scored=self.learner == ADAPTIVE, earlier=earlier,
-        )  # fmt: skip
-        self._use(found, None)
+        """The logistic model of the problem's features and, if it is adaptive, of more."""
 
-    def _use(self, found: LogisticFit, expansion: Expansion | None) -> None:
-        self._logistic, self.expansion_ = found, expansion
+        def fit(problem: Problem, judged: Problem | None) -> LogisticFit:
+            return fit_logistic(
+                cohort, problem, grid(self.lambdas, problem), judged, selection=self.selection,
+                validation_share=self.validation_share, folds=self.folds, n_starts=self.n_starts,
+                seed=self.random_state, l2=self.l2, ridge_floor=self.ridge_floor,
+                options=SolverOptions(self.tolerance, max_iterations=self.max_iterations),
+                advance=advance, scored=self.learner == ADAPTIVE, earlier=earlier,
+            )  # fmt: skip
+
+        richer = self.learner == ADAPTIVE
+        found, self.expansion_ = fit_adaptive(fit, problem, judged, richer=richer)
+        self._logistic = found
+        self._learner: Any = None
         self.lambda_, self.selection_ = found.penalty, found.selection
         self.certificate_ = found.solution.certificate
         best = found.solution.parameters
         self.coef_, self.intercept_, self._rates = best.w, best.b, best.c
-        self._learner: Any = None
-
-    def _try_expansion(
-        self, cohort: Cohort, problem: Problem, judged: Problem | None, advance: Advance
-    ) -> None:
-        """Fit curves and products of features too, and keep them if they are clearly better."""
-        linear = self._logistic
-        recipe = recipe_for(problem, linear.solution.parameters)
-        if recipe.is_too_large_for(problem.n) or not recipe.n_added:
-            return
-        judged = None if judged is None else recipe.of(judged)
-        self._fit_logistic(cohort, recipe.of(problem), judged, advance)
-        better = self._logistic.log_likelihood - linear.log_likelihood > CLEARLY
-        self._use(self._logistic if better else linear, recipe if better else None)
 
     def _fit_learner(self, cohort: Cohort, advance: Advance) -> None:
         p = self._condition(cohort.X)
@@ -412,30 +380,16 @@ class PURPLE(BaseEstimator):
 
     # -- predicting ------------------------------------------------------------------------
 
-    def _condition(self, design: Matrix) -> NDArray[np.float64]:
-        return self._condition_model()(design)
+    def _condition(self, X: Matrix) -> NDArray[np.float64]:
+        return self._condition_model()(X)
 
-    def _condition_model(self) -> Callable[[Matrix], NDArray[np.float64]]:
-        """p(y=1|x) as a function of X."""
+    def _condition_model(self) -> ConditionModel:
         if self._learner is not None:
             return partial(learnt_condition, self._learner)
-        if self.expansion_ is not None:
-            at = self.origin_, self.expansion_, self.coef_, self.intercept_
-            return partial(expanded_condition, *at)
-        return partial(logistic_condition, self.coef_, self.intercept_)
+        return condition_model(self.coef_, self.intercept_, self.expansion_, self.origin_)
 
-    def _checked_design(self, X: Any) -> Matrix:
-        design, names = as_matrix(X.X if isinstance(X, Cohort) else X)
-        if design.n_cols != self.n_features_in_:
-            raise InvalidInputError(
-                f"X has {design.n_cols} features, expected {self.n_features_in_} as in fit"
-            )
-        fitted = getattr(self, "feature_names_in_", None)
-        if names is not None and fitted is not None and list(names) != list(fitted):
-            raise InvalidInputError(
-                "the columns of X differ from those in fit, in name or order; give the same columns"
-            )
-        return design
+    def _checked(self, X: Any) -> Matrix:
+        return checked_matrix(X, self.n_features_in_, getattr(self, "feature_names_in_", None))
 
     def _summarise(self, cohort: Cohort) -> GroupSummary:
         return summarise(cohort, self._condition_model(), self._rates)

@@ -38,7 +38,7 @@ def screen(cohort: Cohort, *, domain: bool = False) -> None:
 
 
 def screen_diagnoses(cohort: Cohort, few: int = SMALL) -> None:
-    """Warn about groups with ``few`` diagnosed rows or less, in one wording for all of them."""
+    """Warn about groups with ``few`` diagnosed rows or fewer, in one wording for all of them."""
     counts, cases = cohort.total(_group_counts)
     named = _named(cohort, (cases <= few) & (counts > 0))
     if named:

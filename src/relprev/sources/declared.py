@@ -15,10 +15,10 @@ from enum import Enum
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, get_args, get_type_hints
 
-from pydantic import BeforeValidator, ConfigDict
+from pydantic import BeforeValidator
 
 from relprev.errors import InvalidInputError
-from relprev.settings import SETTINGS
+from relprev.settings import Declared
 from relprev.sources.addresses import SHOWN, is_address
 from relprev.sources.kinds import DIAGNOSES, Kind, require_known
 from relprev.sources.source import Source
@@ -57,10 +57,8 @@ OutputPath = Annotated[str, BeforeValidator(_text), Role.OUTPUT]
 
 
 @dataclass(frozen=True, kw_only=True)
-class SourceTable:
+class SourceTable(Declared):
     """The keys of one kind of source; keys that are not given are None."""
-
-    __pydantic_config__: ClassVar[ConfigDict] = SETTINGS
 
     words: ClassVar[str]  # its name in reports, such as "MIMIC-IV"
     read: ClassVar[Callable[..., Source]]

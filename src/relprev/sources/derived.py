@@ -1,7 +1,7 @@
 """Columns of a study's own, made of those of its source; true-or-false ones also record codes.
 
 A derived column is used like any other: in rules, as groups, as features in bins. One that is true
-or false is a code besides, ``IS:`` and its name, so that it can be the condition or a control:
+or false is also a code, ``IS:`` and its name, so that it can be the condition or a control:
 
     condition = {name = "prediabetes", codes = ["IS:told"]}
 

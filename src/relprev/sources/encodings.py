@@ -1,4 +1,4 @@
-"""Text files in other encodings than UTF-8, converted on the way.
+"""Text files in encodings other than UTF-8, converted on the way.
 
 DuckDB reads UTF-8. A byte order mark says UTF-16 or UTF-32, as spreadsheets write "Unicode
 text"; anything else (cp1252 on Windows) must be said, because no byte proves it.

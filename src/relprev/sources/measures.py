@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from math import inf
 
 from relprev.sources.database import quoted
+from relprev.sources.kinds import Kind
 
 REFERENCE = "NORMAL"
 CELSIUS = (25, 45)
@@ -152,3 +153,41 @@ def described(prefix: str, codes: Mapping[str, str]) -> dict[str, str]:
 def bins_of(prefix: str, measures: Iterable[Measure]) -> tuple[tuple[str, ...], ...]:
     """The features of every measure, of which a visit has at most one."""
     return tuple(tuple(described(prefix, measure.codes())) for measure in measures)
+
+
+def exclusive(
+    kinds: Sequence[Kind], levels: Mapping[str, Mapping[str, str]]
+) -> tuple[tuple[str, ...], ...]:
+    """Features of which a visit has at most one: bins, and ``levels`` by the name of their kind.
+
+    Examples
+    --------
+    >>> triage = Kind("triage", "TRIAGE", "triage levels", ("triage",))
+    >>> exclusive([triage], {"triage": {"1": "Immediate", "2": "Urgent"}})
+    (('TRIAGE:1', 'TRIAGE:2'),)
+    """
+    measured = {"vitals": VITALS, "pain": (PAIN,)}
+    found: list[tuple[str, ...]] = []
+    for kind in kinds:
+        found += bins_of(kind.prefix, measured.get(kind.name, ()))
+        found += [tuple(described(kind.prefix, levels[kind.name]))] if kind.name in levels else []
+    return tuple(found)
+
+
+def absent(kinds: Sequence[Kind]) -> dict[str, str]:
+    """Why columns of kinds that were not read are missing.
+
+    Examples
+    --------
+    >>> absent([])["pain"]
+    "it comes with the kind 'pain' of features"
+    """
+    columns = {"vitals": tuple(one.name for one in VITALS), "pain": ("pain",),
+               "triage": ("triage_level",)}  # fmt: skip
+    read = {kind.name for kind in kinds}
+    return {
+        column: f"it comes with the kind {name!r} of features"
+        for name, made in columns.items()
+        if name not in read
+        for column in made
+    }

@@ -40,6 +40,7 @@ from relprev.sources.declared import InputPath, SourceTable
 from relprev.sources.fingerprint import Fingerprint
 from relprev.sources.formats import load_table
 from relprev.sources.kinds import Kind, read_kinds
+from relprev.sources.measures import absent, exclusive
 from relprev.sources.source import Source
 
 EMERGENCY_ROOM = "EMERGENCY ROOM"
@@ -108,11 +109,11 @@ def read_mimic(
         "mimic-iv",
         connection,
         attrition=_attrition(connection),
-        absent=features.absent(wanted),
+        absent=absent(wanted),
         details={"fill": fill, "data": files},
         descriptions=features.descriptions(connection, wanted),
         kinds=wanted,
-        exclusive=features.exclusive(wanted),
+        exclusive=exclusive(wanted, {"triage": features.TRIAGE, "arrival": features.TRANSPORT}),
     )
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 from relprev.sources.database import Connection, quoted
 from relprev.sources.kinds import DIAGNOSES, Kind
-from relprev.sources.measures import PAIN, VITALS, Measure, bins_of, described
+from relprev.sources.measures import PAIN, VITALS, Measure, described
 from relprev.sources.words import add_words
 
 KINDS = (
@@ -98,29 +98,6 @@ def descriptions(connection: Connection, kinds: Sequence[Kind]) -> dict[str, str
                  "arrival": TRANSPORT}  # fmt: skip
         found |= described(kind.prefix, fixed.get(kind.name, {}))
     return found
-
-
-def exclusive(kinds: Sequence[Kind]) -> tuple[tuple[str, ...], ...]:
-    """Features of which a visit has at most one."""
-    found = {
-        "vitals": bins_of("VITAL", VITALS),
-        "pain": bins_of("PAIN", [PAIN]),
-        "triage": (tuple(described("TRIAGE", TRIAGE)),),
-        "arrival": (tuple(described("ARRIVAL", TRANSPORT)),),
-    }
-    return tuple(bins for kind in kinds for bins in found.get(kind.name, ()))
-
-
-def absent(kinds: Sequence[Kind]) -> dict[str, str]:
-    """Why columns of kinds that were not read are missing."""
-    columns = {"vitals": tuple(SIGNS), "pain": ("pain",), "triage": ("triage_level",)}
-    read = {kind.name for kind in kinds}
-    return {
-        column: f"it comes with the kind {name!r} of features"
-        for name, made in columns.items()
-        if name not in read
-        for column in made
-    }
 
 
 def _insert(connection: Connection, kind: Kind, code: str, relation: str) -> None:

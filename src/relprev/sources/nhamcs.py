@@ -25,8 +25,9 @@ from relprev.sources.declared import InputPaths, SourceTable
 from relprev.sources.fingerprint import Fingerprint
 from relprev.sources.formats import load_fixed_width, load_table, require_file
 from relprev.sources.kinds import Kind, read_kinds
+from relprev.sources.measures import absent, exclusive
 from relprev.sources.nhamcs_columns import FIELDS_2010 as MORE_2010
-from relprev.sources.nhamcs_columns import ONLY_2010
+from relprev.sources.nhamcs_columns import ONLY_2010, TRIAGE
 from relprev.sources.source import Source, code_list, expose_wide, labels
 
 CUT = 4
@@ -124,11 +125,11 @@ def read_nhamcs(
         "nhamcs",
         connection,
         code_lengths={"ICD10": CUT},
-        absent=features.absent(wanted),
+        absent=absent(wanted),
         details={"years": years, "data": files},
         descriptions=features.descriptions(connection, wanted),
         kinds=wanted,
-        exclusive=features.exclusive(wanted),
+        exclusive=exclusive(wanted, {"triage": TRIAGE}),
     )
 
 

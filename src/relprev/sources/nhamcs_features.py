@@ -16,7 +16,7 @@ import pandas as pd
 
 from relprev.sources.database import Connection, identifier, quoted
 from relprev.sources.kinds import CAUSES, DIAGNOSES, Kind
-from relprev.sources.measures import PAIN, VITALS, bins_of, code_list, described
+from relprev.sources.measures import PAIN, VITALS, code_list, described
 from relprev.sources.nhamcs_columns import (
     ARRIVALS,
     COLUMNS,
@@ -113,32 +113,6 @@ def descriptions(connection: Connection, kinds: Sequence[Kind]) -> dict[str, str
         f"WHERE version IN ({', '.join(map(quoted, new))}) ORDER BY name"
     ).fetchall()
     return {name: words[name] for (name,) in recorded if name in words}
-
-
-def exclusive(kinds: Sequence[Kind]) -> tuple[tuple[str, ...], ...]:
-    """Features of which a visit has at most one."""
-    found = {
-        "vitals": bins_of("VITAL", VITALS),
-        "pain": bins_of("PAIN", [PAIN]),
-        "triage": (tuple(described("TRIAGE", TRIAGE)),),
-    }
-    return tuple(bins for kind in kinds for bins in found.get(kind.name, ()))
-
-
-def absent(kinds: Sequence[Kind]) -> dict[str, str]:
-    """Why columns of kinds that were not read are missing."""
-    columns = {
-        "vitals": tuple(measure.name for measure in VITALS),
-        "pain": ("pain",),
-        "triage": ("triage_level",),
-    }
-    read = {kind.name for kind in kinds}
-    return {
-        column: f"it comes with the kind {name!r} of features"
-        for name, made in columns.items()
-        if name not in read
-        for column in made
-    }
 
 
 def keep_drug_names(

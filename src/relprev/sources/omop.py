@@ -35,7 +35,7 @@ from relprev.sources.omop_concepts import (
     load_members,
 )
 from relprev.sources.omop_concepts import concept_sets as read_sets
-from relprev.sources.omop_query import Design, Queries
+from relprev.sources.omop_query import Queries, Scope
 from relprev.sources.omop_tables import OmopTables, open_tables
 from relprev.sources.omop_visits import (
     Loaded,
@@ -130,34 +130,34 @@ def read_omop(
     """
     if codes not in ("source", "standard"):
         raise InvalidInputError(f"codes must be 'source' or 'standard', got {codes!r}")
-    design = _design(unit, visit_concepts, match, start, end)
+    scope = _scope(unit, visit_concepts, match, start, end)
     sets = read_sets(concept_sets, concepts)
     wanted = read_kinds(kinds, features.KINDS)
     records = ["condition_occurrence", *features.tables_needed(wanted)]
     connection = connect(MEMORY)
     with open_tables(connection, database, schema) as tables:
-        queries = Queries(design, tables.dialect)
-        for table, columns in design.columns(records).items():
+        queries = Queries(scope, tables.dialect)
+        for table, columns in scope.columns(records).items():
             if not tables.require(table, columns):
                 raise tables.absent(table, _needed_by(table, wanted))
         load_members(tables, queries, sets)
         loaded = _load(tables, queries, records)
-    _require_some(connection, design)
+    _require_some(connection, scope)
     require_unique(connection, "raw_units", "visit_occurrence_id", "visit_occurrence")
     require_unique(connection, "raw_person", "person_id")
     data = [described_table(connection, f"raw_{name}", name)
             for name in ("person", "units", *records, "concept")]  # fmt: skip
     data += [described_table(connection, "members", "concept sets")] if sets else []
-    make_visits(connection, design)
+    make_visits(connection, scope)
     descriptions = make_codes(connection, codes)
     descriptions |= features.add_codes(connection, wanted)
     descriptions |= {f"{PREFIX}:{one.code}": f"Concept set {one.name}" for one in sets}
-    warn_unmatched(design, loaded)
+    warn_unmatched(scope, loaded)
     files = [concept_sets] if isinstance(concept_sets, str | Path) else concept_sets or ()
     return Source(
         "omop",
         connection,
-        attrition=attrition(connection, design, loaded),
+        attrition=attrition(connection, scope, loaded),
         details={"codes": codes, "unit": unit,
                  "data": data + [described_file(Path(file)) for file in files]},
         descriptions=descriptions,
@@ -219,13 +219,13 @@ class OmopTable(SourceTable):
     ] = None
 
 
-def _design(
+def _scope(
     unit: str,
     visit_concepts: Sequence[int] | None,
     match: str | None,
     start: str | date | None,
     end: str | date | None,
-) -> Design:
+) -> Scope:
     if unit not in ("visit", "person"):
         raise InvalidInputError(f"unit must be 'visit' or 'person', got {unit!r}")
     if match not in (None, "visit", "date"):
@@ -240,7 +240,7 @@ def _design(
         raise InvalidInputError(f"start must not be after end, got {first} and {last}")
     kinds = EMERGENCY if visit_concepts is None else visit_concepts
     visits = concept_numbers("visit_concepts", kinds)
-    return Design(unit, match or "visit", visits, first, last)
+    return Scope(unit, match or "visit", visits, first, last)
 
 
 def _day(name: str, given: str | date | None) -> date | None:
@@ -280,13 +280,13 @@ def _counts(tables: OmopTables, query: str) -> tuple[int, int]:
     return int(first), int(second)
 
 
-def _require_some(connection: Connection, design: Design) -> None:
+def _require_some(connection: Connection, scope: Scope) -> None:
     """Fail if the database has no unit of the study."""
     if connection.execute("SELECT count(*) FROM raw_units").fetchall()[0][0]:
         return
-    if design.unit == "person":
+    if scope.unit == "person":
         raise InvalidInputError("nobody is observed (observation_period) between start and end")
-    kinds = ", ".join(map(str, design.visit_concepts)) or "any"
+    kinds = ", ".join(map(str, scope.visit_concepts)) or "any"
     raise InvalidInputError(
         f"no visit is of the kinds and days asked for: visit_concepts {kinds}, start and end; "
         "visit_concepts=[] takes visits of every kind"

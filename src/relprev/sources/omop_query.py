@@ -50,7 +50,7 @@ class Dialect:
 
 
 @dataclass(frozen=True)
-class Design:
+class Scope:
     """Units and window of a study, and how records are matched to units."""
 
     unit: str
@@ -92,14 +92,14 @@ class _Matching:
 
 @dataclass(frozen=True)
 class Queries:
-    """The queries of a design in a dialect."""
+    """The queries of a scope in a dialect."""
 
-    design: Design
+    scope: Scope
     sql: Dialect
 
     def everything(self) -> str:
         """Number of units of the whole database, and of their people."""
-        table = "visit_occurrence" if self.design.unit == "visit" else "person"
+        table = "visit_occurrence" if self.scope.unit == "visit" else "person"
         return (
             "SELECT count(*) AS units, count(DISTINCT person_id) AS people "
             f"FROM {self.sql.table(table)}"
@@ -107,7 +107,7 @@ class Queries:
 
     def units(self) -> str:
         """The units, with their first day."""
-        if self.design.unit == "person":
+        if self.scope.unit == "person":
             return f"""
                 SELECT person AS visit_occurrence_id, person AS person_id,
                        min(began) AS visit_start_date,
@@ -119,7 +119,7 @@ class Queries:
     def people(self) -> str:
         """The people of the units."""
         who = f"SELECT person FROM {self._periods()} AS q"
-        if self.design.unit == "visit":
+        if self.scope.unit == "visit":
             who = f"SELECT person FROM {self._visits()} AS v WHERE kept"
         columns, person = ", ".join(PERSON), self.sql.number("person_id")
         return f"SELECT {columns} FROM {self.sql.table('person')} WHERE {person} IN ({who})"
@@ -167,7 +167,7 @@ class Queries:
 
     def _matching(self, table: str) -> _Matching:
         name, number = self.sql.table(table), self.sql.number
-        if self.design.unit == "person":
+        if self.scope.unit == "person":
             person = number("o.person_id")
             observed = (
                 f"EXISTS (SELECT 1 FROM {self._periods()} AS p WHERE p.person = {person} "
@@ -178,7 +178,7 @@ class Queries:
             f"{name} AS o LEFT JOIN {self._visits()} AS v "
             f"ON v.visit = {number('o.visit_occurrence_id')}"
         )
-        if self.design.match == "visit":
+        if self.scope.match == "visit":
             return _Matching("v.visit", named, "v.visit IS NOT NULL", "v.kept")
         person, day = number("o.person_id"), self._day(table)
         dated = f"""{named} LEFT JOIN (
@@ -195,7 +195,7 @@ class Queries:
         """All visits, with ``kept`` for those of the study."""
         number, first = self.sql.number, self.sql.day("visit_start_date")
         final = ""
-        if self.design.match == "date":
+        if self.scope.match == "date":
             final = f", coalesce({self.sql.day('visit_end_date')}, {first}) AS ended"
         return (
             f"(SELECT {number('visit_occurrence_id')} AS visit, {number('person_id')} AS person, "
@@ -205,13 +205,13 @@ class Queries:
 
     def _kept(self) -> str:
         """Whether a visit is of the kinds and in the window asked for."""
-        kinds = self.design.visit_concepts
+        kinds = self.scope.visit_concepts
         kind = f"{self.sql.number('visit_concept_id')} IN ({_listed(kinds)})" if kinds else "true"
         return f"({kind} AND {self._within(self.sql.day('visit_start_date'))})"
 
     def _periods(self) -> str:
         """Periods of observation, cut to the window."""
-        start, end = self.design.start, self.design.end
+        start, end = self.scope.start, self.scope.end
         first = self.sql.day("observation_period_start_date")
         final = self.sql.day("observation_period_end_date")
         later = f"greatest({first}, DATE '{start}')" if start else first
@@ -226,7 +226,7 @@ class Queries:
         return self.sql.day(f"o.{DAYS[table]}")
 
     def _within(self, day: str) -> str:
-        ends = ((">=", self.design.start), ("<=", self.design.end))
+        ends = ((">=", self.scope.start), ("<=", self.scope.end))
         return " AND ".join(f"{day} {sign} DATE '{end}'" for sign, end in ends if end) or "true"
 
 

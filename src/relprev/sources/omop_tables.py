@@ -113,14 +113,38 @@ class OmopFolder(OmopTables):
         return f"{words}Parquet files", "is it a folder of OMOP tables?"
 
 
-class OmopDuckDB(OmopTables):
+class OmopSchema(OmopTables):
+    """Tables of a database's schema."""
+
+    def __init__(self, connection: Connection, schema: str) -> None:
+        super().__init__(connection)
+        self.schema = schema
+
+    @abstractmethod
+    def columns(self, table: str) -> list[str]:
+        """Names of a table's columns, none if there is no such table."""
+
+    def require(self, table: str, columns: Sequence[str]) -> bool:
+        found = self.columns(table)
+        if found:
+            _require_columns(table, columns, found)
+        return bool(found)
+
+    def relation(self, table: str) -> str:
+        return f"{identifier(self.schema)}.{table}"
+
+    def lacking(self, table: str) -> tuple[str, str]:
+        return _no_table(table, self.schema)
+
+
+class OmopDuckDB(OmopSchema):
     """A DuckDB file. Views are refused, because they can read any file."""
 
     def __init__(self, connection: Connection, database: Connection, schema: str, file: str):
-        super().__init__(connection)
-        self.database, self.schema, self.file = database, schema, file
+        super().__init__(connection, schema)
+        self.database, self.file = database, file
 
-    def require(self, table: str, columns: Sequence[str]) -> bool:
+    def columns(self, table: str) -> list[str]:
         where = "lower(table_schema) = lower(?) AND lower(table_name) = ?"
         kinds = self.database.execute(
             f"SELECT table_type FROM information_schema.tables WHERE {where}", [self.schema, table]
@@ -134,12 +158,7 @@ class OmopDuckDB(OmopTables):
             f"SELECT lower(column_name) FROM information_schema.columns WHERE {where}",
             [self.schema, table],
         ).fetchall()
-        if found:
-            _require_columns(table, columns, [name for (name,) in found])
-        return bool(found)
-
-    def relation(self, table: str) -> str:
-        return f"{identifier(self.schema)}.{table}"
+        return [name for (name,) in found]
 
     def fetch(self, query: str, into: str) -> None:
         rows = self.database.sql(query).to_arrow_reader(BATCH_ROWS)
@@ -147,31 +166,23 @@ class OmopDuckDB(OmopTables):
         self.connection.execute(f"CREATE TABLE {into} AS FROM rows")
         self.connection.unregister("rows")
 
-    def lacking(self, table: str) -> tuple[str, str]:
-        return _no_table(table, self.schema)
 
-
-class OmopPostgres(OmopTables):
+class OmopPostgres(OmopSchema):
     """A PostgreSQL server, whose answers come through a temporary CSV file, to save memory."""
 
     def __init__(self, connection: Connection, server: Any, schema: str, folder: Path) -> None:
-        super().__init__(connection)
-        self.server, self.schema, self.folder = server, schema, folder
+        super().__init__(connection, schema)
+        self.server, self.folder = server, folder
         # Columns keep their types, so that the server can use its indexes.
         self.dialect = Dialect(self.relation, "{}".format, "{}".format, "CAST({} AS DATE)".format)
 
-    def require(self, table: str, columns: Sequence[str]) -> bool:
+    def columns(self, table: str) -> list[str]:
         found = self.server.execute(
             "SELECT column_name FROM information_schema.columns "
             "WHERE table_schema = %s AND table_name = %s",
             [self.schema, table],
         ).fetchall()
-        if found:
-            _require_columns(table, columns, [name for (name,) in found])
-        return bool(found)
-
-    def relation(self, table: str) -> str:
-        return f"{identifier(self.schema)}.{table}"
+        return [name for (name,) in found]
 
     def fetch(self, query: str, into: str) -> None:
         file = self.folder / f"{into}.csv"
@@ -186,9 +197,6 @@ class OmopPostgres(OmopTables):
         relation = csv_relation(file, names, header=True, kinds=kinds)
         execute(self.connection, f"CREATE TABLE {into} AS FROM {relation}")
         file.unlink()
-
-    def lacking(self, table: str) -> tuple[str, str]:
-        return _no_table(table, self.schema)
 
 
 @contextmanager

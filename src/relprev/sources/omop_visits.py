@@ -16,10 +16,10 @@ from relprev.messages import Message, Number
 from relprev.sources.attrition import Attrition, Step
 from relprev.sources.database import Connection, execute, quoted
 from relprev.sources.omop_concepts import PREFIX, name_sql
-from relprev.sources.omop_query import Design
+from relprev.sources.omop_query import Scope
 
 MANY = 0.05  # share of records that match nothing from which on there is a warning
-FEW = 10  # records on which no share that is told may rest
+FEW = 10  # records, too few for a share to be published
 
 
 @dataclass(frozen=True)
@@ -66,10 +66,10 @@ class Loaded:
     matches: tuple[Match, ...]
 
 
-def make_visits(connection: Connection, design: Design) -> None:
+def make_visits(connection: Connection, scope: Scope) -> None:
     """Create ``visits`` from ``raw_units``, ``raw_person`` and ``raw_concept``."""
     more = "observed_days::BIGINT AS observed_days"
-    if design.unit == "visit":
+    if scope.unit == "visit":
         more = "visit_concept_id::BIGINT AS visit_concept_id"
     connection.execute(f"""
         CREATE TABLE visits AS
@@ -154,33 +154,33 @@ def make_codes(connection: Connection, codes: str) -> dict[str, str]:
     return dict(found)
 
 
-def attrition(connection: Connection, design: Design, loaded: Loaded) -> Attrition:
+def attrition(connection: Connection, scope: Scope, loaded: Loaded) -> Attrition:
     """Steps from the database to the units, and the records that match none."""
     units, people = connection.execute(
         "SELECT count(*), count(DISTINCT patient) FROM visits"
     ).fetchall()[0]
-    window = _window(design)
-    if design.unit == "person":
+    window = _window(scope)
+    if scope.unit == "person":
         steps = [Step("people in the database", loaded.units, loaded.people),
                  Step(f"observed{window}", units, people)]  # fmt: skip
     else:
         steps = [Step("visits in the database", loaded.units, loaded.people)]
-        if design.visit_concepts or window:
-            kind = "visit of the kinds asked for" if design.visit_concepts else "visit"
+        if scope.visit_concepts or window:
+            kind = "visit of the kinds asked for" if scope.visit_concepts else "visit"
             steps.append(Step(f"{kind}{window}", units, people))
     for match in loaded.matches:
         if match.matched < match.records:
-            words = f"{match.words} not used, as they match {_nothing(design)}: {match.told}"
+            words = f"{match.words} not used, as they match {_nothing(scope)}: {match.told}"
             steps.append(Step(words, units, people))
     return Attrition(tuple(steps))
 
 
-def warn_unmatched(design: Design, loaded: Loaded) -> None:
+def warn_unmatched(scope: Scope, loaded: Loaded) -> None:
     """Warn if many records of a table match nothing."""
     remedy = 'use match = "date", or unit = "person"'
-    if design.unit == "person":
+    if scope.unit == "person":
         remedy = "look at observation_period and at the dates of the records"
-    elif design.match == "date":
+    elif scope.match == "date":
         remedy = 'use unit = "person"'
     for match in loaded.matches:
         if match.unmatched <= MANY:
@@ -191,17 +191,17 @@ def warn_unmatched(design: Design, loaded: Loaded) -> None:
                     "{share} of the {records} (more than {many}) match {nothing} and are not used, "
                     "so {lost} are missing; {remedy}",
                     share=match.told, records=match.words, many=Number(MANY, ".0%"),
-                    nothing=_nothing(design), lost=match.says, remedy=remedy,
+                    nothing=_nothing(scope), lost=match.says, remedy=remedy,
                 )
             ),
             stacklevel=4,
         )  # fmt: skip
 
 
-def _window(design: Design) -> str:
-    start = f" from {design.start}" if design.start else ""
-    return start + (f" until {design.end}" if design.end else "")
+def _window(scope: Scope) -> str:
+    start = f" from {scope.start}" if scope.start else ""
+    return start + (f" until {scope.end}" if scope.end else "")
 
 
-def _nothing(design: Design) -> str:
-    return "no visit" if design.unit == "visit" else "no time of observation"
+def _nothing(scope: Scope) -> str:
+    return "no visit" if scope.unit == "visit" else "no time of observation"

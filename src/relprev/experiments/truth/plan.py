@@ -9,29 +9,22 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib import resources
-from typing import ClassVar
 
-from pydantic import ConfigDict
-
-from relprev.settings import SETTINGS, parse_settings
+from relprev.settings import Declared, parse_settings
 from relprev.sources.expressions import columns_in
 
 
 @dataclass(frozen=True)
-class Population:
+class Population(Declared):
     """Who takes part: a column with the age, and the least age."""
-
-    __pydantic_config__: ClassVar[ConfigDict] = SETTINGS
 
     age: str
     minimum_age: float
 
 
 @dataclass(frozen=True)
-class PlannedCondition:
+class PlannedCondition(Declared):
     """What people are told and what is measured, as expressions; names of features."""
-
-    __pydantic_config__: ClassVar[ConfigDict] = SETTINGS
 
     told: str
     measured: str
@@ -41,20 +34,16 @@ class PlannedCondition:
 
 
 @dataclass(frozen=True)
-class PlannedFeature:
+class PlannedFeature(Declared):
     """A column, with edges if it is a number."""
-
-    __pydantic_config__: ClassVar[ConfigDict] = SETTINGS
 
     column: str
     edges: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
-class PlannedContrast:
+class PlannedContrast(Declared):
     """Two groups, each a name and an expression, and features that would tell them apart."""
-
-    __pydantic_config__: ClassVar[ConfigDict] = SETTINGS
 
     group: Mapping[str, str]
     versus: Mapping[str, str]
@@ -67,10 +56,8 @@ class PlannedContrast:
 
 
 @dataclass(frozen=True)
-class PlannedControl:
+class PlannedControl(Declared):
     """A finding measured in everybody, and where it is no control."""
-
-    __pydantic_config__: ClassVar[ConfigDict] = SETTINGS
 
     where: str
     apart: tuple[str, ...] = ()
@@ -78,20 +65,16 @@ class PlannedControl:
 
 
 @dataclass(frozen=True)
-class Methods:
+class Methods(Declared):
     """Names of methods."""
-
-    __pydantic_config__: ClassVar[ConfigDict] = SETTINGS
 
     main: tuple[str, ...]
     baselines: tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class Aim:
+class Aim(Declared):
     """A share that results are held to, and the aim in words."""
-
-    __pydantic_config__: ClassVar[ConfigDict] = SETTINGS
 
     share: float
     words: str
@@ -99,7 +82,7 @@ class Aim:
 
 
 @dataclass(frozen=True)
-class Plan:
+class Plan(Declared):
     """Everything that is decided before the data are looked at.
 
     Examples
@@ -108,8 +91,6 @@ class Plan:
     >>> len(plan.conditions), len(plan.contrasts), sorted(plan.aims)
     (9, 7, ['held', 'nearer', 'warned'])
     """
-
-    __pydantic_config__: ClassVar[ConfigDict] = SETTINGS
 
     version: int
     population: Population

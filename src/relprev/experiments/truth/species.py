@@ -12,18 +12,17 @@ from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import pandas as pd
-from pydantic import ConfigDict
 
 from relprev.arrays import FloatArray
 from relprev.cohort import as_cohort
 from relprev.errors import InvalidInputError
 from relprev.experiments.truth.known import KnownTruth
 from relprev.experiments.truth.plan import Methods
-from relprev.settings import SETTINGS, parse_settings
+from relprev.settings import Declared, parse_settings
 
 PLACE = ("siteid", "spid", "x", "y", "occ", "group")  # columns that are not environment
 MISSING = -9999.0
@@ -31,40 +30,32 @@ FILES = {"records": "train_po", "sites": "test_env", "found": "test_pa"}
 
 
 @dataclass(frozen=True)
-class Region:
+class Region(Declared):
     """A region of disdat in words."""
-
-    __pydantic_config__: ClassVar[ConfigDict] = SETTINGS
 
     title: str
     species: str
 
 
 @dataclass(frozen=True)
-class Parts:
+class Parts(Declared):
     """A coordinate and the names of the parts below and above its median."""
-
-    __pydantic_config__: ClassVar[ConfigDict] = SETTINGS
 
     coordinate: str
     names: tuple[str, str]
 
 
 @dataclass(frozen=True)
-class Environment:
+class Environment(Declared):
     """How the environment becomes features."""
-
-    __pydantic_config__: ClassVar[ConfigDict] = SETTINGS
 
     categories: tuple[str, ...]
     bins: int
 
 
 @dataclass(frozen=True)
-class Rules:
+class Rules(Declared):
     """Numbers of the plan."""
-
-    __pydantic_config__: ClassVar[ConfigDict] = SETTINGS
 
     least_records: int
     least_found: int
@@ -73,10 +64,8 @@ class Rules:
 
 
 @dataclass(frozen=True)
-class SpeciesPlan:
+class SpeciesPlan(Declared):
     """Everything that is decided before the data are looked at."""
-
-    __pydantic_config__: ClassVar[ConfigDict] = SETTINGS
 
     version: int
     regions: Mapping[str, Region]
