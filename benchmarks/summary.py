@@ -116,15 +116,17 @@ def national(found: Rows) -> str:
 def debiased(found: Rows) -> str:
     body = [
         [
-            f"{row['visits']:,}", f"{row['diagnosed']:,}", f"{row['path_seconds']:.1f} s",
-            f"{row['debiased_seconds']:.1f} s", f"{row['times_path_cpu']:.1f}",
-            f"{row['peak_gib']:.1f} GiB",
+            f"{row['visits']:,}", f"{row['diagnosed']:,}", f"{row['path_cpu_seconds']:.1f} s",
+            f"{row['linear_cpu_seconds']:.1f} s ({row['linear_times_path_cpu']:.1f})",
+            f"{row['debiased_cpu_seconds']:.1f} s ({row['times_path_cpu']:.1f})",
+            str(row["deals"]), row["propensity"], row["risk"], f"{row['peak_gib']:.1f} GiB",
         ]
         for row in found
     ]  # fmt: skip
-    head = ["visits", "diagnosed", "PURPLE's path", "DebiasedPURPLE",
-            "processor time ÷ path's processor time", "peak memory"]  # fmt: skip
-    return "The debiased estimator on the same visits:\n\n" + table(head, body)
+    head = ["visits", "diagnosed", "PURPLE's path", "linear models, one deal (÷ path)",
+            "defaults (÷ path)", "deals", "model of the groups", "of the diagnoses",
+            "peak memory"]  # fmt: skip
+    return "The debiased estimator on the same visits, processor time:\n\n" + table(head, body)
 
 
 def checks(found: Rows) -> str:
