@@ -20,7 +20,7 @@ from relprev.store import modules
 from relprev.store.modules import source_digest
 from relprev.study import CheckOptions, EstimateOptions, Study
 from relprev.study import run as run_module
-from relprev.study.variable import Variable
+from relprev.study.stages.variable import Variable
 from tests.study.conftest import (
     csv_files,
     nothing_made_again,

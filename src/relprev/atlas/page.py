@@ -25,8 +25,8 @@ from relprev.atlas.words import Reading, null_words, reading
 from relprev.disclosure import Rule
 from relprev.display import cell, with_interval
 from relprev.estimates import versus_words
-from relprev.report.page import content_policy, template_text, templates
-from relprev.report.tables import Cell, csv_bytes
+from relprev.report.page.rendering import content_policy, template_text, templates
+from relprev.report.tables.table import Cell, csv_bytes
 from relprev.store.files import written_whole
 
 FOLDER = "relprev.atlas"

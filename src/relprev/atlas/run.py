@@ -39,10 +39,19 @@ from relprev.store.digests import digest
 from relprev.store.modules import source_digest
 from relprev.store.stages import Outcome, Store
 from relprev.store.versions import versions
-from relprev.study.cohorts import open_cohort
-from relprev.study.contrasts import as_used, reference_group, versus_words
-from relprev.study.results_folder import put_in_place, require_replaceable, working_folder
-from relprev.study.run import LOG, Stages, begun, built_cohorts, finish, prepared, run_log
+from relprev.study.cohorts.contrasts import as_used, reference_group, versus_words
+from relprev.study.cohorts.keeping import open_cohort
+from relprev.study.results_folder import (
+    LOG,
+    begun,
+    finish,
+    put_in_place,
+    require_replaceable,
+    run_log,
+    working_folder,
+)
+from relprev.study.run import built_cohorts, prepared
+from relprev.study.stages.kept import Stages
 from relprev.study.study import Study
 
 CODE = ("relprev.atlas.scan", "relprev.atlas.follow_up")  # modules that make the stages

@@ -11,21 +11,23 @@ from typing import Any
 import pandas as pd
 
 from relprev.errors import InvalidInputError
-from relprev.report.figures import off_screen, plot_forest
+from relprev.report.figures.graphics import FIGURE_FORMATS, figure_bytes
+from relprev.report.figures.plots import plot_forest
+from relprev.report.figures.style import off_screen
 from relprev.report.findings import StudyReport
-from relprev.report.graphics import FIGURE_FORMATS, figure_bytes
-from relprev.report.layout import Layout, lay_out
-from relprev.report.methods import wrapped
-from relprev.report.page import manifest_text, render_layout, render_table
-from relprev.report.tables import (
+from relprev.report.page.conditions import ConditionsReport, _manifest, render_conditions
+from relprev.report.page.layout import Layout, lay_out
+from relprev.report.page.rendering import manifest_text, render_layout, render_table
+from relprev.report.sentences.methods import wrapped
+from relprev.report.tables.frames import (
     attrition_frame,
     characteristics_frame,
     checks_frame,
-    csv_bytes,
     estimates_frame,
     symptoms_frame,
 )
-from relprev.report.word import require_docx, word_document
+from relprev.report.tables.table import csv_bytes
+from relprev.report.tables.word import require_docx, word_document
 from relprev.store.files import written_whole
 from relprev.store.versions import versions
 
@@ -168,3 +170,35 @@ def _write(files: Mapping[str, bytes], out: str | Path) -> list[Path]:
             path.write_bytes(content)
         written.append(target)
     return written
+
+
+def write_conditions(
+    report: ConditionsReport, folder: str | Path, formats: Sequence[str] = ()
+) -> None:
+    """Write the reports of all conditions into folders of their own, then what compares them.
+
+    Parameters
+    ----------
+    report : ConditionsReport
+    folder : path
+    formats : sequence of str
+        As in `write_report`.
+    """
+    folder = Path(folder)
+    for one, name in zip(report.each, report.folders, strict=True):
+        write_report(one, folder / name, formats)
+    frames = {one.condition: estimates_frame(one) for one in report.each}
+    estimates = pd.concat(frames, names=["condition"]).reset_index("condition")
+    keys = ["condition", "variable", "group", "versus", "p_adjusted"]
+    table = io.BytesIO()
+    estimates.to_parquet(table, index=False)
+    files = {
+        "estimates.csv": csv_bytes(estimates), "estimates.parquet": table.getvalue(),
+        "comparisons.csv": csv_bytes(report.comparisons[
+            [*keys[:4], *(name for name in report.comparisons if name not in keys), keys[4]]]),
+        "report.html": render_conditions(report).encode(),
+        "manifest.json": _manifest(report).encode(),
+    }  # fmt: skip
+    for name, content in files.items():
+        with written_whole(folder / name) as temporary:
+            temporary.write_bytes(content)

@@ -6,8 +6,8 @@ from relprev.lazy import on_demand
 
 if TYPE_CHECKING:
     from relprev.study.conditions import ConditionsResult, run_conditions
-    from relprev.study.file import read_studies, study_schema
-    from relprev.study.options import (
+    from relprev.study.file.keys import study_schema
+    from relprev.study.file.options import (
         AnchorOptions,
         AtlasOptions,
         CheckOptions,
@@ -16,7 +16,8 @@ if TYPE_CHECKING:
         InferenceOptions,
         ReportOptions,
     )
-    from relprev.study.source import SourceOptions
+    from relprev.study.file.reading import read_studies
+    from relprev.study.file.source import SourceOptions
     from relprev.study.study import Study, StudyResult
 else:
     __getattr__, __dir__ = on_demand(__name__)

@@ -4,7 +4,7 @@
 
 Nothing is shared by the estimates: the codes of one condition may be features of another. Counts
 of different conditions are published side by side, so they are one system
-(`relprev.report.counted_together`).
+(`relprev.report.disclosing.together`).
 """
 
 from __future__ import annotations
@@ -18,10 +18,19 @@ from typing import Any
 
 from relprev.errors import InvalidInputError
 from relprev.progress import progress
-from relprev.report.conditions import ConditionsReport, conditions_report, write_conditions
-from relprev.report.disclosing import disclosed_together
-from relprev.study.results_folder import put_in_place, require_replaceable, working_folder
-from relprev.study.run import LOG, begun, finish, found_in, prepared, run_log, steps
+from relprev.report.disclosing.reports import disclosed_together
+from relprev.report.page.conditions import ConditionsReport, conditions_report
+from relprev.report.write import write_conditions
+from relprev.study.results_folder import (
+    LOG,
+    begun,
+    finish,
+    put_in_place,
+    require_replaceable,
+    run_log,
+    working_folder,
+)
+from relprev.study.run import found_in, prepared, steps
 from relprev.study.study import Study
 
 
@@ -38,7 +47,7 @@ class ConditionsResult:
 
     Examples
     --------
-    >>> from relprev.report.conditions import ConditionsReport
+    >>> from relprev.report.page.conditions import ConditionsReport
     >>> ConditionsResult(ConditionsReport("Two conditions", ()))
     <ConditionsResult 'Two conditions': >
     """

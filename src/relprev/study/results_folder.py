@@ -8,15 +8,18 @@ later. While a study runs, its working folder holds patients' data; only its own
 from __future__ import annotations
 
 import json
+import logging
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from filelock import FileLock, Timeout
 
-from relprev.errors import InvalidInputError
+from relprev.disclosure import Rule, shown
+from relprev.errors import ClusterError, InvalidInputError
+from relprev.messages import message_of
 from relprev.store.files import TemporaryFolder, private_folder, remove_unfinished, written_whole
 
 LISTING = ".relprev.json"
@@ -102,3 +105,42 @@ def _listing(folder: Path) -> dict[str, Any] | None:
         return listing if {"study", "files"} <= set(listing) else None
     except (OSError, ValueError, TypeError):
         return None
+
+
+LOG = "run.log"
+
+
+def begun(work: Path) -> Path:
+    """An empty folder for the results, which is moved into place later."""
+    finished = work / FINISHED
+    shutil.rmtree(finished, ignore_errors=True)  # left by a run that was stopped
+    finished.mkdir()
+    return finished
+
+
+def finish(finished: Path, warnings: Sequence[object], log: logging.Logger) -> None:
+    """End the log, and put it beside the results."""
+    for text in warnings:
+        log.warning("%s", text)
+    log.info("results complete")
+    shutil.copy(finished.parent / LOG, finished / LOG)
+
+
+@contextmanager
+def run_log(path: Path, rule: Rule) -> Iterator[logging.Logger]:
+    """The log of this run: stages, times and how it ended, and only what may be shown."""
+    log = logging.Logger("relprev.study", logging.INFO)
+    handler = logging.FileHandler(path, mode="w", encoding="utf-8")
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+    log.addHandler(handler)
+    try:
+        yield log
+    except BaseException as error:
+        if (message := message_of(error)) is not None:
+            words = shown(message, rule)
+        else:  # errors of a cluster are about machines, never about data
+            words = str(error) if isinstance(error, ClusterError) else type(error).__name__
+        log.error("stopped: %s", words)
+        raise
+    finally:
+        handler.close()

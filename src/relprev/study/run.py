@@ -9,42 +9,41 @@ from __future__ import annotations
 
 import logging
 import shutil
-import time
-import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from relprev.checks.registry import CHECKS
-from relprev.disclosure import NOT_SHOWN, Rule, shown
-from relprev.errors import ClusterError, InvalidInputError, TooFewCasesError
-from relprev.messages import Message, message_of
+from relprev.disclosure import shown
+from relprev.errors import InvalidInputError, TooFewCasesError
+from relprev.messages import Message
 from relprev.parallel.cluster import require_ready
 from relprev.progress import Advance, progress
 from relprev.report import StudyFindings, VariableFindings, disclosed, write_report
 from relprev.report.analyses import Analysis
 from relprev.report.write import require_formats
-from relprev.store.digests import digest, files_digest
-from relprev.store.modules import source_digest
 from relprev.store.stages import Outcome, Store
 from relprev.store.versions import versions
-from relprev.study.checks import check_results, run_check
-from relprev.study.cohorts import PARTS, build, is_whole, open_cohort, open_strata
+from relprev.study.cohorts.building import build
+from relprev.study.cohorts.keeping import PARTS, is_whole, open_cohort, open_strata
 from relprev.study.findings import study_findings, variable_findings
-from relprev.study.results_folder import FINISHED, put_in_place, require_replaceable, working_folder
+from relprev.study.results_folder import (
+    LOG,
+    begun,
+    finish,
+    put_in_place,
+    require_replaceable,
+    run_log,
+    working_folder,
+)
+from relprev.study.stages.checks import check_results, run_check
+from relprev.study.stages.kept import Stages
+from relprev.study.stages.keys import analysis_key, check_key, cohort_key, estimate_key
+from relprev.study.stages.variable import Variable
 from relprev.study.study import Study, StudyResult
-from relprev.study.variable import Variable
-from relprev.study.warned import recorded_warnings
 
-LOG = "run.log"
-COHORTS = ("relprev.study.cohorts", "relprev.study.source")  # modules that make cohorts
-ESTIMATES = ("relprev.study.variable",)
-ANALYSES = ("relprev.study.analyses",)
-CHECKING = ("relprev.study.checks",)
-READ_DATA = ("code_sets", "cohorts", "neds", "nhamcs")  # of relprev/data, for cohorts
 SECONDS = {  # of the stages of a study of 1.4 million visits, four groups
     "cohort": 60.0, "debiased": 60.0, "purple": 15.0, "paper": 60.0, "report": 15.0,
 }  # fmt: skip
@@ -129,7 +128,7 @@ def _analyses(
     study: Study, variable: Variable, key: str, stages: Stages, about: Mapping[str, Any]
 ) -> list[Analysis]:
     """What the study asks for besides the estimates."""
-    from relprev.study.analyses import absolute_rates, analyses_of, within_strata
+    from relprev.study.stages.analyses import absolute_rates, analyses_of, within_strata
 
     found: list[Analysis] = []
     if variable.name in study.anchor:
@@ -177,22 +176,6 @@ def _steps(study: Study) -> list[float]:
     return [SECONDS["cohort"], *each]
 
 
-def begun(work: Path) -> Path:
-    """An empty folder for the results, which is moved into place later."""
-    finished = work / FINISHED
-    shutil.rmtree(finished, ignore_errors=True)  # left by a run that was stopped
-    finished.mkdir()
-    return finished
-
-
-def finish(finished: Path, warnings: Sequence[object], log: logging.Logger) -> None:
-    """End the log, and put it beside the results."""
-    for text in warnings:
-        log.warning("%s", text)
-    log.info("results complete")
-    shutil.copy(finished.parent / LOG, finished / LOG)
-
-
 # -- keys: digests of everything a stage depends on -----------------------------------------
 
 
@@ -214,107 +197,4 @@ def built_cohorts(study: Study, stages: Stages, work: Path, verbose: bool) -> Ou
     return stages("cohort", key, building, is_whole=partial(is_whole, work))
 
 
-def cohort_key(study: Study, verbose: bool = False) -> str:
-    """Key of the cohorts: the input files' content, the settings, the code that reads them."""
-    source = study.source
-    unseen = uuid.uuid4().hex if source.is_database else ""  # read a database every time
-    return digest(
-        source_digest(*COHORTS, data=READ_DATA), versions(), source.kind, source.arguments,
-        study.described()["cohort"], asdict(study.inference), study.estimate.versus,
-        study.estimate.reference, files_digest(source.files(), verbose=verbose), unseen,
-        asdict(study.compute) if study.compute.out_of_core else None,
-    )  # fmt: skip
-
-
-def estimate_key(study: Study, name: str, cohort: str) -> str:
-    """Key of the estimates for a group variable, given the digest of its cohort."""
-    return digest(
-        source_digest(*ESTIMATES), versions(), cohort, asdict(study.estimate),
-        asdict(study.inference), study.seed, name,
-    )  # fmt: skip
-
-
-def analysis_key(estimates: str, settings: Mapping[str, Any]) -> str:
-    """Key of an analysis of a group variable, given the key of its estimates."""
-    return digest(source_digest(*ANALYSES), estimates, settings)
-
-
-def check_key(study: Study, estimates: str) -> str:
-    """Key of the checks of a group variable, given the key of its estimates."""
-    settings = asdict(replace(study.checks, run=()))  # which others are run changes nothing
-    return digest(source_digest(*CHECKING), estimates, settings)
-
-
 # -- stages ---------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Stages:
-    """Runs the stages that are not kept yet, and remembers the outcomes of all."""
-
-    store: Store
-    log: logging.Logger
-    advance: Advance
-    outcomes: dict[str, Outcome] = field(default_factory=dict)
-
-    def __call__(
-        self, kind: str, key: str, make: Callable[[], Outcome], *, of: str = "",
-        is_whole: Callable[[Outcome], bool] = lambda outcome: True,
-        unless: type[InvalidInputError] | tuple[()] = (), failure: Message | None = None,
-    ) -> Outcome:  # fmt: skip
-        """The outcome kept under the key, or else made and kept now.
-
-        An error of type ``unless`` gives an outcome too: a warning that says ``failure``.
-        """
-        name = f"{of}: {kind.replace('_', ' ')}" if of else kind
-        self.advance(name)
-        found = self.store.find(kind, key)
-        if found is not None and not is_whole(found):
-            self.log.warning("%s: what was kept is damaged or gone; it is made again", name)
-            found = None
-        if found is None:
-            self.log.info("%s: begun", name)
-            found = self.store.keep(kind, key, _made(make, of, unless, failure))
-            told = f", {len(found.warnings)} warnings" if found.warnings else ""
-            self.log.info("%s: finished in %.1f s%s", name, found.seconds, told)
-        else:
-            self.log.info("%s: kept from an earlier run", name)
-        self.outcomes[name] = found
-        return found
-
-
-def _made(
-    make: Callable[[], Outcome], of: str, unless: type[InvalidInputError] | tuple[()],
-    failure: Message | None,
-) -> Outcome:  # fmt: skip
-    """The outcome with its time and warnings; for a failure, only the reason."""
-    began = time.perf_counter()
-    try:
-        with recorded_warnings() as said:
-            made = make()
-    except unless as error:
-        why = message_of(error) or Message(NOT_SHOWN)
-        words = "{variable}: {failure}: {why}"
-        return Outcome(warnings=(Message(words, variable=of, failure=failure, why=why),))
-    seconds = time.perf_counter() - began
-    return replace(made, warnings=(*dict.fromkeys(said), *made.warnings), seconds=seconds)
-
-
-@contextmanager
-def run_log(path: Path, rule: Rule) -> Iterator[logging.Logger]:
-    """The log of this run: stages, times and how it ended, and only what may be shown."""
-    log = logging.Logger("relprev.study", logging.INFO)
-    handler = logging.FileHandler(path, mode="w", encoding="utf-8")
-    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
-    log.addHandler(handler)
-    try:
-        yield log
-    except BaseException as error:
-        if (message := message_of(error)) is not None:
-            words = shown(message, rule)
-        else:  # errors of a cluster are about machines, never about data
-            words = str(error) if isinstance(error, ClusterError) else type(error).__name__
-        log.error("stopped: %s", words)
-        raise
-    finally:
-        handler.close()

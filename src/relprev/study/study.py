@@ -20,7 +20,7 @@ from relprev.settings import KeyPath, located
 from relprev.sources.addresses import SHOWN, is_address
 from relprev.sources.derived import with_derived
 from relprev.sources.source import Source
-from relprev.study.options import (
+from relprev.study.file.options import (
     AnchorOptions,
     AtlasOptions,
     CheckOptions,
@@ -29,7 +29,7 @@ from relprev.study.options import (
     InferenceOptions,
     ReportOptions,
 )
-from relprev.study.source import SourceOptions
+from relprev.study.file.source import SourceOptions
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ class Study:
         >>> study.cohort.condition.name, study.estimate.versus
         ('it', 'complement')
         """
-        from relprev.study.file import read_study
+        from relprev.study.file.reading import read_study
 
         return read_study(path)
 

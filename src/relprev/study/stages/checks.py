@@ -1,0 +1,39 @@
+"""Run the checks of one group variable, as stages of a study."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from relprev.checks.check import CheckResult
+from relprev.checks.inputs import CheckInputs
+from relprev.checks.registry import CHECKS
+from relprev.store.stages import Outcome
+from relprev.study.stages.variable import Variable
+
+if TYPE_CHECKING:  # rewording an option must not run checks again
+    from relprev.checks.held_out import SplitFits
+    from relprev.study.file.options import CheckOptions
+
+
+def run_check(
+    variable: Variable, kind: str, options: CheckOptions, fits: SplitFits | None = None
+) -> Outcome:
+    """The results of one check; sensitivity has one for each pair of groups."""
+    inputs = CheckInputs(
+        variable.cohort, lambda: variable.purple, lambda: variable.debiased,
+        lambda: variable.calibration,
+        versus=variable.versus, reference=variable.reference, level=variable.options.level,
+        seed=variable.seed, max_visits=options.max_visits, margin=options.margin,
+        blocks=options.blocks or None, fits=fits,
+    )  # fmt: skip
+    results = CHECKS[kind].results(inputs)
+    return Outcome(
+        {"checks": [result.plain() for result in results]},
+        {f"table{k}": result.table for k, result in enumerate(results)},
+    )
+
+
+def check_results(outcome: Outcome) -> list[CheckResult]:
+    """The results that `run_check` put into an outcome; none if the check could not be run."""
+    kept = enumerate(outcome.values.get("checks", ()))
+    return [CheckResult.from_plain(plain, outcome.tables[f"table{k}"]) for k, plain in kept]
