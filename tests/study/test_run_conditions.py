@@ -11,7 +11,7 @@ import pytest
 from relprev.errors import InvalidInputError
 from relprev.inference.intervals import holm
 from relprev.study import Study, read_studies, run_conditions
-from relprev.study import conditions as conditions_module
+from relprev.study import run as run_module
 from tests.cli.commands import invoke, refused
 from tests.study.conftest import TABLES, nothing_made_again, write_tables
 
@@ -77,7 +77,7 @@ def test_a_second_run_makes_nothing_again(file, tmp_path, monkeypatch):
 
     studies = read_studies(file)
     with monkeypatch.context() as patch:
-        patch.setattr(conditions_module, "write_conditions", stop)
+        patch.setattr(run_module, "write_conditions", stop)
         with pytest.raises(KeyboardInterrupt):
             run_conditions(studies, tmp_path / "out", verbose=False)
     with nothing_made_again(monkeypatch):

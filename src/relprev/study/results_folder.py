@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import logging
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from relprev.store.files import TemporaryFolder, private_folder, remove_unfinish
 LISTING = ".relprev.json"
 FINISHED = "finished"
 OLD = "replaced"
+LOG = "run.log"
 
 
 @contextmanager
@@ -105,25 +106,6 @@ def _listing(folder: Path) -> dict[str, Any] | None:
         return listing if {"study", "files"} <= set(listing) else None
     except (OSError, ValueError, TypeError):
         return None
-
-
-LOG = "run.log"
-
-
-def begun(work: Path) -> Path:
-    """An empty folder for the results, which is moved into place later."""
-    finished = work / FINISHED
-    shutil.rmtree(finished, ignore_errors=True)  # left by a run that was stopped
-    finished.mkdir()
-    return finished
-
-
-def finish(finished: Path, warnings: Sequence[object], log: logging.Logger) -> None:
-    """End the log, and put it beside the results."""
-    for text in warnings:
-        log.warning("%s", text)
-    log.info("results complete")
-    shutil.copy(finished.parent / LOG, finished / LOG)
 
 
 @contextmanager

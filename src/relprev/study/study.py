@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -30,6 +30,9 @@ from relprev.study.file.options import (
     ReportOptions,
 )
 from relprev.study.file.source import SourceOptions
+
+if TYPE_CHECKING:  # it draws
+    from relprev.report.page.conditions import ConditionsReport
 
 
 @dataclass(frozen=True)
@@ -243,6 +246,32 @@ class StudyResult:
         where = f", written to {self.folder}" if self.folder else ""
         names = ", ".join(item.name for item in self.report.variables)
         return f"<StudyResult {self.report.title!r}: {names}{where}>"
+
+
+@dataclass(frozen=True, repr=False)
+class ConditionsResult:
+    """What a study of several conditions found, and where it was written.
+
+    Parameters
+    ----------
+    report : ConditionsReport
+        What may be shown of the findings.
+    folder : Path or None
+        Results folder; None if nothing was written.
+
+    Examples
+    --------
+    >>> from relprev.report.page.conditions import ConditionsReport
+    >>> ConditionsResult(ConditionsReport("Two conditions", ()))
+    <ConditionsResult 'Two conditions': >
+    """
+
+    report: ConditionsReport
+    folder: Path | None = None
+
+    def __repr__(self) -> str:
+        names = ", ".join(one.condition for one in self.report.each)
+        return f"<ConditionsResult {self.report.title!r}: {names}>"
 
 
 def _without_addresses(text: str, source: SourceOptions) -> str:

@@ -6,10 +6,10 @@ the report by Holm's method. Comparisons whose p-values are hidden count too, as
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -20,8 +20,8 @@ from relprev.report.figures.graphics import ReportFigure
 from relprev.report.figures.plots import plot_forest
 from relprev.report.figures.style import off_screen
 from relprev.report.findings import StudyReport
-from relprev.report.page.layout import INTERVALS, slugs
-from relprev.report.page.rendering import content_policy, template_text, templates
+from relprev.report.page.layout import INTERVALS, blank, slugs
+from relprev.report.page.rendering import rendered
 from relprev.report.sentences.answers import Trust, trust
 from relprev.report.tables.comparisons import estimate_texts, once
 from relprev.report.tables.table import ReportTable
@@ -66,6 +66,11 @@ class ConditionsReport:
         """Warnings of all conditions, each once."""
         return tuple(dict.fromkeys(str(text) for one in self.each for text in one.warnings))
 
+    @property
+    def manifest(self) -> dict[str, Any]:
+        """What is needed to repeat the run of each condition."""
+        return {one.condition: one.manifest for one in self.each}
+
     @cached_property
     def comparisons(self) -> pd.DataFrame:
         """Every comparison once, by the method to trust, with p-values adjusted for all of them."""
@@ -74,9 +79,9 @@ class ConditionsReport:
             for one in self.each for found in one.variables
         ]  # fmt: skip
         table = pd.concat(frames, ignore_index=True)
-        for name, blank in (("note", ""), ("p_value", np.nan)):
+        for name, empty in (("note", ""), ("p_value", np.nan)):
             if name not in table:
-                table[name] = blank
+                table[name] = empty
         made = table["estimate"].notna()
         p = table["p_value"].where(made).to_numpy(dtype=float)
         holm_p = np.full(len(table), np.nan)
@@ -96,24 +101,16 @@ def conditions_report(title: str, reports: Sequence[StudyReport]) -> ConditionsR
 
 def render_conditions(report: ConditionsReport) -> str:
     """The page that compares conditions; links lead to their own reports."""
-    css, js = template_text("report.css"), template_text("report.js")
     names = list(dict.fromkeys(report.comparisons["variable"]))
     parts = [
         (name, slug, _forest(report, name, slug), _table(report, name, slug))
         for name, slug in zip(names, slugs(names), strict=True)
     ]
-    return templates().get_template("conditions.html").render(
-        report=report, first=report.each[0], parts=parts, css=css, js=js,
-        policy=content_policy(css, js), count=len(report.comparisons),
-        tested=bool(report.comparisons["ci_low"].notna().any()),
+    return rendered(
+        "conditions.html", report, first=report.each[0], parts=parts,
+        count=len(report.comparisons), tested=bool(report.comparisons["ci_low"].notna().any()),
         reports=list(zip(report.each, report.folders, report.trust, strict=True)),
-        manifest=_manifest(report),
     )  # fmt: skip
-
-
-def _manifest(report: ConditionsReport) -> str:
-    each = {one.condition: one.manifest for one in report.each}
-    return json.dumps(each, indent=2, ensure_ascii=False, default=str) + "\n"
 
 
 def _forest(report: ConditionsReport, variable: str, slug: str) -> ReportFigure:
@@ -140,8 +137,7 @@ def _table(report: ConditionsReport, variable: str, slug: str) -> ReportTable:
         (k, "p_adjusted"): words for (k, column), words in texts.items() if column == "p_value"
     }
     first = report.each[0]
-    blank = (frame["note"].astype(str) == "").all()
-    columns = tuple(name for name in COLUMNS if not (name == "note" and blank))
+    columns = tuple(name for name in COLUMNS if name != "note" or not blank(frame["note"]))
     return ReportTable(
         f"comparisons-{slug}", f"Relative prevalence of all conditions by {variable}", frame,
         columns, {"estimate": INTERVALS["estimate"]}, first.level, first.unit, texts,

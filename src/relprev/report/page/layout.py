@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -223,7 +223,7 @@ def _variable(report: StudyReport, found: VariableFindings, slug: str) -> Variab
             f"symptoms-{slug}",
             f"Features that carry the estimate by {found.name}",
             symptoms,
-            tuple(str(name) for name in symptoms if not _blank(symptoms[name])),
+            tuple(str(name) for name in symptoms if not blank(symptoms[name])),
         ),
         weights=_weights(found, slug),
         analyses=tuple(
@@ -244,31 +244,26 @@ def _estimate_tables(
     others = frame["versus"].unique()
     against = f", versus {versus_words(others[0])}" if len(others) == 1 else ""
     same = {name for name in ("versus", "method") if frame[name].nunique() == 1}
-    same |= {"note"} if "note" in frame and _blank(frame["note"]) else set()
+    same |= {"note"} if "note" in frame and blank(frame["note"]) else set()
     main = with_absent(frame[frame["method"] == frame["method"].iloc[0]], found)
     frame = with_absent(frame, found)
     intervals = {name: ends for name, ends in INTERVALS.items() if set(ends) <= set(frame)}
+
+    def table(
+        name: str, caption: str, rows: pd.DataFrame, columns: Sequence[str],
+        intervals: Mapping[str, tuple[str, str]],
+    ) -> ReportTable:  # fmt: skip
+        return ReportTable(
+            f"{name}-{slug}", f"{caption} by {found.name}{against}", rows,
+            tuple(one for one in columns if one not in same), intervals, report.level, report.unit,
+            estimate_texts(rows, found, report.rule),
+        )  # fmt: skip
+
+    whole = f"Relative prevalence of {report.condition}"
+    product = "Recorded ratio = diagnosis-rate ratio × corrected ratio,"
     return (
-        ReportTable(
-            f"estimates-{slug}",
-            f"Relative prevalence of {report.condition} by {found.name}{against}",
-            frame,
-            tuple(name for name in ESTIMATES if name not in same),
-            {"estimate": INTERVALS["estimate"]},
-            report.level,
-            report.unit,
-            estimate_texts(frame, found, report.rule),
-        ),
-        ReportTable(
-            f"decomposition-{slug}",
-            f"Recorded ratio = diagnosis-rate ratio × corrected ratio, by {found.name}{against}",
-            main,
-            tuple(name for name in DECOMPOSITION if name not in same),
-            intervals,
-            report.level,
-            report.unit,
-            estimate_texts(main, found, report.rule),
-        ),
+        table("estimates", whole, frame, ESTIMATES, {"estimate": INTERVALS["estimate"]}),
+        table("decomposition", product, main, DECOMPOSITION, intervals),
     )
 
 
@@ -305,7 +300,8 @@ def _weights(found: VariableFindings, slug: str) -> ReportFigure | None:
     )  # fmt: skip
 
 
-def _blank(column: pd.Series) -> bool:
+def blank(column: pd.Series) -> bool:
+    """Whether a column says nothing."""
     return bool((column.isna() | (column.astype(str) == "")).all())
 
 
@@ -340,7 +336,7 @@ def _analysis(
     title = f"{about.title}, by {found.name}: {analysis.name}"
     known = {key: ends for key, ends in about.intervals.items() if {*ends} <= {*analysis.table}}
     shown = tuple(key for key in about.columns if key in analysis.table)
-    if "note" in analysis.table and _blank(analysis.table["note"]):
+    if "note" in analysis.table and blank(analysis.table["note"]):
         shown = tuple(key for key in shown if key != "note")
     table = ReportTable(name, title, analysis.table, shown, known, report.level, report.unit)
     words = tuple(str(one.about(report.unit)) for one in analysis.words)

@@ -9,8 +9,10 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+from collections.abc import Mapping
 from functools import cache
 from importlib import resources
+from typing import Any
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
@@ -24,16 +26,32 @@ from relprev.report.tables.table import ReportTable
 FOLDER = "relprev.report.page"
 
 
+def rendered(template: str, report: Any, package: str = FOLDER, **values: Any) -> str:
+    """A page of a report with title and manifest, from a template of a package.
+
+    The page has the report's style and script and, of another package, its own after them.
+    """
+    own = [] if package == FOLDER else [(template.removesuffix(".html"), package)]
+    css, js = (
+        "".join(_text(f"{name}.{kind}", where) for name, where in [("report", FOLDER), *own])
+        for kind in ("css", "js")
+    )
+    return _templates(package).get_template(template).render(
+        report=report, css=css, js=js, policy=content_policy(css, js),
+        manifest=manifest_text(report.manifest), **values,
+    )  # fmt: skip
+
+
 @cache
-def templates(package: str = FOLDER) -> Environment:
-    """The templates of a package, and those of the report, which they may include."""
+def _templates(package: str) -> Environment:
+    """The templates of a package, and those of the report, which they may extend."""
     return Environment(
         loader=ChoiceLoader([PackageLoader(package), PackageLoader(FOLDER)]), autoescape=True,
         undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
 
 
-def template_text(name: str, package: str = FOLDER) -> str:
+def _text(name: str, package: str) -> str:
     """Content of a file beside the templates, such as ``"report.css"``."""
     return (resources.files(package) / "templates" / name).read_text(encoding="utf-8")
 
@@ -75,33 +93,30 @@ def render_frame(report: StudyReport) -> str:
 
 def render_layout(layout: Layout) -> str:
     """The page of a report whose tables and figures are made already."""
-    css, js = template_text("report.css"), template_text("report.js")
-    return templates().get_template("report.html").render(
+    return rendered(
+        "report.html",
+        layout.report,
         layout=layout,
-        policy=content_policy(css, js),
-        css=css,
-        js=js,
         question=question(layout.report),
         assumptions=ASSUMPTIONS,
         glossary=GLOSSARY,
         has_sensitivity=any(part.sensitivity for part in layout.variables),
         has_analyses=any(part.analyses for part in layout.variables),
-        manifest=manifest_text(layout),
-    )  # fmt: skip
+    )
 
 
 def render_table(table: ReportTable) -> str:
     """One table as HTML, to look at or to use in another page."""
-    parts = templates().get_template("parts.html").module
+    parts = _templates(FOLDER).get_template("parts.html").module
     head = (
         f'<!doctype html>\n<meta charset="utf-8">\n<title>{Markup.escape(table.caption)}</title>\n'
     )
     return head + str(parts.table(table)).strip() + "\n"  # type: ignore[attr-defined]
 
 
-def manifest_text(layout: Layout) -> str:
-    """The manifest as JSON."""
-    return json.dumps(layout.report.manifest, indent=2, ensure_ascii=False, default=str) + "\n"
+def manifest_text(manifest: Mapping[str, Any]) -> str:
+    """A manifest as JSON."""
+    return json.dumps(manifest, indent=2, ensure_ascii=False, default=str) + "\n"
 
 
 def content_policy(css: str, js: str) -> str:

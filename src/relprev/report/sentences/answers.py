@@ -119,7 +119,7 @@ def short(row: Mapping[Any, Any]) -> str:
 
 def trust(report: StudyReport) -> Trust:
     """Judge trust by the checks, and name what limits it."""
-    done = list(assumption_checks(report))
+    done = list(checks_of(report, assumption=True))
     raised = [
         f"{check.name}, by {name}: {check.effect}"
         for name, check in done if check.verdict == "concern"
@@ -130,36 +130,28 @@ def trust(report: StudyReport) -> Trust:
     ]  # fmt: skip
     clear = len(done) - len(raised) - len(unsure)
     counts = (
-        f"of {len(done)} checks of the assumptions, {len(raised)} {_raise(raised)} a concern, "
-        f"{clear} {_find(clear)} none that matters, and {len(unsure)} cannot tell"
+        f"of {len(done)} checks of the assumptions, {len(raised)} "
+        f"{'raises' if len(raised) == 1 else 'raise'} a concern, "
+        f"{clear} {'finds' if clear == 1 else 'find'} none that matters, "
+        f"and {len(unsure)} cannot tell"
     )
     if raised:
-        heading = f"Read with care: {counts}"
+        verdict, heading = "concern", f"Read with care: {counts}"
     elif unsure:
-        heading = f"Not fully examined: {counts}"
+        verdict, heading = "cannot tell", f"Not fully examined: {counts}"
     elif done:
         heading = f"None of {len(done)} checks of the assumptions raises a concern"
+        verdict = "no concern"
     else:
-        heading = "No check of the assumptions was run"
-    verdict = (
-        "concern" if raised else "cannot tell" if unsure else "no concern" if done else "not judged"
-    )
+        verdict, heading = "not judged", "No check of the assumptions was run"
     return Trust(verdict, heading, (*raised, *unsure, *_limits(report)))
-
-
-def _raise(found: list[str]) -> str:
-    return "raises" if len(found) == 1 else "raise"
-
-
-def _find(count: int) -> str:
-    return "finds" if count == 1 else "find"
 
 
 def _limits(report: StudyReport) -> Iterator[str]:
     """What else limits the answer: fragile comparisons, no intervals, groups left out."""
     fragile = sum(
         check.verdict == "concern" and check.kind == "sensitivity"
-        for _, check in sensitivity_checks(report)
+        for _, check in checks_of(report, assumption=False)
     )
     if fragile:
         yield (
@@ -184,15 +176,9 @@ def _without_estimate(frame: pd.DataFrame) -> list[str]:
     return [name for name in frame["group"].unique() if name not in seen]
 
 
-def assumption_checks(report: StudyReport) -> Iterator[tuple[str, CheckResult]]:
-    """Variable and check, for every check of an assumption."""
+def checks_of(report: StudyReport, *, assumption: bool) -> Iterator[tuple[str, CheckResult]]:
+    """Variable and check, for every check of an assumption, or every sensitivity analysis."""
     for found in report.variables:
-        yield from ((found.name, check) for check in found.checks if CHECKS[check.kind].assumption)
-
-
-def sensitivity_checks(report: StudyReport) -> Iterator[tuple[str, CheckResult]]:
-    """Variable and check, for every sensitivity analysis."""
-    for found in report.variables:
-        yield from (
-            (found.name, check) for check in found.checks if not CHECKS[check.kind].assumption
-        )
+        for check in found.checks:
+            if CHECKS[check.kind].assumption == assumption:
+                yield found.name, check

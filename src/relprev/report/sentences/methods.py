@@ -11,7 +11,7 @@ from relprev.checks.registry import CHECKS
 from relprev.display import with_interval
 from relprev.estimates import versus_words
 from relprev.report.findings import StudyReport
-from relprev.report.sentences.answers import assumption_checks, sensitivity_checks, trust
+from relprev.report.sentences.answers import checks_of, trust
 from relprev.report.sentences.words import (
     ASSUMPTIONS,
     PAPER,
@@ -105,10 +105,15 @@ def methods_text(report: StudyReport) -> str:
 
 def _works(report: StudyReport) -> list[str]:
     """Keys of the works to cite for this run, in the order of the list."""
-    used = {method_name(name) for found in report.variables for name in found.estimates}
     kinds = {check.kind for found in report.variables for check in found.checks}
     works = {work for kind in kinds for work in CHECKS[kind].references}
-    return [name for name in REFERENCES if name in {"PURPLE", *used, *works}]
+    return [name for name in REFERENCES if name in {"PURPLE", *_used(report), *works}]
+
+
+def _used(report: StudyReport) -> list[str]:
+    """Names of the methods used, for readers, each once."""
+    names = (method_name(name) for found in report.variables for name in found.estimates)
+    return list(dict.fromkeys(names))
 
 
 def _cited(works: list[str], numbers: Mapping[str, int]) -> str:
@@ -159,10 +164,9 @@ def _definitions(report: StudyReport) -> str:
 
 
 def _estimation(report: StudyReport, numbers: Mapping[str, int]) -> str:
-    used = dict.fromkeys(
-        method_name(name) for found in report.variables for name in found.estimates
+    words = " ".join(
+        f"{METHODS.get(name, name)}{_cited([name], numbers)}." for name in _used(report)
     )
-    words = " ".join(f"{METHODS.get(name, name)}{_cited([name], numbers)}." for name in used)
     if any(found.main["ci_low"].notna().any() for found in report.variables):
         words += f" Intervals are pointwise {report.level:.0%} confidence intervals (log scale)."
         if report.sampling:
@@ -195,7 +199,7 @@ def _further(report: StudyReport) -> str:
 
 
 def _checking(report: StudyReport, numbers: Mapping[str, int]) -> str:
-    made = {check.name: check.kind for _, check in assumption_checks(report)}
+    made = {check.name: check.kind for _, check in checks_of(report, assumption=True)}
     words = ""
     if made:
         names = [
@@ -203,7 +207,7 @@ def _checking(report: StudyReport, numbers: Mapping[str, int]) -> str:
             for name, kind in made.items()
         ]
         words = f"Assumptions were checked: {listed(names)}. {trust(report).heading}. "
-    asked = dict.fromkeys(check.kind for _, check in sensitivity_checks(report))
+    asked = dict.fromkeys(check.kind for _, check in checks_of(report, assumption=False))
     if asked:
         works = [work for kind in asked for work in CHECKS[kind].references]
         words += (

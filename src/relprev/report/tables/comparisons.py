@@ -7,6 +7,7 @@ larger group; the group that others are compared with; and in place of an empty 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -25,7 +26,7 @@ Texts = dict[tuple[int, str], str]  # in place of the cell of a row, by its posi
 def once(found: VariableFindings) -> VariableFindings:
     """The findings with each comparison once, and everyone else by name where it is one group."""
     estimates = {name: _once(frame, found.counts) for name, frame in found.estimates.items()}
-    return VariableFindings(**{**vars(found), "estimates": estimates})
+    return replace(found, estimates=estimates)
 
 
 def _once(frame: pd.DataFrame, counts: pd.DataFrame) -> pd.DataFrame:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -151,3 +152,10 @@ def _no_formula(value: Any) -> Any:
 
 
 # -- the terminal --------------------------------------------------------------------------
+
+
+def parquet_bytes(frame: pd.DataFrame) -> bytes:
+    """A frame as Parquet, without its index."""
+    out = io.BytesIO()
+    frame.to_parquet(out, index=False)
+    return out.getvalue()

@@ -1,4 +1,43 @@
-"""keys"""
+"""The keys of a study file, and the file described as a JSON Schema.
+
+seed = 1
+cohort = "ipv-neds"          # or condition, include, features, groups: see relprev.cohort.spec
+
+[source]
+kind = "neds"                # its reader's arguments follow
+core = "NEDS_2019_Core.csv"
+
+[controls]                   # conditions that are hardly ever missed, to judge the estimate by
+sets = ["emergency"]
+
+[estimate]                   # all of what follows has defaults
+methods = ["debiased", "purple"]
+versus = "complement"
+level = 0.95
+
+[inference]
+lonely_psu = "adjust"
+
+[checks]
+run = ["constant_ratio", "overlap"]
+
+[report]
+title = "Intimate partner violence, NEDS 2019"
+
+[anchor.race]                # absolute rates: one outside value, and how sure it is
+group = "White"
+prevalence = 0.031
+interval = [0.028, 0.034]
+
+[disclosure]
+threshold = 10               # counts of 1 to 10 people, and what reveals them, are hidden
+
+[compute]
+out_of_core = true           # cohorts on disk, for data larger than memory
+
+[atlas]
+conditions = ["ccsr"]        # of 'relprev atlas'
+"""
 
 from __future__ import annotations
 
@@ -13,15 +52,7 @@ from relprev.cohort.controls import Controls
 from relprev.cohort.spec import Condition
 from relprev.disclosure.rule import Rule
 from relprev.settings import SETTINGS, KeyPath
-from relprev.study.file.options import (
-    AnchorOptions,
-    AtlasOptions,
-    CheckOptions,
-    ComputeOptions,
-    EstimateOptions,
-    InferenceOptions,
-    ReportOptions,
-)
+from relprev.study.file import options
 from relprev.study.file.source import SourceTable
 
 MOVED: dict[KeyPath, str] = {
@@ -83,17 +114,17 @@ class StudyFile:
         Field(description="Conditions that are hardly ever missed, to judge the estimate by."),
     ] = None
     seed: Annotated[int, Field(ge=0, lt=2**32, description="Of everything random.")] = 0
-    estimate: EstimateOptions = field(default_factory=EstimateOptions)
-    inference: InferenceOptions = field(default_factory=InferenceOptions)
-    checks: CheckOptions = field(default_factory=CheckOptions)
-    report: ReportOptions = field(default_factory=ReportOptions)
+    estimate: options.EstimateOptions = field(default_factory=options.EstimateOptions)
+    inference: options.InferenceOptions = field(default_factory=options.InferenceOptions)
+    checks: options.CheckOptions = field(default_factory=options.CheckOptions)
+    report: options.ReportOptions = field(default_factory=options.ReportOptions)
     disclosure: Rule = field(default_factory=Rule)
     anchor: Annotated[
-        Mapping[str, AnchorOptions],
+        Mapping[str, options.AnchorOptions],
         Field(description="An outside value of a group of a variable, for absolute rates."),
     ] = field(default_factory=dict)
-    compute: ComputeOptions = field(default_factory=ComputeOptions)
-    atlas: AtlasOptions = field(default_factory=AtlasOptions)
+    compute: options.ComputeOptions = field(default_factory=options.ComputeOptions)
+    atlas: options.AtlasOptions = field(default_factory=options.AtlasOptions)
 
 
 def study_schema() -> dict[str, Any]:

@@ -1,43 +1,4 @@
-"""The study file: read it, describe it as a JSON Schema, write one to start from.
-
-seed = 1
-cohort = "ipv-neds"          # or condition, include, features, groups: see relprev.cohort.spec
-
-[source]
-kind = "neds"                # its reader's arguments follow
-core = "NEDS_2019_Core.csv"
-
-[controls]                   # conditions that are hardly ever missed, to judge the estimate by
-sets = ["emergency"]
-
-[estimate]                   # all of what follows has defaults
-methods = ["debiased", "purple"]
-versus = "complement"
-level = 0.95
-
-[inference]
-lonely_psu = "adjust"
-
-[checks]
-run = ["constant_ratio", "overlap"]
-
-[report]
-title = "Intimate partner violence, NEDS 2019"
-
-[anchor.race]                # absolute rates: one outside value, and how sure it is
-group = "White"
-prevalence = 0.031
-interval = [0.028, 0.034]
-
-[disclosure]
-threshold = 10               # counts of 1 to 10 people, and what reveals them, are hidden
-
-[compute]
-out_of_core = true           # cohorts on disk, for data larger than memory
-
-[atlas]
-conditions = ["ccsr"]        # of 'relprev atlas'
-"""
+"""Read a study file: the studies in it, or an error with the line of a mistake and its remedy."""
 
 from __future__ import annotations
 

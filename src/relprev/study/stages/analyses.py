@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -50,7 +50,7 @@ def absolute_rates(variable: Variable, options: AnchorOptions) -> Outcome:
         source=Message(", from {source}", source=options.source) if options.source else "",
     )  # fmt: skip
     table = table.assign(outside=table["group"] == options.group)
-    return kept([Analysis("absolute", options.group, table, (words,))])
+    return Outcome.of([Analysis("absolute", options.group, table, (words,))])
 
 
 def within_strata(
@@ -74,7 +74,7 @@ def within_strata(
     found = [Analysis("strata", name, table, tuple(words))]
     if standard:
         found.append(_standardised(variable, own, name, standard))
-    return kept(found)
+    return Outcome.of(found)
 
 
 def _in_stratum(
@@ -158,18 +158,3 @@ def _standardised(
         f"{key} {value:g}" for key, value in standard.items())  # fmt: skip
     words = Message("standardised by {name} to {to}", name=name, to=to)
     return Analysis("standardised", name, table, (words,))
-
-
-def kept(analyses: Iterable[Analysis]) -> Outcome:
-    """Analyses as the outcome of a stage; `analyses_of` has them back."""
-    found = list(analyses)
-    return Outcome(
-        {"analyses": [one.plain() for one in found]},
-        {f"table{k}": one.table for k, one in enumerate(found)},
-    )
-
-
-def analyses_of(outcome: Outcome) -> list[Analysis]:
-    """The analyses that `kept` put into an outcome; none if they could not be made."""
-    plain = enumerate(outcome.values.get("analyses", ()))
-    return [Analysis.from_plain(one, outcome.tables[f"table{k}"]) for k, one in plain]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from relprev.checks.check import CheckResult
 from relprev.checks.inputs import CheckInputs
 from relprev.checks.registry import CHECKS
 from relprev.store.stages import Outcome
@@ -26,14 +25,4 @@ def run_check(
         seed=variable.seed, max_visits=options.max_visits, margin=options.margin,
         blocks=options.blocks or None, fits=fits,
     )  # fmt: skip
-    results = CHECKS[kind].results(inputs)
-    return Outcome(
-        {"checks": [result.plain() for result in results]},
-        {f"table{k}": result.table for k, result in enumerate(results)},
-    )
-
-
-def check_results(outcome: Outcome) -> list[CheckResult]:
-    """The results that `run_check` put into an outcome; none if the check could not be run."""
-    kept = enumerate(outcome.values.get("checks", ()))
-    return [CheckResult.from_plain(plain, outcome.tables[f"table{k}"]) for k, plain in kept]
+    return Outcome.of(CHECKS[kind].results(inputs))

@@ -12,10 +12,7 @@ from relprev.store.modules import source_digest
 from relprev.store.versions import versions
 from relprev.study.study import Study
 
-COHORTS = (
-    "relprev.study.cohorts.building",
-    "relprev.study.file.source",
-)  # modules that make cohorts
+COHORTS = ("relprev.study.cohorts.building", "relprev.study.file.source")  # that make cohorts
 ESTIMATES = ("relprev.study.stages.variable",)
 ANALYSES = ("relprev.study.stages.analyses",)
 CHECKING = ("relprev.study.stages.checks",)
