@@ -33,6 +33,7 @@ from relprev.report.disclosing.names import (
     TOTAL,
     StrataCells,
     VariableCells,
+    people_behind,
 )
 from relprev.report.findings import StudyFindings, VariableFindings
 
@@ -88,15 +89,19 @@ def _groups(cells: Cells, names: VariableCells) -> None:
             for group, n, few in zip(counts.index, counts[column], people, strict=True)
         ]
         cells.sums(names.totals[column], parts)
-    cells.rest(
-        names.totals["n"], [names.totals["n_diagnosed"]], (*names.totals["n_diagnosed"], "un")
-    )
-    for group, row in counts.iterrows():
-        pair = [names.group(column, str(group)) for column in COUNTS]
-        cells.rest(pair[0], [pair[1]], (*pair[1], "un"), _undiagnosed(row))
+    _rest_undiagnosed(cells, names.totals)
+    for row in counts.to_dict("records"):
+        pair = {column: names.group(column, row["group"]) for column in COUNTS}
+        _rest_undiagnosed(cells, pair, _undiagnosed(row))
 
 
-def _undiagnosed(row: pd.Series) -> int | None:
+def _rest_undiagnosed(cells: Cells, counts: Mapping[str, Cell], people: int | None = None) -> None:
+    """The visits that are not diagnosed follow from all and the diagnosed."""
+    diagnosed = counts["n_diagnosed"]
+    cells.rest(counts["n"], [diagnosed], (*diagnosed, "un"), people)
+
+
+def _undiagnosed(row: Mapping[Any, Any]) -> int | None:
     """Patients behind a group's undiagnosed visits; those never diagnosed if no more is known."""
     if "patients_undiagnosed" in row:
         return int(row["patients_undiagnosed"])
@@ -152,9 +157,8 @@ def _features(cells: Cells, names: VariableCells, exclusive: Sequence[Sequence[s
         for row in table.to_dict("records"):
             found = names.row(kind, row, columns)
             for name, cell in found.items():
-                people = row.get(PEOPLE.get(cell[1], name))
-                few = None if people is None or pd.isna(people) else int(people)
-                cells.add(cell, int(row[name]), few, rank=(COUNT, -names.position))
+                few = people_behind(row, cell[1])
+                cells.add(cell, row[name], few, rank=(COUNT, -names.position))
             known.setdefault(str(row["feature"]), {}).update(
                 {cell[1]: cell for cell in found.values()}
             )
@@ -216,14 +220,12 @@ def _check_table(cells: Cells, names: VariableCells, check: CheckResult) -> None
     for row in check.table.to_dict("records"):
         found = names.row(check.kind, row, columns)
         for name, cell in found.items():
-            people = row.get(PEOPLE.get(name, name), row[name])
-            few = int(row[name] if pd.isna(people) else people)
-            cells.add(cell, int(row[name]), few, rank=rank)
+            cells.add(cell, row[name], people_behind(row, name), rank=rank)
             if "group" in row and name in COUNTS and cell != names.group(name, row["group"]):
                 parts.setdefault((name, str(row["group"])), []).append(cell)
         never = _never(cells, found)
         if set(COUNTS) <= set(found):
-            cells.rest(found["n"], [found["n_diagnosed"]], (*found["n_diagnosed"], "un"), never)
+            _rest_undiagnosed(cells, found, never)
         if "group" in row and "n_diagnosed" in found:
             _shares(cells, names, row, columns, found["n_diagnosed"])
     for (name, group), own in parts.items():
@@ -262,12 +264,9 @@ def _strata(cells: Cells, names: VariableCells, analysis: Analysis) -> None:
         found = {}
         for column in COUNTS:
             cell = names.part(column, analysis, row["stratum"], row["group"])
-            people = row.get(PEOPLE[column])
-            few = None if people is None or pd.isna(people) else int(people)
-            found[column] = cells.add(cell, int(row[column]), few, rank=rank)
+            found[column] = cells.add(cell, row[column], people_behind(row, column), rank=rank)
             parts.setdefault((column, str(row["group"])), []).append(cell)
-        without = _undiagnosed(pd.Series(row))
-        cells.rest(found["n"], [found["n_diagnosed"]], (*found["n_diagnosed"], "un"), without)
+        _rest_undiagnosed(cells, found, _undiagnosed(row))
     for (column, group), own in parts.items():
         outside = (str(names.position), column, analysis.kind, analysis.name, "outside", group)
         cells.rest(names.group(column, group), own, (*outside, "rest"))
@@ -332,7 +331,7 @@ def _nested(
     by_name |= {
         one.name: one
         for names in variables
-        for one in map(names.strata, names.found.analyses)
+        for one in (StrataCells(names, analysis) for analysis in names.found.analyses)
         if any(one.analysis.parts())
     }
     parts: dict[tuple[str, str, str], list[str]] = {}

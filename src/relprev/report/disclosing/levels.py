@@ -16,7 +16,7 @@ from relprev.cohort.characteristics import ALL, DIAGNOSED, GROUP
 from relprev.disclosure import Cells, Rule
 from relprev.messages import Cell
 from relprev.report.analyses import Analysis
-from relprev.report.disclosing.names import COUNT, VariableCells
+from relprev.report.disclosing.names import COUNT, VariableCells, people_behind
 
 
 def add_characteristics(cells: Cells, variables: Sequence[VariableCells], rule: Rule) -> None:
@@ -31,8 +31,8 @@ def add_characteristics(cells: Cells, variables: Sequence[VariableCells], rule: 
             rows = part.to_dict("records")
             found = [names.level(row, by_name) for row in rows]
             for cell, row in zip(found, rows, strict=True):
-                few = None if pd.isna(row["patients"]) else int(row["patients"])
-                cells.add(cell, int(row["n"]), few, rank=(COUNT, -names.position))
+                few = people_behind(row, "n")
+                cells.add(cell, row["n"], few, rank=(COUNT, -names.position))
                 if row["among"] != GROUP:
                     alike.setdefault(cell[1:4], {})[cell] = None
             _level_sums(cells, names, list(zip(found, rows, strict=True)))

@@ -24,6 +24,12 @@ PEOPLE = {"n": "patients", "n_diagnosed": "patients_diagnosed"}  # whose visits 
 SHARE, COUNT, LEVEL, TOTAL = range(4)  # in the order in which they are hidden as cover
 
 
+def people_behind(row: Mapping[Any, Any], column: str) -> int | None:
+    """How many people made the visits that a row counts in a column; None if it is not known."""
+    people = row.get(PEOPLE.get(column, column))
+    return None if people is None or pd.isna(people) else int(people)
+
+
 class VariableCells:
     """Names of the cells of the group variable at a position of the study."""
 
@@ -61,10 +67,6 @@ class VariableCells:
     def part(self, column: str, analysis: Analysis, stratum: str, group: str) -> Cell:
         """A count of a group within a stratum."""
         return str(self.position), column, analysis.kind, analysis.name, str(stratum), str(group)
-
-    def strata(self, analysis: Analysis) -> StrataCells:
-        """The cells of an analysis within strata."""
-        return StrataCells(self, analysis)
 
     def row(
         self, kind: str, row: Mapping[Any, Any], columns: Mapping[str, Column]

@@ -24,6 +24,7 @@ from relprev.report.figures.style import (
     height_of,
     legend_above,
     log_axis,
+    named_rows,
     styled,
     wrapped_label,
 )
@@ -85,12 +86,9 @@ def plot_forest(
         ax.plot(exact, y + offsets[0], "|", color=INK, ms=18, mew=2, label="Truth")
         values.append(exact)
     log_axis(ax, np.concatenate(values))
-    ax.set_yticks(y, labels)
-    ax.set_ylim(-0.6, len(first) - 0.4)
+    named_rows(ax, y, labels)
     label = wrapped_label(f"Relative prevalence{other}", 44)
     ax.set_xlabel(f"{label}\n(log scale; 1 = equally common; lines: pointwise intervals)")
-    ax.spines["left"].set_visible(False)
-    ax.tick_params(axis="y", length=0)
     legend_above(ax)
     _print_numbers(ax, y, first, own)
     return ax
@@ -176,7 +174,7 @@ def plot_check(check: CheckResult, ax: Axes | None = None) -> Axes:
         ax.set_axis_off()
         return ax
     if _names(ax.yaxis):
-        _named_rows(ax, own)
+        _roomy_rows(ax, own)
     if _names(ax.xaxis):
         ax.set_xlim(-0.6, len(ax.get_xticks()) - 0.4)
     if ax.get_xscale() == "log":
@@ -191,7 +189,7 @@ def _names(axis: Axis) -> bool:
     return not isinstance(axis.get_major_formatter(), ScalarFormatter | LogFormatter)
 
 
-def _named_rows(ax: Axes, own: bool) -> None:
+def _roomy_rows(ax: Axes, own: bool) -> None:
     """Wrap the rows' labels and give each row the same room."""
     places = ax.get_yticks()
     labels = [wrapped_label(label.get_text(), lines=2) for label in ax.get_yticklabels()]
@@ -232,10 +230,7 @@ def plot_symptoms(symptoms: pd.DataFrame, ax: Axes | None = None) -> Axes:
     colours = np.where(weight >= 0, CORRECTED, RECORDED)
     ax.barh(y, weight, color=list(colours), height=0.62)
     ax.axvline(0.0, color=INK, alpha=0.45, linewidth=1)
-    ax.set_yticks(y, labels)
-    ax.set_ylim(-0.6, len(weight) - 0.4)
-    ax.spines["left"].set_visible(False)
-    ax.tick_params(axis="y", length=0)
+    named_rows(ax, y, labels)
     ax.set_xlabel("Weight (log-odds of the condition)")
     return ax
 

@@ -19,7 +19,7 @@ from relprev.settings import (
     unprintable,
 )
 from relprev.study.file.keys import MOVED, StudyFile
-from relprev.study.file.source import SOURCES, source_options
+from relprev.study.file.source import SOURCES, SourceOptions
 from relprev.study.study import Study
 
 
@@ -86,13 +86,16 @@ def _content(path: str | Path) -> tuple[StudyFile, str]:
     if not path.is_file():
         raise InvalidInputError(f"there is no study file {path}; 'relprev init' writes one")
     text = settings_text(path)
-    _require_printable_name(path)
+    if unprintable(path.stem):  # the report calls the study by it
+        raise InvalidInputError(
+            f"the name of the study file, {path.stem!r}, contains a control character; rename it"
+        )
     return parse_settings(text, StudyFile, str(path), folder=path.parent, moved=MOVED), text
 
 
 def _study(content: StudyFile, path: Path, text: str) -> Study:
     study = Study(
-        source=source_options(content.source, path.parent),
+        source=SourceOptions(content.source.kind, content.source.given(), path.parent),
         cohort=_cohort(content, path, text),
         estimate=content.estimate,
         inference=content.inference,
@@ -111,14 +114,6 @@ def _study(content: StudyFile, path: Path, text: str) -> Study:
     _check_anchors(study)
     _check_kinds(study)
     return study
-
-
-def _require_printable_name(path: Path) -> None:
-    """The report calls the study by the name of its file."""
-    if unprintable(path.stem):
-        raise InvalidInputError(
-            f"the name of the study file, {path.stem!r}, contains a control character; rename it"
-        )
 
 
 def _cohort(content: StudyFile, path: Path, text: str) -> CohortSpec:

@@ -103,11 +103,6 @@ class SourceOptions:
         return f"SourceOptions({self.kind!r}, {shown!r})"
 
 
-def source_options(table: Any, folder: Path) -> SourceOptions:
-    """The options from a checked ``[source]`` table."""
-    return SourceOptions(table.kind, table.given(), folder)
-
-
 def source_words(source: Source) -> str:
     """The source as a report names it, a survey with its years."""
     declared = SOURCES.get(source.name)
