@@ -18,13 +18,7 @@ from relprev.report.page.conditions import ConditionsReport, render_conditions
 from relprev.report.page.layout import Layout, lay_out
 from relprev.report.page.rendering import manifest_text, render_layout, render_table
 from relprev.report.sentences.methods import wrapped
-from relprev.report.tables.frames import (
-    attrition_frame,
-    characteristics_frame,
-    checks_frame,
-    estimates_frame,
-    symptoms_frame,
-)
+from relprev.report.tables.frames import study_frames
 from relprev.report.tables.table import csv_bytes, parquet_bytes
 from relprev.report.tables.word import require_docx, word_document
 from relprev.store.files import written_whole
@@ -89,7 +83,7 @@ def write_conditions(
     folder = Path(folder)
     for one, name in zip(report.each, report.folders, strict=True):
         write_report(one, folder / name, formats)
-    frames = {one.condition: estimates_frame(one) for one in report.each}
+    frames = {one.condition: study_frames(one)["estimates"] for one in report.each}
     estimates = pd.concat(frames, names=["condition"]).reset_index("condition")
     keys = ["condition", "variable", "group", "versus", "p_adjusted"]
     files = {
@@ -156,17 +150,14 @@ def write_results(
 
 def _files(layout: Layout, formats: Sequence[str]) -> dict[str, bytes]:
     report = layout.report
-    estimates = estimates_frame(report)
+    frames = study_frames(report)
     files = {
         "report.html": render_layout(layout).encode(),
-        "estimates.csv": csv_bytes(estimates),
-        "estimates.parquet": parquet_bytes(estimates),
-        "checks.csv": csv_bytes(checks_frame(report)),
-        "attrition.csv": csv_bytes(attrition_frame(report)),
-        "characteristics.csv": csv_bytes(characteristics_frame(report)),
-        "symptoms.csv": csv_bytes(symptoms_frame(report)),
-        "methods.txt": wrapped(layout.methods).encode(),
+        "estimates.csv": csv_bytes(frames["estimates"]),
+        "estimates.parquet": parquet_bytes(frames.pop("estimates")),
     }
+    files |= {f"{name}.csv": csv_bytes(frame) for name, frame in frames.items()}
+    files["methods.txt"] = wrapped(layout.methods).encode()
     for figure in layout.figures:
         for kind in FIGURE_FORMATS:
             if kind in formats:

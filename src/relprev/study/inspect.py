@@ -39,8 +39,8 @@ from relprev.study.cohorts.notes import (
     sibling_note,
     tested_note,
 )
+from relprev.study.stages.kept import recorded_warnings
 from relprev.study.stages.variable import Variable
-from relprev.study.stages.warned import recorded_warnings
 from relprev.study.study import Study
 from relprev.units import Unit
 

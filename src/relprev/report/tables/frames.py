@@ -2,49 +2,42 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pandas as pd
 
 from relprev.report.findings import StudyReport, VariableFindings
 from relprev.report.sentences.words import method_name
 
-CHECKS_FILE = (
+CHECKS = (
     "variable", "check", "verdict", "statistic", "p_value", "interval_low", "interval_high",
     "effect",
 )  # fmt: skip
+CHARACTERISTICS = ("characteristic", "level", "among", "group", "n", "share")
 
 
-def estimates_frame(report: StudyReport) -> pd.DataFrame:
-    """All estimates: variable, method and the columns of the results."""
-    return _by_variable(report, [variable_estimates(found) for found in report.variables])
-
-
-def checks_frame(report: StudyReport) -> pd.DataFrame:
-    """One row per check."""
-    rows = [
+def study_frames(report: StudyReport) -> dict[str, pd.DataFrame]:
+    """The files' names, and what they hold of all group variables."""
+    unknown = pd.DataFrame(columns=list(CHARACTERISTICS))
+    checks = [
         (found.name, check.name, str(check.verdict), check.statistic, check.p_value,
          *check.interval, str(check.effect))
         for found in report.variables for check in found.checks
     ]  # fmt: skip
-    return pd.DataFrame(rows, columns=list(CHECKS_FILE))
 
+    def of_all(one: Callable[[VariableFindings], pd.DataFrame]) -> pd.DataFrame:
+        named = {found.name: one(found) for found in report.variables}
+        return pd.concat(named, names=["variable"]).reset_index("variable").reset_index(drop=True)
 
-def attrition_frame(report: StudyReport) -> pd.DataFrame:
-    """Every step of every variable."""
-    return _by_variable(
-        report, [report.unit.table(with_excluded(found.attrition)) for found in report.variables]
-    )
-
-
-def characteristics_frame(report: StudyReport) -> pd.DataFrame:
-    """The characteristics of every variable's groups, where they are known."""
-    empty = pd.DataFrame(columns=["characteristic", "level", "among", "group", "n", "share"])
-    frames = [found.characteristics for found in report.variables]
-    return _by_variable(report, [empty if frame is None else frame for frame in frames])
-
-
-def symptoms_frame(report: StudyReport) -> pd.DataFrame:
-    """The features that carry the estimates of every variable."""
-    return _by_variable(report, [report.unit.table(found.symptoms) for found in report.variables])
+    return {
+        "estimates": of_all(variable_estimates),
+        "checks": pd.DataFrame(checks, columns=list(CHECKS)),
+        "attrition": of_all(lambda found: report.unit.table(with_excluded(found.attrition))),
+        "characteristics": of_all(
+            lambda found: unknown if found.characteristics is None else found.characteristics
+        ),
+        "symptoms": of_all(lambda found: report.unit.table(found.symptoms)),
+    }
 
 
 def variable_estimates(found: VariableFindings) -> pd.DataFrame:
@@ -57,8 +50,3 @@ def with_excluded(attrition: pd.DataFrame) -> pd.DataFrame:
     """The steps, with the visits that each excluded where both levels are shown."""
     visits = attrition["visits"].astype("Int64")
     return attrition.assign(excluded_visits=visits.shift() - visits)
-
-
-def _by_variable(report: StudyReport, frames: list[pd.DataFrame]) -> pd.DataFrame:
-    named = {found.name: frame for found, frame in zip(report.variables, frames, strict=True)}
-    return pd.concat(named, names=["variable"]).reset_index("variable").reset_index(drop=True)

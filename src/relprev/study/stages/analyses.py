@@ -20,7 +20,7 @@ from relprev.messages import Message, Number
 from relprev.report.analyses import Analysis
 from relprev.store.stages import Outcome
 from relprev.study.cohorts.building import groups_table
-from relprev.study.stages.warned import recorded_warnings
+from relprev.study.stages.kept import recorded_warnings
 
 if TYPE_CHECKING:
     from relprev.study.file.options import AnchorOptions

@@ -1,18 +1,19 @@
-"""Run the stages of a study that are not kept yet."""
+"""Run the stages of a study that are not kept yet, and collect what they warn of."""
 
 from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
-from relprev.disclosure import NOT_SHOWN
-from relprev.errors import InvalidInputError
+from relprev.disclosure import NOT_SHOWN, Rule, shown
+from relprev.errors import InvalidInputError, RelprevError, RelprevWarning
 from relprev.messages import Message, message_of
 from relprev.progress import Advance
 from relprev.store.stages import Outcome, Store
-from relprev.study.stages.warned import recorded_warnings
 
 
 @dataclass(frozen=True)
@@ -65,3 +66,31 @@ def _made(
         return Outcome(warnings=(Message(words, variable=of, failure=failure, why=why),))
     seconds = time.perf_counter() - began
     return replace(made, warnings=(*dict.fromkeys(said), *made.warnings), seconds=seconds)
+
+
+@contextmanager
+def recorded_warnings(before: Sequence[Message] = ()) -> Iterator[list[Message]]:
+    """Collect relprev's warnings instead of showing them; others are none of the user's.
+
+    One that is plain text may hold counts that nobody declared: only that it was said is kept.
+    An error of relprev takes along what was said, and what was said ``before``, as its notes: it
+    may be the reason.
+    """
+    said: list[Message] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            yield said
+        except RelprevError as error:
+            for message in dict.fromkeys([*before, *_messages(caught)]):
+                error.add_note(shown(message, Rule()))
+            raise
+    said += _messages(caught)
+
+
+def _messages(caught: Sequence[warnings.WarningMessage]) -> list[Message]:
+    return [
+        message_of(item.message) or Message(NOT_SHOWN)
+        for item in caught
+        if isinstance(item.message, RelprevWarning)
+    ]

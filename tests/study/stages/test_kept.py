@@ -5,7 +5,7 @@ import pytest
 from relprev.disclosure import NOT_SHOWN
 from relprev.errors import ConvergenceWarning, DataWarning, InvalidInputError
 from relprev.messages import Count, Message
-from relprev.study.stages.warned import recorded_warnings
+from relprev.study.stages.kept import recorded_warnings
 
 
 def test_messages_are_kept_with_their_counts_and_plain_text_is_not():
