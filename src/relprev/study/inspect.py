@@ -32,13 +32,7 @@ from relprev.study.cohorts.building import (
     groups_table,
     study_cohorts,
 )
-from relprev.study.cohorts.notes import (
-    missing_note,
-    namesake_note,
-    protocol_note,
-    sibling_note,
-    tested_note,
-)
+from relprev.study.cohorts.notes import features_notes, groups_notes, protocol_note
 from relprev.study.stages.kept import recorded_warnings
 from relprev.study.stages.variable import Variable
 from relprev.study.study import Study
@@ -109,7 +103,7 @@ def inspect_study(study: Study) -> Inspection:
             )  # fmt: skip
             words[name] = _words(variable.cohort)
             words[name] += f"\nFeatures: {features_words(item.kinds, source)}"
-            notes += [*_notes(variable), *tested_note(item, study), *missing_note(item, study)]
+            notes += [*_notes(variable), *groups_notes(item, study)]
             notes += [
                 Message("{variable}: {what}", variable=name, what=what)
                 for what in warn_of_no_signs(variable.cohort)
@@ -117,8 +111,7 @@ def inspect_study(study: Study) -> Inspection:
             problems += _problems(variable, study)
         notes += protocol_note(study)
         features = item.cohort.feature_names or ()
-        notes += sibling_note(study.cohort.condition, features)
-        notes += namesake_note(study.cohort.condition, features, source.descriptions)
+        notes += features_notes(study.cohort.condition, features, source.descriptions)
         inside = groups_inside(built)
     unit = study.cohort.unit_of(source)
     return Inspection(

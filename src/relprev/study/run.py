@@ -93,7 +93,7 @@ def run_conditions(
     Parameters
     ----------
     studies : sequence of Study
-        From `relprev.study.file.read_studies`: alike but for their conditions.
+        From `relprev.study.read_studies`: alike but for their conditions.
     out : path, optional
         Results folder, which holds one folder per condition. None: nothing is written.
     force : bool

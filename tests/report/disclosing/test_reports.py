@@ -471,6 +471,17 @@ def test_rounded_intervals_hold_their_rounded_middle():
     plot_check(seen)
 
 
+def test_a_row_of_all_groups_is_rounded_by_the_cases_of_all():
+    """It has no count of its own, which stopped every study that rounds."""
+    table = pd.DataFrame({
+        "group": ["all groups", "c"], "auc": 0.7654, "ci_low": 0.7, "ci_high": 0.8, "lift": 3.21,
+        "verdict": "no concern",
+    })  # fmt: skip
+    found = variable(checks=[check("informativeness", table)])  # 740 cases, 40 of them in c
+    (seen,) = shown(found, rule=Rule(threshold=7, round_to=5)).checks
+    assert seen.table["auc"].tolist() == [0.77, 0.8]
+
+
 def test_rounded_counts_are_not_given_back_by_statistics():
     frame = shown(variable(), rule=Rule(threshold=7, round_to=5)).estimates["DebiasedPURPLE"]
     assert frame["n_diagnosed"].tolist() == [400, 300, 40]

@@ -125,12 +125,12 @@ class VariableTables:
         return touched
 
     def _fewest(self, table: pd.DataFrame) -> pd.Series:
-        """The smallest count that a row's statistics rest on."""
+        """The smallest count that a row's statistics rest on; of no group, it rests on all."""
         diagnosed = self.names.counts["n_diagnosed"]
         sides = [
             table[side].astype(str).map(diagnosed) for side in ("group", "versus") if side in table
         ]
-        return pd.concat(sides, axis=1).min(axis=1)
+        return pd.concat(sides, axis=1).min(axis=1).fillna(diagnosed.sum())
 
     # -- estimates, attrition, Table 1 ---------------------------------------------------------
 

@@ -17,7 +17,7 @@ from xml.etree import ElementTree
 import matplotlib as mpl
 from matplotlib.axes import Axes
 
-from relprev.report.figures.style import INK, STYLE
+from relprev.report.figures.style import INK, STYLE, off_screen
 
 FIGURE_FORMATS = ("svg", "png", "pdf")
 DOTS = 300  # per inch in PNG files, as journals ask
@@ -96,12 +96,18 @@ def _plain_attributes(element: ElementTree.Element, name: str) -> None:
 
 @dataclass(frozen=True)
 class ReportFigure:
-    """A figure, with a title and a description for readers who cannot see it."""
+    """A figure, with a title and a description for readers who cannot see it.
+
+    No notebook or window shows it.
+    """
 
     name: str
     title: str
     description: str
     ax: Axes
+
+    def __post_init__(self) -> None:
+        off_screen(self.ax)
 
     @cached_property
     def svg(self) -> bytes:

@@ -18,9 +18,8 @@ from relprev.disclosure import Rule
 from relprev.inference.intervals import holm
 from relprev.report.figures.graphics import ReportFigure
 from relprev.report.figures.plots import plot_forest
-from relprev.report.figures.style import off_screen
 from relprev.report.findings import StudyReport
-from relprev.report.page.layout import INTERVALS, blank, slugs
+from relprev.report.page.layout import INTERVALS, slugs
 from relprev.report.page.rendering import rendered
 from relprev.report.sentences.answers import Trust, trust
 from relprev.report.tables.comparisons import estimate_texts, once
@@ -120,7 +119,7 @@ def _forest(report: ConditionsReport, variable: str, slug: str) -> ReportFigure:
         f"forest-{slug}", f"Relative prevalence of all conditions by {variable}",
         "Forest plot on a logarithmic axis: corrected ratios of all conditions with their "
         "intervals, and recorded ratios beside them. The table that follows holds the numbers.",
-        off_screen(plot_forest(own.assign(group=named))),
+        plot_forest(own.assign(group=named)),
     )  # fmt: skip
 
 
@@ -137,8 +136,7 @@ def _table(report: ConditionsReport, variable: str, slug: str) -> ReportTable:
         (k, "p_adjusted"): words for (k, column), words in texts.items() if column == "p_value"
     }
     first = report.each[0]
-    columns = tuple(name for name in COLUMNS if name != "note" or not blank(frame["note"]))
     return ReportTable(
         f"comparisons-{slug}", f"Relative prevalence of all conditions by {variable}", frame,
-        columns, {"estimate": INTERVALS["estimate"]}, first.level, first.unit, texts,
+        COLUMNS, {"estimate": INTERVALS["estimate"]}, first.level, first.unit, texts,
     )  # fmt: skip

@@ -20,7 +20,6 @@ from relprev.report.analyses import Analysis
 from relprev.report.figures.flow import Step, plot_flow, shared_steps
 from relprev.report.figures.graphics import ReportFigure
 from relprev.report.figures.plots import plot_check, plot_forest, plot_symptoms
-from relprev.report.figures.style import off_screen
 from relprev.report.findings import StudyReport, VariableFindings
 from relprev.report.sentences.answers import Answer, Trust, answer, trust
 from relprev.report.sentences.methods import methods_text
@@ -29,7 +28,7 @@ from relprev.report.tables.characteristics import table_one
 from relprev.report.tables.checklist import checklist
 from relprev.report.tables.comparisons import count_texts, estimate_texts, once, with_absent
 from relprev.report.tables.frames import variable_estimates, with_excluded
-from relprev.report.tables.table import ReportTable
+from relprev.report.tables.table import ReportTable, blank
 from relprev.units import Unit
 
 ESTIMATES = (
@@ -244,7 +243,6 @@ def _estimate_tables(
     others = frame["versus"].unique()
     against = f", versus {versus_words(others[0])}" if len(others) == 1 else ""
     same = {name for name in ("versus", "method") if frame[name].nunique() == 1}
-    same |= {"note"} if "note" in frame and blank(frame["note"]) else set()
     main = with_absent(frame[frame["method"] == frame["method"].iloc[0]], found)
     frame = with_absent(frame, found)
     intervals = {name: ends for name, ends in INTERVALS.items() if set(ends) <= set(frame)}
@@ -275,7 +273,7 @@ def _flow(parts: Sequence[VariablePart]) -> ReportFigure | None:
     own = {part.name: part.steps[count:] for part in parts}
     return ReportFigure(
         "flow", "Who was left out", "Boxes from top to bottom: how many were left after each step.",
-        off_screen(plot_flow(flows[0][:count], own)),
+        plot_flow(flows[0][:count], own),
     )  # fmt: skip
 
 
@@ -285,7 +283,7 @@ def _forest(found: VariableFindings, slug: str) -> ReportFigure:
         f"forest-{slug}", f"Relative prevalence by {found.name}",
         "Forest plot on a logarithmic axis: corrected ratios with their intervals, and recorded "
         "ratios beside them. The table that follows holds the same numbers.",
-        off_screen(plot_forest(estimates)),
+        plot_forest(estimates),
     )  # fmt: skip
 
 
@@ -296,13 +294,8 @@ def _weights(found: VariableFindings, slug: str) -> ReportFigure | None:
     return ReportFigure(
         f"symptoms-{slug}", f"Features that carry the estimate by {found.name}",
         "Bars of the strongest features' weights. The table that follows holds the numbers.",
-        off_screen(plot_symptoms(known.head(SHOWN_SYMPTOMS))),
+        plot_symptoms(known.head(SHOWN_SYMPTOMS)),
     )  # fmt: skip
-
-
-def blank(column: pd.Series) -> bool:
-    """Whether a column says nothing."""
-    return bool((column.isna() | (column.astype(str) == "")).all())
 
 
 def _check(report: StudyReport, variable: str, check: CheckResult, name: str) -> CheckPart:
@@ -322,7 +315,7 @@ def _check(report: StudyReport, variable: str, check: CheckResult, name: str) ->
         check,
         name,
         about.explained,
-        ReportFigure(name, title, description, off_screen(plot_check(drawn))),
+        ReportFigure(name, title, description, plot_check(drawn)),
         ReportTable(
             name, title, check.table, about.columns, intervals, report.level, report.unit, gone
         ),
@@ -335,10 +328,8 @@ def _analysis(
     about = analysis.about
     title = f"{about.title}, by {found.name}: {analysis.name}"
     known = {key: ends for key, ends in about.intervals.items() if {*ends} <= {*analysis.table}}
-    shown = tuple(key for key in about.columns if key in analysis.table)
-    if "note" in analysis.table and blank(analysis.table["note"]):
-        shown = tuple(key for key in shown if key != "note")
-    table = ReportTable(name, title, analysis.table, shown, known, report.level, report.unit)
+    columns = tuple(about.columns)
+    table = ReportTable(name, title, analysis.table, columns, known, report.level, report.unit)
     words = tuple(str(one.about(report.unit)) for one in analysis.words)
     return AnalysisPart(title, about.explained, words, table)
 

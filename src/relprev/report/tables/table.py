@@ -41,7 +41,8 @@ class Cell:
 class ReportTable:
     """A table to be read, sorted and copied.
 
-    ``frame`` holds the numbers in full, ``columns`` names those that people read (default: all).
+    ``frame`` holds the numbers in full, ``columns`` names those that people read (default: all);
+    notes are left out where there are none.
     ``intervals`` maps a column to its (low, high) columns, of confidence level ``level``. In
     ``instead`` are words for cells that the number alone would leave empty or unclear, by the row's
     position and the column. Files are called ``name``.
@@ -59,8 +60,9 @@ class ReportTable:
     @property
     def _shown(self) -> list[str]:
         columns = self.columns or tuple(str(name) for name in self.frame)
-        merged = {name for pair in self.intervals.values() for name in pair}
-        return [name for name in columns if name in self.frame and name not in merged]
+        left_out = {name for pair in self.intervals.values() for name in pair}  # merged
+        left_out |= {"note"} if "note" in self.frame and blank(self.frame["note"]) else set()
+        return [name for name in columns if name in self.frame and name not in left_out]
 
     @property
     def headings(self) -> list[Column]:
@@ -116,6 +118,11 @@ class ReportTable:
         kind = self.frame[name].dtype
         counted = pd.api.types.is_numeric_dtype(kind) and not pd.api.types.is_bool_dtype(kind)
         return NUMBER if counted else TEXT
+
+
+def blank(column: pd.Series) -> bool:
+    """Whether a column says nothing."""
+    return bool((column.isna() | (column.astype(str) == "")).all())
 
 
 def _key(value: Any) -> str:

@@ -25,7 +25,7 @@ from relprev.settings import KeyPath, suggestion, unprintable
 from relprev.sources.source import Source
 from relprev.store.stages import Outcome
 from relprev.study.cohorts.contrasts import as_used, reference_group, sampling_words, versus_words
-from relprev.study.cohorts.notes import missing_note, namesake_note, sibling_note, tested_note
+from relprev.study.cohorts.notes import features_notes, groups_notes
 from relprev.study.file.simulated import SimulatedSource
 from relprev.study.file.source import source_words
 
@@ -171,10 +171,9 @@ def build(study: Study, folder: Path, *, verbose: bool = False) -> Outcome:
     features = item.cohort.feature_names or ()
     values["exclusive"] = [*_exclusive(study, features), *_bins(source, features)]
     values["features"] = features_words(item.kinds, source)
-    said = sibling_note(study.cohort.condition, features)
-    said += namesake_note(study.cohort.condition, features, source.descriptions)
+    said = features_notes(study.cohort.condition, features, source.descriptions)
     for item in built.values():
-        said += [*tested_note(item, study), *missing_note(item, study)]
+        said += groups_notes(item, study)
     return Outcome(values, tables, tuple(said))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
@@ -24,6 +24,19 @@ COMMON_WORDS = {
     "disorders", "injuries", "injury", "other", "simulated", "syndrome", "syndromes",
     "unspecified",
 }  # fmt: skip
+
+
+def groups_notes(built: BuiltCohort, study: Study) -> list[Message]:
+    """What to say about the groups of a cohort."""
+    return [*tested_note(built, study), *missing_note(built, study)]
+
+
+def features_notes(
+    condition: CodeSet, features: Sequence[str], descriptions: Mapping[str, str]
+) -> list[Message]:
+    """What to say about features that may mean the condition too."""
+    siblings = sibling_note(condition, features)
+    return siblings + namesake_note(condition, features, descriptions)
 
 
 def tested_note(built: BuiltCohort, study: Study) -> list[Message]:
