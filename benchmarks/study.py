@@ -15,7 +15,7 @@ from typing import Any
 from benchmarks.measure import peak_gib, seconds
 from relprev.simulate.neds import write_neds
 from relprev.study import Study
-from relprev.study.file import study_template
+from relprev.study.file.template import study_template
 
 VISITS, FULL = 3_300_000, 33_100_000
 

@@ -33,7 +33,8 @@ from relprev.cohort import (
     build_cohorts,
 )
 from relprev.messages import Message
-from relprev.report.figures import off_screen, plot_check
+from relprev.report.figures.plots import plot_check
+from relprev.report.figures.style import off_screen
 from relprev.sources import read_nhds
 from relprev.store.files import written_whole
 

@@ -10,7 +10,7 @@ from relprev.atlas import Atlas
 from relprev.atlas import run as running
 from relprev.cohort.spec import NO_CONDITION
 from relprev.errors import InvalidInputError
-from relprev.study.file import read_study
+from relprev.study.file.reading import read_study
 from tests.atlas.worlds import world
 from tests.cli.commands import relprev
 

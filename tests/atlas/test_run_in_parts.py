@@ -8,7 +8,7 @@ import pytest
 from relprev.atlas import Atlas
 from relprev.atlas.run import run_atlas
 from relprev.cohort.spec import NO_CONDITION
-from relprev.study.file import read_study
+from relprev.study.file.reading import read_study
 from tests.atlas.test_run import out, study  # noqa: F401 (fixtures)
 from tests.cli.commands import relprev
 

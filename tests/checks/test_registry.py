@@ -17,7 +17,7 @@ from relprev.checks.check import CheckResult, Verdict
 from relprev.checks.inputs import CheckInputs
 from relprev.checks.registry import CHECKS
 from relprev.disclosure.columns import Column
-from relprev.report.methods import REFERENCES
+from relprev.report.sentences.methods import REFERENCES
 from relprev.simulate import ed_visits
 from tests.checks.conftest import FAST
 

@@ -16,8 +16,8 @@ from relprev.experiments.truth.run import NAMES
 from relprev.messages import Count, Message
 from relprev.simulate.mimic import LAYOUTS
 from relprev.study.demo import VISITS
-from relprev.study.simulated import MOST_VISITS
-from relprev.study.source import SOURCES
+from relprev.study.file.simulated import MOST_VISITS
+from relprev.study.file.source import SOURCES
 from tests.cli.commands import invoke
 from tests.study.conftest import write_tables
 

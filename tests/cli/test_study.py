@@ -8,7 +8,7 @@ import pytest
 
 from relprev.disclosure.rendering import DIFFERENCING
 from relprev.study import Study
-from relprev.study.source import SOURCES
+from relprev.study.file.source import SOURCES
 from tests.cli.commands import in_a_process, invoke, refused
 from tests.study.conftest import TABLES, write_tables
 

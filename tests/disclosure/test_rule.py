@@ -47,6 +47,12 @@ def test_statistic_tells_no_more_than_a_rounded_count(value, count):
     assert abs(shown / grid - round(shown / grid)) < 1e-6
 
 
+def test_statistic_of_an_unknown_count_tells_as_little_as_one_of_few():
+    """The row of all groups in a check stopped every study that rounds its counts."""
+    rule = Rule(round_to=5)
+    assert rule.coarse(0.7654, math.nan) == rule.coarse(0.7654, 5) == 1.0
+
+
 def test_reader_is_told_of_the_rule():
     assert Rule().words.startswith(
         "Counts of 1 to 10 people, and what would reveal them, are hidden"

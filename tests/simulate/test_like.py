@@ -12,7 +12,7 @@ from relprev.errors import InvalidInputError
 from relprev.simulate.like import write_like
 from relprev.sources.neds_store import read_layout
 from relprev.study import Study
-from relprev.study.file import study_template
+from relprev.study.file.template import study_template
 from relprev.study.inspect import inspect_study
 
 WIDE = """condition = "asthma"

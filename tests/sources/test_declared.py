@@ -6,7 +6,7 @@ import inspect
 import pytest
 
 from relprev.sources.declared import Role
-from relprev.study.source import SOURCES
+from relprev.study.file.source import SOURCES
 
 
 @pytest.mark.parametrize("kind", SOURCES)

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from relprev.messages import Count, Message
+from relprev.report.analyses import Analysis
 from relprev.store.stages import DamagedError, Outcome, Store, read_checked, write_checked
 
 TABLE = pd.DataFrame({"group": ["a", "b"], "n": [1, 2], "x": [0.1, np.nan]})
@@ -17,6 +18,15 @@ def store(tmp_path):
     store = Store(tmp_path / "work", said.append)
     store.keep("debiased", "1f", Outcome({"lambda": 0.1}, {"estimates": TABLE}, (SAID,), 2.5))
     return store, said
+
+
+def test_results_with_tables_are_given_back_by_an_outcome_that_was_kept(store):
+    made = [Analysis("absolute", name, TABLE, (SAID,)) for name in ("a", "b")]
+    kept = store[0].keep("analyses", "1f", Outcome.of(made))
+    found = kept.results(Analysis.from_plain)
+    assert found == made
+    pd.testing.assert_frame_equal(found[1].table, TABLE)
+    assert Outcome().results(Analysis.from_plain) == []  # the stage failed
 
 
 def test_an_outcome_is_found_as_it_was_kept(store):

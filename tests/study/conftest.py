@@ -14,7 +14,7 @@ from relprev.codes import CodeSet
 from relprev.cohort import CohortSpec, GroupVariable
 from relprev.study import CheckOptions, EstimateOptions, SourceOptions, Study
 from relprev.study import run as run_module
-from relprev.study.variable import Variable
+from relprev.study.stages.variable import Variable
 
 WARDS = """
 condition = {name = "it", codes = ["ICD10:Z99"]}

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from relprev import Study
-from relprev.report.layout import lay_out
+from relprev.report.page.layout import lay_out
 from tests.study.conftest import WARDS
 
 STUDY = f"""{WARDS}

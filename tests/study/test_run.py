@@ -20,7 +20,8 @@ from relprev.store import modules
 from relprev.store.modules import source_digest
 from relprev.study import CheckOptions, EstimateOptions, Study
 from relprev.study import run as run_module
-from relprev.study.variable import Variable
+from relprev.study.stages import keys as keys_module
+from relprev.study.stages.variable import Variable
 from tests.study.conftest import (
     csv_files,
     nothing_made_again,
@@ -153,10 +154,10 @@ def test_one_flipped_bit_in_a_kept_file_is_noticed_and_said(pattern, stopped):
 @pytest.mark.parametrize(
     ("module", "cohort_again", "estimates_again", "checks_again"),
     [
-        ("report/figures.py", False, False, False),
+        ("report/figures/plots.py", False, False, False),
         ("cli/app.py", False, False, False),
         ("study/run.py", False, False, False),
-        ("study/options.py", False, False, False),
+        ("study/file/options.py", False, False, False),
         ("checks/overlap.py", False, False, True),
         ("inference/score.py", False, True, True),
         ("model/solver.py", False, True, True),
@@ -174,11 +175,12 @@ def test_a_stage_is_made_again_only_if_code_upstream_of_it_changed(
     def keys():
         modules._running_digest.cache_clear()  # as in a new process
         study = simulated()
-        estimates = run_module.estimate_key(study, "group", "1f")
-        own = source_digest(*run_module.CHECKING)
-        return run_module.cohort_key(study), estimates, own
+        estimates = keys_module.estimate_key(study, "group", "1f")
+        own = source_digest(*keys_module.CHECKING)
+        return keys_module.cohort_key(study), estimates, own
 
     before = keys()
+    assert (source / module).is_file()
     with (source / module).open("a") as file:
         file.write("# a comment\n")
     changed = [one != other for one, other in zip(before, keys(), strict=True)]

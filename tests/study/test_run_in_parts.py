@@ -26,7 +26,7 @@ from relprev.simulate.neds import write_neds
 from relprev.sources import read_nhds
 from relprev.study import Study
 from relprev.study import run as run_module
-from relprev.study.file import study_template
+from relprev.study.file.template import study_template
 from relprev.study.inspect import inspect_study
 from tests.study.conftest import nothing_made_again, write_tables
 

@@ -13,7 +13,7 @@ from relprev.cli import app
 from relprev.errors import InvalidInputError
 from relprev.sources import SOURCES
 from relprev.study import Study
-from relprev.study.file import study_template
+from relprev.study.file.template import study_template
 from tests.study.conftest import TABLES, write_tables
 
 NHAMCS = """\

@@ -12,7 +12,7 @@ from scipy import stats
 
 from relprev.disclosure import Rule
 from relprev.study import Study
-from relprev.study.file import study_template
+from relprev.study.file.template import study_template
 from relprev.study.inspect import inspect_study
 from tests.sources.conftest import TABLES
 

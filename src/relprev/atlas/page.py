@@ -8,8 +8,6 @@ can make no request.
 
 from __future__ import annotations
 
-import io
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,9 +23,9 @@ from relprev.atlas.words import Reading, null_words, reading
 from relprev.disclosure import Rule
 from relprev.display import cell, with_interval
 from relprev.estimates import versus_words
-from relprev.report.page import content_policy, template_text, templates
-from relprev.report.tables import Cell, csv_bytes
-from relprev.store.files import written_whole
+from relprev.report.page.rendering import manifest_text, rendered
+from relprev.report.tables.table import Cell, csv_bytes, parquet_bytes
+from relprev.report.write import write_files
 
 FOLDER = "relprev.atlas"
 STANDS_OUT = 0.05  # largest q-value against the null
@@ -103,16 +101,13 @@ def render_atlas(report: AtlasReport) -> str:
         for name in one.atlas.table["condition"]:
             anchors.setdefault(name, f"condition-{len(anchors) + 1}")
     parts = [_part(one, f"variable-{k + 1}", anchors) for k, one in enumerate(report.variables)]
-    css = template_text("report.css") + template_text("atlas.css", FOLDER)
-    js = template_text("report.js") + template_text("atlas.js", FOLDER)
     details: dict[str, list[tuple[str, _Row]]] = {name: [] for name in anchors}
     for part in parts:
         for row in part.rows:
             details[row.name].append((part.name, row))
-    return templates(FOLDER).get_template(PAGE).render(
-        report=report, parts=parts, details=details, anchors=anchors, headings=HEADINGS, css=css,
-        js=js, policy=content_policy(css, js), level=f"{report.level:.0%}",
-        manifest=_manifest(report),
+    return rendered(
+        PAGE, report, FOLDER, parts=parts, details=details, anchors=anchors, headings=HEADINGS,
+        level=f"{report.level:.0%}",
     )  # fmt: skip
 
 
@@ -128,20 +123,9 @@ def write_atlas(report: AtlasReport, folder: str | Path) -> list[Path]:
     for name, frame in (("atlas", table), ("nulls", nulls)):
         frame = frame[["variable", *(one for one in frame if one != "variable")]]
         files[f"{name}.csv"] = csv_bytes(frame)
-        content = io.BytesIO()
-        frame.assign(level=report.level).to_parquet(content, index=False)
-        files[f"{name}.parquet"] = content.getvalue()
-    files["manifest.json"] = _manifest(report).encode()
-    written = []
-    for name, content_of in files.items():
-        with written_whole(Path(folder) / name) as temporary:
-            temporary.write_bytes(content_of)
-        written.append(Path(folder) / name)
-    return written
-
-
-def _manifest(report: AtlasReport) -> str:
-    return json.dumps(report.manifest, indent=2, ensure_ascii=False, default=str) + "\n"
+        files[f"{name}.parquet"] = parquet_bytes(frame.assign(level=report.level))
+    files["manifest.json"] = manifest_text(report.manifest).encode()
+    return write_files(files, folder)
 
 
 def _part(one: VariableAtlas, slug: str, anchors: Mapping[str, str]) -> _Part:

@@ -38,7 +38,7 @@ from relprev.cohort import Cohort
 from relprev.errors import InvalidInputError
 from relprev.estimates import COMPLEMENT
 from relprev.progress import progress
-from relprev.report.tables import csv_bytes
+from relprev.report.tables.table import csv_bytes
 from relprev.store.files import written_whole
 
 SCANNED, FOLLOWED = "case-only", "doubly robust"

@@ -7,7 +7,6 @@ run that was stopped resumes at the block where it was.
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -29,7 +28,7 @@ from relprev.atlas.follow_up import KEYS, follow_up
 from relprev.atlas.page import AtlasReport, write_atlas
 from relprev.atlas.result import FOLLOWED, SCANNED, Atlas, atlas_of
 from relprev.atlas.scan import Scan, Start
-from relprev.codes import CodeSet, describe
+from relprev.codes import CodeSet
 from relprev.cohort import Cohort
 from relprev.cohort.controls import Controls
 from relprev.cohort.spec import NO_CONDITION
@@ -37,12 +36,13 @@ from relprev.disclosure import shown
 from relprev.progress import progress
 from relprev.store.digests import digest
 from relprev.store.modules import source_digest
-from relprev.store.stages import Outcome, Store
+from relprev.store.stages import Outcome
 from relprev.store.versions import versions
-from relprev.study.cohorts import open_cohort
-from relprev.study.contrasts import as_used, reference_group, versus_words
-from relprev.study.results_folder import put_in_place, require_replaceable, working_folder
-from relprev.study.run import LOG, Stages, begun, built_cohorts, finish, prepared, run_log
+from relprev.study.cohorts.contrasts import as_used, reference_group, versus_words
+from relprev.study.cohorts.keeping import open_cohort
+from relprev.study.run import built_cohorts, prepared, published
+from relprev.study.stages.kept import Stages
+from relprev.study.stages.variable import described
 from relprev.study.study import Study
 
 CODE = ("relprev.atlas.scan", "relprev.atlas.follow_up")  # modules that make the stages
@@ -98,31 +98,22 @@ def run_atlas(
     AtlasResult
         What may be shown, and where it was written.
     """
-    target = None if out is None else Path(out)
     if conditions is None:
         folder = Path(study.file).parent if study.file else Path()
         conditions = named_conditions(study.atlas.conditions, folder)
-    study = prepared(as_atlas(study, conditions), target, force, client)
-    with working_folder(target) as work, run_log(work / LOG, study.disclosure) as log:
-        log.info("atlas of %s, relprev %s", study.name, versions()["relprev"])
-        with progress("Atlas", STEPS * len(study.cohort.groups) + 2, verbose) as advance:
-            stages = Stages(Store(work, log.warning), log, advance)
-            cohorts = built_cohorts(study, stages, work, verbose)
-            made = [
-                _variable(study, position, cohorts, stages, conditions, client)
-                for position in range(len(study.cohort.groups))
-            ]
-            report = _report(study, cohorts, stages, made)
-            if target is None:
-                return AtlasResult(report)
-            advance("page")
-            finished = begun(work)
-            write_atlas(report, finished)
-            finish(finished, report.warnings, log)
-        require_replaceable(target, study.name, force)
-        put_in_place(finished, target, study.name)
-    shutil.rmtree(work, ignore_errors=True)
-    return AtlasResult(report, target)
+    study, scanned = prepared(as_atlas(study, conditions), out, force, client), conditions
+
+    def find(stages: Stages) -> AtlasReport:
+        stages.log.info("atlas of %s, relprev %s", study.name, versions()["relprev"])
+        cohorts = built_cohorts(study, stages, verbose)
+        made = [
+            _variable(study, position, cohorts, stages, scanned, client)
+            for position in range(len(study.cohort.groups))
+        ]
+        return _report(study, cohorts, stages, made)
+
+    bar = progress("Atlas", STEPS * len(study.cohort.groups) + 2, verbose)
+    return AtlasResult(*published(study, out, force, bar, find, write_atlas, "page"))
 
 
 def as_atlas(study: Study, conditions: Conditions) -> Study:
@@ -170,8 +161,8 @@ def _variable(
     atlas = _followed(atlas, scan, blocks, start, versus, key, stages, name)
     titles = {one.name: one.title for one in conditions if isinstance(one, CodeSet)}
     words = cohorts.values["descriptions"] | titles
-    described = atlas.table["condition"].map(lambda one: words.get(one) or _described(one))
-    atlas = replace(atlas, table=atlas.table.assign(description=described.astype("str")))
+    words_of = atlas.table["condition"].map(lambda one: words.get(one) or described(one))
+    atlas = replace(atlas, table=atlas.table.assign(description=words_of.astype("str")))
     groups = cohorts.tables[f"groups{position}"]
     columns = [column for column in ("group", "n", "patients") if column in groups]
     return VariableAtlas(name, atlas, groups[columns], pd.concat(counts)), blocks
@@ -268,8 +259,3 @@ def _within(blocks: Sequence[Block]) -> list[tuple[str, str]]:
         for large in held[min(own)]
         if large != small and own <= columns[large]
     ]
-
-
-def _described(condition: str) -> str:
-    version, colon, code = condition.partition(":")
-    return describe(version, code) if colon else ""

@@ -52,7 +52,7 @@ def atlas(
     from relprev.atlas.conditions import named_conditions
     from relprev.atlas.run import run_atlas
     from relprev.cohort.spec import NO_CONDITION
-    from relprev.study.file import read_study
+    from relprev.study.file.reading import read_study
 
     study = read_study(file, condition=NO_CONDITION)
     if out_of_core:

@@ -112,7 +112,7 @@ def estimate(
     from relprev.inference import DebiasedPURPLE
     from relprev.model import PURPLE
     from relprev.report import disclosed_estimates, render_text, write_results
-    from relprev.study.cohorts import groups_table
+    from relprev.study.cohorts.building import groups_table
 
     cohort = read_table(
         table, diagnosed=diagnosed, group=group, features=features, weight=weight,

@@ -56,7 +56,7 @@ def init(
     relprev init --source neds --condition ipv
     """
     from relprev.store.files import written_whole
-    from relprev.study.file import study_template
+    from relprev.study.file.template import study_template
 
     asks = _on_terminal()
     if not source and not asks:
@@ -137,7 +137,7 @@ def schema(
     from relprev.study import study_schema
 
     if explain:
-        from relprev.study.reference import study_reference
+        from relprev.study.file.reference import study_reference
 
         typer.echo(study_reference(), nl=False)
         return
@@ -210,7 +210,7 @@ def compare(
     relprev compare results-2018 results-2019 --name 2018 --name 2019 --out comparison.csv
     """
     from relprev.disclosure import DIFFERENCING
-    from relprev.report.tables import csv_bytes
+    from relprev.report.tables.table import csv_bytes
     from relprev.store.files import written_whole
     from relprev.study.compare import KEYS, across_runs, compare_runs, differences
 
@@ -289,7 +289,7 @@ def _text(frame: pd.DataFrame, unit: Unit | None = None) -> str:
     import pandas as pd
 
     from relprev.display import cell, heading
-    from relprev.report.tables import print_table
+    from relprev.report.tables.terminal import print_table
     from relprev.units import VISIT
 
     texts = {heading(str(name), unit or VISIT): [cell(value, str(name)) for value in frame[name]]
@@ -300,7 +300,7 @@ def _text(frame: pd.DataFrame, unit: Unit | None = None) -> str:
 def _say_result(result: StudyResult) -> None:
     """Print every variable's main table, warnings, the verdict and where the report is."""
     from relprev.report import render_text
-    from relprev.report.sentences import trust
+    from relprev.report.sentences.answers import trust
 
     report = result.report
     for variable in report.variables:

@@ -250,7 +250,7 @@ def _simulate_like(file: Path, out: Path, visits: int, seed: int) -> None:
     from relprev.sources.declared import Role
     from relprev.store.files import written_whole
     from relprev.study import read_studies
-    from relprev.study.source import SOURCES
+    from relprev.study.file.source import SOURCES
 
     study, *more = read_studies(file)
     copy = out / file.name

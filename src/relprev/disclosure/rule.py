@@ -72,7 +72,8 @@ class Rule(Declared):
     def coarse(self, value: float, count: float) -> float:
         """A statistic, rounded to tell no more about ``count`` than the rounded count does.
 
-        ``count`` is the smallest count that the statistic rests on.
+        ``count`` is the smallest count that the statistic rests on; NaN, where it is not known,
+        tells as little as one of few.
 
         Examples
         --------
@@ -81,5 +82,6 @@ class Rule(Declared):
         """
         if not self.round_to or not math.isfinite(value) or value == 0:
             return value
-        step = abs(value) * self.round_to / max(count, self.round_to)
+        known = self.round_to if math.isnan(count) else max(count, self.round_to)
+        step = abs(value) * self.round_to / known
         return round(value, -math.ceil(math.log10(step)))

@@ -207,6 +207,6 @@ class StudyReport(StudyFindings):
 
     def _repr_html_(self) -> str:
         """The page in a frame of its own, for notebooks."""
-        from relprev.report.page import render_frame
+        from relprev.report.page.rendering import render_frame
 
         return render_frame(self)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -11,21 +10,17 @@ from typing import Any
 import pandas as pd
 
 from relprev.errors import InvalidInputError
-from relprev.report.figures import off_screen, plot_forest
+from relprev.report.figures.graphics import FIGURE_FORMATS, figure_bytes
+from relprev.report.figures.plots import plot_forest
+from relprev.report.figures.style import off_screen
 from relprev.report.findings import StudyReport
-from relprev.report.graphics import FIGURE_FORMATS, figure_bytes
-from relprev.report.layout import Layout, lay_out
-from relprev.report.methods import wrapped
-from relprev.report.page import manifest_text, render_layout, render_table
-from relprev.report.tables import (
-    attrition_frame,
-    characteristics_frame,
-    checks_frame,
-    csv_bytes,
-    estimates_frame,
-    symptoms_frame,
-)
-from relprev.report.word import require_docx, word_document
+from relprev.report.page.conditions import ConditionsReport, render_conditions
+from relprev.report.page.layout import Layout, lay_out
+from relprev.report.page.rendering import manifest_text, render_layout, render_table
+from relprev.report.sentences.methods import wrapped
+from relprev.report.tables.frames import study_frames
+from relprev.report.tables.table import csv_bytes, parquet_bytes
+from relprev.report.tables.word import require_docx, word_document
 from relprev.store.files import written_whole
 from relprev.store.versions import versions
 
@@ -70,7 +65,35 @@ def write_report(
     (['report.html', 'estimates.csv', 'estimates.parquet'], 'manifest.json')
     """
     require_formats(formats)
-    return _write(_files(lay_out(report), formats), folder)
+    return write_files(_files(lay_out(report), formats), folder)
+
+
+def write_conditions(
+    report: ConditionsReport, folder: str | Path, formats: Sequence[str] = ()
+) -> None:
+    """Write the reports of all conditions into folders of their own, then what compares them.
+
+    Parameters
+    ----------
+    report : ConditionsReport
+    folder : path
+    formats : sequence of str
+        As in `write_report`.
+    """
+    folder = Path(folder)
+    for one, name in zip(report.each, report.folders, strict=True):
+        write_report(one, folder / name, formats)
+    frames = {one.condition: study_frames(one)["estimates"] for one in report.each}
+    estimates = pd.concat(frames, names=["condition"]).reset_index("condition")
+    keys = ["condition", "variable", "group", "versus", "p_adjusted"]
+    files = {
+        "estimates.csv": csv_bytes(estimates), "estimates.parquet": parquet_bytes(estimates),
+        "comparisons.csv": csv_bytes(report.comparisons[
+            [*keys[:4], *(name for name in report.comparisons if name not in keys), keys[4]]]),
+        "report.html": render_conditions(report).encode(),
+        "manifest.json": manifest_text(report.manifest).encode(),
+    }  # fmt: skip
+    write_files(files, folder)
 
 
 def require_formats(formats: Sequence[str]) -> None:
@@ -122,22 +145,19 @@ def write_results(
     files = {"estimates.csv": csv_bytes(frame)}
     files |= {f"forest.{kind}": figure_bytes(ax, kind) for kind in FIGURE_FORMATS}
     files["run.json"] = (json.dumps({**run, "versions": versions()}, indent=2) + "\n").encode()
-    return _write(files, out)
+    return write_files(files, out)
 
 
 def _files(layout: Layout, formats: Sequence[str]) -> dict[str, bytes]:
     report = layout.report
-    estimates = estimates_frame(report)
+    frames = study_frames(report)
     files = {
         "report.html": render_layout(layout).encode(),
-        "estimates.csv": csv_bytes(estimates),
-        "estimates.parquet": _parquet(estimates),
-        "checks.csv": csv_bytes(checks_frame(report)),
-        "attrition.csv": csv_bytes(attrition_frame(report)),
-        "characteristics.csv": csv_bytes(characteristics_frame(report)),
-        "symptoms.csv": csv_bytes(symptoms_frame(report)),
-        "methods.txt": wrapped(layout.methods).encode(),
+        "estimates.csv": csv_bytes(frames["estimates"]),
+        "estimates.parquet": parquet_bytes(frames.pop("estimates")),
     }
+    files |= {f"{name}.csv": csv_bytes(frame) for name, frame in frames.items()}
+    files["methods.txt"] = wrapped(layout.methods).encode()
     for figure in layout.figures:
         for kind in FIGURE_FORMATS:
             if kind in formats:
@@ -150,20 +170,15 @@ def _files(layout: Layout, formats: Sequence[str]) -> dict[str, bytes]:
             files[f"tables/{table.name}.tex"] = table.to_latex()
     if "docx" in formats:
         files["tables.docx"] = word_document(report.title, layout.tables)
-    files["manifest.json"] = manifest_text(layout).encode()
+    files["manifest.json"] = manifest_text(report.manifest).encode()
     return files
 
 
-def _parquet(frame: pd.DataFrame) -> bytes:
-    out = io.BytesIO()
-    frame.to_parquet(out, index=False)
-    return out.getvalue()
-
-
-def _write(files: Mapping[str, bytes], out: str | Path) -> list[Path]:
+def write_files(files: Mapping[str, bytes], folder: str | Path) -> list[Path]:
+    """Write files into a folder, each whole or not at all, in their order."""
     written = []
     for name, content in files.items():
-        target = Path(out) / name
+        target = Path(folder) / name
         with written_whole(target) as path:
             path.write_bytes(content)
         written.append(target)

@@ -52,7 +52,7 @@ def upstream(*modules: str, root: Path | None = None) -> list[str]:
     Examples
     --------
     >>> found = upstream("relprev.inference.debiased")
-    >>> "relprev.inference.score" in found, "relprev.report.figures" in found
+    >>> "relprev.inference.score" in found, "relprev.report.figures.plots" in found
     (True, False)
     """
     return _upstream(modules, _sources(root or _root()))

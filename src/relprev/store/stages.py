@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import pandas as pd
 
@@ -22,9 +22,22 @@ from relprev.messages import Message
 from relprev.store.digests import digest
 from relprev.store.files import written_whole
 
+T = TypeVar("T")
+
 
 class DamagedError(Exception):
     """A kept file is not as it was written."""
+
+
+class Result(Protocol):
+    """A table, and plain values that tell the rest."""
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """The table."""
+
+    def plain(self) -> dict[str, Any]:
+        """The rest, as values that JSON can hold."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +60,17 @@ class Outcome:
     tables: Mapping[str, pd.DataFrame] = field(default_factory=dict)
     warnings: tuple[Message, ...] = ()
     seconds: float = 0.0
+
+    @staticmethod
+    def of(results: Sequence[Result]) -> Outcome:
+        """An outcome of results that each have a table; `results` gives them back."""
+        tables = {f"table{k}": result.table for k, result in enumerate(results)}
+        return Outcome({"results": [result.plain() for result in results]}, tables)
+
+    def results(self, from_plain: Callable[[Any, pd.DataFrame], T]) -> list[T]:
+        """The results that the outcome was made of; none if the stage failed."""
+        kept = enumerate(self.values.get("results", ()))
+        return [from_plain(plain, self.tables[f"table{k}"]) for k, plain in kept]
 
 
 @dataclass(frozen=True)

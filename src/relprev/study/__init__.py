@@ -5,9 +5,8 @@ from typing import TYPE_CHECKING
 from relprev.lazy import on_demand
 
 if TYPE_CHECKING:
-    from relprev.study.conditions import ConditionsResult, run_conditions
-    from relprev.study.file import read_studies, study_schema
-    from relprev.study.options import (
+    from relprev.study.file.keys import study_schema
+    from relprev.study.file.options import (
         AnchorOptions,
         AtlasOptions,
         CheckOptions,
@@ -16,8 +15,10 @@ if TYPE_CHECKING:
         InferenceOptions,
         ReportOptions,
     )
-    from relprev.study.source import SourceOptions
-    from relprev.study.study import Study, StudyResult
+    from relprev.study.file.reading import read_studies
+    from relprev.study.file.source import SourceOptions
+    from relprev.study.run import run_conditions
+    from relprev.study.study import ConditionsResult, Study, StudyResult
 else:
     __getattr__, __dir__ = on_demand(__name__)
 

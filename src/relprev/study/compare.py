@@ -179,7 +179,7 @@ def _freedom(frame: pd.DataFrame) -> FloatArray:
 
 def _asked(folder: Path) -> dict[str, Any]:
     """What a run's study was about."""
-    manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    manifest = _manifest(folder)
     study = manifest["study"]
     cohort = study["cohort"]
     condition = cohort["condition"]
@@ -190,11 +190,14 @@ def _asked(folder: Path) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def _manifest(folder: Path) -> Any:
+    return json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+
+
 def _level(folder: Path) -> float:
     """Level of a run's intervals, as its manifest says."""
     try:
-        manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
-        return float(manifest["study"]["estimate"]["level"])
+        return float(_manifest(folder)["study"]["estimate"]["level"])
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return LEVEL
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from relprev.codes import CodeSet
 from relprev.cohort import CohortSpec, Features, GroupVariable, Include
 from relprev.study import ReportOptions, SourceOptions, Study
-from relprev.study.simulated import CONDITION, VERSION
+from relprev.study.file.simulated import CONDITION, VERSION
 
 VISITS = 100_000
 CODES = 500

@@ -16,10 +16,10 @@ from relprev.report import StudyFindings, VariableFindings
 from relprev.report.analyses import Analysis
 from relprev.store.stages import Outcome
 from relprev.store.versions import versions
-from relprev.study.cohorts import KEYS, column_name
-from relprev.study.notes import protocol_note
+from relprev.study.cohorts.building import KEYS, column_name
+from relprev.study.cohorts.notes import protocol_note
+from relprev.study.stages.variable import described
 from relprev.study.study import Study
-from relprev.study.variable import described
 from relprev.units import UNITS
 
 

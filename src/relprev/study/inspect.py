@@ -13,13 +13,7 @@ from relprev.arrays import numbered
 from relprev.checks.signs import warn_of_no_signs
 from relprev.codes import CodeSet, roll_up
 from relprev.cohort import Cohort
-from relprev.cohort.unmatched import (
-    MOST_NAMED,
-    code_hints,
-    matched_codes,
-    nameable,
-    values_of,
-)
+from relprev.cohort.unmatched import MOST_NAMED, code_hints, matched_codes, nameable, values_of
 from relprev.disclosure import NOT_SHOWN
 from relprev.disclosure.nesting import Nesting
 from relprev.errors import InvalidInputError
@@ -31,23 +25,17 @@ from relprev.report import VariableFindings
 from relprev.settings import KeyPath, suggestion
 from relprev.sources.source import Source
 from relprev.store.files import TemporaryFolder
-from relprev.study.cohorts import (
+from relprev.study.cohorts.building import (
     column_name,
     features_words,
     groups_inside,
     groups_table,
     study_cohorts,
 )
-from relprev.study.notes import (
-    missing_note,
-    namesake_note,
-    protocol_note,
-    sibling_note,
-    tested_note,
-)
+from relprev.study.cohorts.notes import features_notes, groups_notes, protocol_note
+from relprev.study.stages.kept import recorded_warnings
+from relprev.study.stages.variable import Variable
 from relprev.study.study import Study
-from relprev.study.variable import Variable
-from relprev.study.warned import recorded_warnings
 from relprev.units import Unit
 
 TOO_FEW = Message("too few are diagnosed")
@@ -115,7 +103,7 @@ def inspect_study(study: Study) -> Inspection:
             )  # fmt: skip
             words[name] = _words(variable.cohort)
             words[name] += f"\nFeatures: {features_words(item.kinds, source)}"
-            notes += [*_notes(variable), *tested_note(item, study), *missing_note(item, study)]
+            notes += [*_notes(variable), *groups_notes(item, study)]
             notes += [
                 Message("{variable}: {what}", variable=name, what=what)
                 for what in warn_of_no_signs(variable.cohort)
@@ -123,8 +111,7 @@ def inspect_study(study: Study) -> Inspection:
             problems += _problems(variable, study)
         notes += protocol_note(study)
         features = item.cohort.feature_names or ()
-        notes += sibling_note(study.cohort.condition, features)
-        notes += namesake_note(study.cohort.condition, features, source.descriptions)
+        notes += features_notes(study.cohort.condition, features, source.descriptions)
         inside = groups_inside(built)
     unit = study.cohort.unit_of(source)
     return Inspection(

@@ -8,6 +8,7 @@ later. While a study runs, its working folder holds patients' data; only its own
 from __future__ import annotations
 
 import json
+import logging
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,12 +17,15 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
-from relprev.errors import InvalidInputError
+from relprev.disclosure import Rule, shown
+from relprev.errors import ClusterError, InvalidInputError
+from relprev.messages import message_of
 from relprev.store.files import TemporaryFolder, private_folder, remove_unfinished, written_whole
 
 LISTING = ".relprev.json"
 FINISHED = "finished"
 OLD = "replaced"
+LOG = "run.log"
 
 
 @contextmanager
@@ -102,3 +106,23 @@ def _listing(folder: Path) -> dict[str, Any] | None:
         return listing if {"study", "files"} <= set(listing) else None
     except (OSError, ValueError, TypeError):
         return None
+
+
+@contextmanager
+def run_log(path: Path, rule: Rule) -> Iterator[logging.Logger]:
+    """The log of this run: stages, times and how it ended, and only what may be shown."""
+    log = logging.Logger("relprev.study", logging.INFO)
+    handler = logging.FileHandler(path, mode="w", encoding="utf-8")
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+    log.addHandler(handler)
+    try:
+        yield log
+    except BaseException as error:
+        if (message := message_of(error)) is not None:
+            words = shown(message, rule)
+        else:  # errors of a cluster are about machines, never about data
+            words = str(error) if isinstance(error, ClusterError) else type(error).__name__
+        log.error("stopped: %s", words)
+        raise
+    finally:
+        handler.close()

@@ -3,51 +3,68 @@
 Every stage is kept when finished, so a run that was stopped at any moment resumes where it was. The
 same study on the same data gives the same results, byte for byte (times and dates aside). A stage
 runs again when its data, its settings or the code upstream of it change.
+
+Of several conditions each is studied on its own: the codes of one may be features of another. Their
+counts are published side by side, so they are disclosed together; each has a report, and one
+compares them.
 """
 
 from __future__ import annotations
 
-import logging
 import shutil
-import time
-import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import asdict, replace
 from functools import partial
+from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
+from relprev.checks.check import CheckResult
 from relprev.checks.registry import CHECKS
-from relprev.disclosure import NOT_SHOWN, Rule, shown
-from relprev.errors import ClusterError, InvalidInputError, TooFewCasesError
-from relprev.messages import Message, message_of
+from relprev.disclosure import shown
+from relprev.errors import InvalidInputError, TooFewCasesError
+from relprev.messages import Message
 from relprev.parallel.cluster import require_ready
 from relprev.progress import Advance, progress
-from relprev.report import StudyFindings, VariableFindings, disclosed, write_report
+from relprev.report import StudyFindings, StudyReport, VariableFindings, disclosed, write_report
 from relprev.report.analyses import Analysis
-from relprev.report.write import require_formats
-from relprev.store.digests import digest, files_digest
-from relprev.store.modules import source_digest
+from relprev.report.disclosing.reports import disclosed_together
+from relprev.report.page.conditions import ConditionsReport, conditions_report
+from relprev.report.write import require_formats, write_conditions
 from relprev.store.stages import Outcome, Store
 from relprev.store.versions import versions
-from relprev.study.checks import check_results, run_check
-from relprev.study.cohorts import PARTS, build, is_whole, open_cohort, open_strata
+from relprev.study.cohorts.building import build
+from relprev.study.cohorts.keeping import PARTS, is_whole, open_cohort, open_strata
 from relprev.study.findings import study_findings, variable_findings
-from relprev.study.results_folder import FINISHED, put_in_place, require_replaceable, working_folder
-from relprev.study.study import Study, StudyResult
-from relprev.study.variable import Variable
-from relprev.study.warned import recorded_warnings
+from relprev.study.results_folder import (
+    FINISHED,
+    LOG,
+    put_in_place,
+    require_replaceable,
+    run_log,
+    working_folder,
+)
+from relprev.study.stages.checks import run_check
+from relprev.study.stages.kept import Stages
+from relprev.study.stages.keys import analysis_key, check_key, cohort_key, estimate_key
+from relprev.study.stages.variable import Variable
+from relprev.study.study import ConditionsResult, Study, StudyResult
 
-LOG = "run.log"
-COHORTS = ("relprev.study.cohorts", "relprev.study.source")  # modules that make cohorts
-ESTIMATES = ("relprev.study.variable",)
-ANALYSES = ("relprev.study.analyses",)
-CHECKING = ("relprev.study.checks",)
-READ_DATA = ("code_sets", "cohorts", "neds", "nhamcs")  # of relprev/data, for cohorts
 SECONDS = {  # of the stages of a study of 1.4 million visits, four groups
     "cohort": 60.0, "debiased": 60.0, "purple": 15.0, "paper": 60.0, "report": 15.0,
 }  # fmt: skip
+
+
+class Warned(Protocol):
+    """A report, of any kind."""
+
+    @property
+    def warnings(self) -> Sequence[object]:
+        """What was said while the study ran."""
+
+
+Report = TypeVar("Report", bound=Warned)
 
 
 def run_study(
@@ -55,32 +72,133 @@ def run_study(
     client: Any = None,
 ) -> StudyResult:  # fmt: skip
     """Run the whole study; see `Study.run`."""
+    study = prepared(study, out, force, client)
+
+    def find(stages: Stages) -> StudyReport:
+        return disclosed(_found(study, stages, verbose, client), study.disclosure)
+
+    def write(report: StudyReport, folder: Path) -> None:
+        write_report(report, folder, study.report.formats)
+
+    bar = progress("Study", *_steps([study], verbose))
+    return StudyResult(*published(study, out, force, bar, find, write))
+
+
+def run_conditions(
+    studies: Sequence[Study], out: str | Path | None = None, *, force: bool = False,
+    verbose: bool = True, client: Any = None,
+) -> ConditionsResult:  # fmt: skip
+    """Run a study of several conditions.
+
+    Parameters
+    ----------
+    studies : sequence of Study
+        From `relprev.study.read_studies`: alike but for their conditions.
+    out : path, optional
+        Results folder, which holds one folder per condition. None: nothing is written.
+    force : bool
+        Replace results of another study.
+    verbose : bool
+        Show progress on standard error.
+    client : distributed.Client, optional
+        Run on this Dask cluster.
+
+    Returns
+    -------
+    ConditionsResult
+        What may be shown, and where it was written.
+
+    Examples
+    --------
+    >>> from dataclasses import replace
+    >>> from relprev.codes import CodeSet
+    >>> from relprev.study import CheckOptions, EstimateOptions
+    >>> from relprev.study.demo import demo_study
+    >>> one = replace(demo_study(5_000), estimate=EstimateOptions(methods=("purple",)),
+    ...               checks=CheckOptions(run=()))
+    >>> wide = CodeSet.of("wider", ["SIMULATED:CONDITION", "SIMULATED:CODE00042"])
+    >>> two = replace(one, cohort=replace(one.cohort, condition=wide))
+    >>> result = run_conditions([one, two], verbose=False)
+    >>> len(result.report.comparisons)  # four groups of each condition
+    8
+    """
+    names = [study.cohort.condition.name for study in studies]
+    if len(set(names)) < len(names):
+        raise InvalidInputError(f"two conditions have the same name: {', '.join(names)}")
+    studies = [prepared(study, out, force, client) for study in studies]
+    first = studies[0]
+
+    def find(stages: Stages) -> ConditionsReport:
+        found = [_found(one, replace(stages, outcomes={}), verbose, client) for one in studies]
+        reports = disclosed_together(found, first.disclosure, _sharing(studies))
+        return conditions_report(first.report.title, reports)
+
+    def write(report: ConditionsReport, folder: Path) -> None:
+        write_conditions(report, folder, first.report.formats)
+
+    bar = progress("Study", *_steps(studies, verbose))
+    return ConditionsResult(*published(first, out, force, bar, find, write))
+
+
+def _sharing(studies: Sequence[Study]) -> list[tuple[int, int]]:
+    """Pairs of conditions that may share codes."""
+    sets = [study.cohort.condition for study in studies]
+    return [(k, j) for k, j in combinations(range(len(sets)), 2) if sets[k].may_share(sets[j])]
+
+
+def prepared(study: Study, out: str | Path | None, force: bool, client: Any) -> Study:
+    """The study as a cluster can run it; fails if its results could not be kept."""
+    require_formats(study.report.formats)  # before hours of work
+    if client is not None:
+        require_ready(client)
+        study = replace(study, compute=replace(study.compute, out_of_core=True))
+    if out is not None:
+        require_replaceable(Path(out), study.name, force)
+    return study
+
+
+def built_cohorts(study: Study, stages: Stages, verbose: bool) -> Outcome:
+    """The first stage: the cohorts of all group variables, kept in the working folder."""
+    key, work = cohort_key(study, verbose), stages.store.folder
+    building = partial(build, study, work / f"{PARTS}{key}", verbose=verbose)
+    return stages("cohort", key, building, is_whole=partial(is_whole, work))
+
+
+def published(
+    study: Study, out: str | Path | None, force: bool, bar: AbstractContextManager[Advance],
+    find: Callable[[Stages], Report], write: Callable[[Report, Path], object],
+    last_step: str = "report",
+) -> tuple[Report, Path | None]:  # fmt: skip
+    """What is found with the stages of a run, and the results folder where it is written.
+
+    The folder appears whole, with the log of the run. Without ``out`` nothing is written.
+    """
     target = None if out is None else Path(out)
-    study = prepared(study, target, force, client)
     with working_folder(target) as work, run_log(work / LOG, study.disclosure) as log:
-        with progress("Study", *steps([study], verbose)) as advance:
-            found = found_in(study, work, log, advance, verbose, client)
-            report = disclosed(found, study.disclosure)
+        with bar as advance:
+            report = find(Stages(Store(work, log.warning), log, advance))
             if target is None:
-                return StudyResult(report)
-            advance("report")
-            finished = begun(work)
-            write_report(report, finished, study.report.formats)
-            finish(finished, report.warnings, log)
+                return report, None
+            advance(last_step)
+            finished = work / FINISHED
+            shutil.rmtree(finished, ignore_errors=True)  # left by a run that was stopped
+            finished.mkdir()
+            write(report, finished)
+            for text in report.warnings:
+                log.warning("%s", text)
+            log.info("results complete")
+            shutil.copy(work / LOG, finished / LOG)
         require_replaceable(target, study.name, force)
         put_in_place(finished, target, study.name)
     shutil.rmtree(work, ignore_errors=True)
-    return StudyResult(report, target)
+    return report, target
 
 
-def found_in(
-    study: Study, work: Path, log: logging.Logger, advance: Advance, verbose: bool, client: Any
-) -> StudyFindings:
-    """Everything that a study finds, nothing hidden; stages are kept in the working folder."""
-    log.info("study %s, relprev %s", study.name, versions()["relprev"])
-    log.info("cohorts %s", "in parts" if study.compute.out_of_core else "in memory")
-    stages = Stages(Store(work, log.warning), log, advance)
-    cohorts = built_cohorts(study, stages, work, verbose)
+def _found(study: Study, stages: Stages, verbose: bool, client: Any) -> StudyFindings:
+    """Everything that a study finds, nothing hidden."""
+    stages.log.info("study %s, relprev %s", study.name, versions()["relprev"])
+    stages.log.info("cohorts %s", "in parts" if study.compute.out_of_core else "in memory")
+    cohorts = built_cohorts(study, stages, verbose)
     findings = [
         _findings(study, position, cohorts, stages, verbose, client)
         for position in range(len(study.cohort.groups))
@@ -121,7 +239,7 @@ def _findings(
         made = stages(
             kind, check_key(study, key), checking, of=name, unless=InvalidInputError, failure=words,
         )  # fmt: skip
-        checks += check_results(made)
+        checks += made.results(CheckResult.from_plain)
     return variable_findings(study, position, cohorts, estimates, checks, analyses)
 
 
@@ -129,7 +247,7 @@ def _analyses(
     study: Study, variable: Variable, key: str, stages: Stages, about: Mapping[str, Any]
 ) -> list[Analysis]:
     """What the study asks for besides the estimates."""
-    from relprev.study.analyses import absolute_rates, analyses_of, within_strata
+    from relprev.study.stages.analyses import absolute_rates, within_strata
 
     found: list[Analysis] = []
     if variable.name in study.anchor:
@@ -143,7 +261,7 @@ def _analyses(
             partial(absolute_rates, variable, options), of=variable.name,
             unless=InvalidInputError, failure=Message("no absolute rates"),
         )  # fmt: skip
-        found += analyses_of(made)
+        found += made.results(Analysis.from_plain)
     strata = open_strata(stages.store.folder, about["strata"])
     for one in study.cohort.strata:
         settings = {"strata": about["strata"], "name": one.name, "standard": one.standard}
@@ -152,7 +270,7 @@ def _analyses(
             f"strata {one.name}", analysis_key(key, settings), making, of=variable.name,
             unless=InvalidInputError, failure=Message("no estimates within strata"),
         )  # fmt: skip
-        found += analyses_of(made)
+        found += made.results(Analysis.from_plain)
     return found
 
 
@@ -163,158 +281,13 @@ def _checks(study: Study) -> tuple[list[str], list[str]]:
     return [name for name in asked if name not in skipped], skipped
 
 
-def steps(studies: Sequence[Study], verbose: bool) -> tuple[int, bool, list[float]]:
+def _steps(studies: Sequence[Study], verbose: bool) -> tuple[int, bool, list[float]]:
     """Number of steps, whether to show them, and roughly how long each takes."""
-    each = [seconds for study in studies for seconds in _steps(study)]
+    each = []
+    for study in studies:
+        fitted = [SECONDS[name] for name in study.estimate.methods]
+        checked = [CHECKS[name].seconds for name in _checks(study)[0]]
+        strata = [SECONDS["debiased"]] * len(study.cohort.strata)
+        variables = (fitted + checked + strata) * len(study.cohort.groups)
+        each += [SECONDS["cohort"], *variables, *[1.0] * len(study.anchor)]
     return len(each) + 1, verbose, [*each, SECONDS["report"]]
-
-
-def _steps(study: Study) -> list[float]:
-    fitted = [SECONDS[name] for name in study.estimate.methods]
-    checked = [CHECKS[name].seconds for name in _checks(study)[0]]
-    each = (fitted + checked) * len(study.cohort.groups) + [1.0] * len(study.anchor)
-    each += [SECONDS["debiased"]] * len(study.cohort.strata) * len(study.cohort.groups)
-    return [SECONDS["cohort"], *each]
-
-
-def begun(work: Path) -> Path:
-    """An empty folder for the results, which is moved into place later."""
-    finished = work / FINISHED
-    shutil.rmtree(finished, ignore_errors=True)  # left by a run that was stopped
-    finished.mkdir()
-    return finished
-
-
-def finish(finished: Path, warnings: Sequence[object], log: logging.Logger) -> None:
-    """End the log, and put it beside the results."""
-    for text in warnings:
-        log.warning("%s", text)
-    log.info("results complete")
-    shutil.copy(finished.parent / LOG, finished / LOG)
-
-
-# -- keys: digests of everything a stage depends on -----------------------------------------
-
-
-def prepared(study: Study, target: Path | None, force: bool, client: Any) -> Study:
-    """The study as a cluster can run it; fails if its results could not be kept."""
-    require_formats(study.report.formats)  # before hours of work
-    if client is not None:
-        require_ready(client)
-        study = replace(study, compute=replace(study.compute, out_of_core=True))
-    if target is not None:
-        require_replaceable(target, study.name, force)
-    return study
-
-
-def built_cohorts(study: Study, stages: Stages, work: Path, verbose: bool) -> Outcome:
-    """The first stage: the cohorts of all group variables, kept in the working folder."""
-    key = cohort_key(study, verbose)
-    building = partial(build, study, work / f"{PARTS}{key}", verbose=verbose)
-    return stages("cohort", key, building, is_whole=partial(is_whole, work))
-
-
-def cohort_key(study: Study, verbose: bool = False) -> str:
-    """Key of the cohorts: the input files' content, the settings, the code that reads them."""
-    source = study.source
-    unseen = uuid.uuid4().hex if source.is_database else ""  # read a database every time
-    return digest(
-        source_digest(*COHORTS, data=READ_DATA), versions(), source.kind, source.arguments,
-        study.described()["cohort"], asdict(study.inference), study.estimate.versus,
-        study.estimate.reference, files_digest(source.files(), verbose=verbose), unseen,
-        asdict(study.compute) if study.compute.out_of_core else None,
-    )  # fmt: skip
-
-
-def estimate_key(study: Study, name: str, cohort: str) -> str:
-    """Key of the estimates for a group variable, given the digest of its cohort."""
-    return digest(
-        source_digest(*ESTIMATES), versions(), cohort, asdict(study.estimate),
-        asdict(study.inference), study.seed, name,
-    )  # fmt: skip
-
-
-def analysis_key(estimates: str, settings: Mapping[str, Any]) -> str:
-    """Key of an analysis of a group variable, given the key of its estimates."""
-    return digest(source_digest(*ANALYSES), estimates, settings)
-
-
-def check_key(study: Study, estimates: str) -> str:
-    """Key of the checks of a group variable, given the key of its estimates."""
-    settings = asdict(replace(study.checks, run=()))  # which others are run changes nothing
-    return digest(source_digest(*CHECKING), estimates, settings)
-
-
-# -- stages ---------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Stages:
-    """Runs the stages that are not kept yet, and remembers the outcomes of all."""
-
-    store: Store
-    log: logging.Logger
-    advance: Advance
-    outcomes: dict[str, Outcome] = field(default_factory=dict)
-
-    def __call__(
-        self, kind: str, key: str, make: Callable[[], Outcome], *, of: str = "",
-        is_whole: Callable[[Outcome], bool] = lambda outcome: True,
-        unless: type[InvalidInputError] | tuple[()] = (), failure: Message | None = None,
-    ) -> Outcome:  # fmt: skip
-        """The outcome kept under the key, or else made and kept now.
-
-        An error of type ``unless`` gives an outcome too: a warning that says ``failure``.
-        """
-        name = f"{of}: {kind.replace('_', ' ')}" if of else kind
-        self.advance(name)
-        found = self.store.find(kind, key)
-        if found is not None and not is_whole(found):
-            self.log.warning("%s: what was kept is damaged or gone; it is made again", name)
-            found = None
-        if found is None:
-            self.log.info("%s: begun", name)
-            found = self.store.keep(kind, key, _made(make, of, unless, failure))
-            told = f", {len(found.warnings)} warnings" if found.warnings else ""
-            self.log.info("%s: finished in %.1f s%s", name, found.seconds, told)
-        else:
-            self.log.info("%s: kept from an earlier run", name)
-        self.outcomes[name] = found
-        return found
-
-
-def _made(
-    make: Callable[[], Outcome], of: str, unless: type[InvalidInputError] | tuple[()],
-    failure: Message | None,
-) -> Outcome:  # fmt: skip
-    """The outcome with its time and warnings; for a failure, only the reason."""
-    began = time.perf_counter()
-    try:
-        with recorded_warnings() as said:
-            made = make()
-    except unless as error:
-        why = message_of(error) or Message(NOT_SHOWN)
-        words = "{variable}: {failure}: {why}"
-        return Outcome(warnings=(Message(words, variable=of, failure=failure, why=why),))
-    seconds = time.perf_counter() - began
-    return replace(made, warnings=(*dict.fromkeys(said), *made.warnings), seconds=seconds)
-
-
-@contextmanager
-def run_log(path: Path, rule: Rule) -> Iterator[logging.Logger]:
-    """The log of this run: stages, times and how it ended, and only what may be shown."""
-    log = logging.Logger("relprev.study", logging.INFO)
-    handler = logging.FileHandler(path, mode="w", encoding="utf-8")
-    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
-    log.addHandler(handler)
-    try:
-        yield log
-    except BaseException as error:
-        if (message := message_of(error)) is not None:
-            words = shown(message, rule)
-        else:  # errors of a cluster are about machines, never about data
-            words = str(error) if isinstance(error, ClusterError) else type(error).__name__
-        log.error("stopped: %s", words)
-        raise
-    finally:
-        handler.close()

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -20,7 +20,7 @@ from relprev.settings import KeyPath, located
 from relprev.sources.addresses import SHOWN, is_address
 from relprev.sources.derived import with_derived
 from relprev.sources.source import Source
-from relprev.study.options import (
+from relprev.study.file.options import (
     AnchorOptions,
     AtlasOptions,
     CheckOptions,
@@ -29,7 +29,10 @@ from relprev.study.options import (
     InferenceOptions,
     ReportOptions,
 )
-from relprev.study.source import SourceOptions
+from relprev.study.file.source import SourceOptions
+
+if TYPE_CHECKING:  # it draws
+    from relprev.report.page.conditions import ConditionsReport
 
 
 @dataclass(frozen=True)
@@ -120,7 +123,7 @@ class Study:
         >>> study.cohort.condition.name, study.estimate.versus
         ('it', 'complement')
         """
-        from relprev.study.file import read_study
+        from relprev.study.file.reading import read_study
 
         return read_study(path)
 
@@ -243,6 +246,32 @@ class StudyResult:
         where = f", written to {self.folder}" if self.folder else ""
         names = ", ".join(item.name for item in self.report.variables)
         return f"<StudyResult {self.report.title!r}: {names}{where}>"
+
+
+@dataclass(frozen=True, repr=False)
+class ConditionsResult:
+    """What a study of several conditions found, and where it was written.
+
+    Parameters
+    ----------
+    report : ConditionsReport
+        What may be shown of the findings.
+    folder : Path or None
+        Results folder; None if nothing was written.
+
+    Examples
+    --------
+    >>> from relprev.report.page.conditions import ConditionsReport
+    >>> ConditionsResult(ConditionsReport("Two conditions", ()))
+    <ConditionsResult 'Two conditions': >
+    """
+
+    report: ConditionsReport
+    folder: Path | None = None
+
+    def __repr__(self) -> str:
+        names = ", ".join(one.condition for one in self.report.each)
+        return f"<ConditionsResult {self.report.title!r}: {names}>"
 
 
 def _without_addresses(text: str, source: SourceOptions) -> str:

@@ -1,0 +1,160 @@
+"""Analyses of a group variable beside its estimates, as stages of a study."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from relprev.cohort import Cohort, StratumOfRows
+from relprev.errors import DataWarning, TooFewCasesError
+from relprev.estimates import versus_words
+from relprev.inference import anchor
+from relprev.inference.differences import heterogeneity, numbers_of, trend
+from relprev.inference.standardising import standardised
+from relprev.messages import Message, Number
+from relprev.report.analyses import Analysis
+from relprev.store.stages import Outcome
+from relprev.study.cohorts.building import groups_table
+from relprev.study.stages.kept import recorded_warnings
+
+if TYPE_CHECKING:
+    from relprev.study.file.options import AnchorOptions
+    from relprev.study.stages.variable import Variable
+
+
+NO_ESTIMATE = "no estimate: too few diagnosed patients, or groups told apart"
+SHOWN_RATIOS = (
+    "group", "versus", "estimate", "ci_low", "ci_high", "observed_ratio", "observed_ci_low",
+    "observed_ci_high",
+)  # fmt: skip
+
+
+def absolute_rates(variable: Variable, options: AnchorOptions) -> Outcome:
+    """Diagnosis rates and prevalences of all groups, from an outside value of one."""
+    table = anchor(
+        variable.debiased, options.group, interval=options.interval,
+        level=variable.options.level, diagnosis_rate=options.diagnosis_rate,
+        prevalence=options.prevalence,
+    )  # fmt: skip
+    assert options.interval is not None
+    low, high = options.interval
+    words = Message(
+        "outside value: {what} {value} ({low} to {high}) in {group}{source}",
+        what=options.given.replace("_", " "), value=Number(options.value), low=Number(low),
+        high=Number(high), group=options.group,
+        source=Message(", from {source}", source=options.source) if options.source else "",
+    )  # fmt: skip
+    table = table.assign(outside=table["group"] == options.group)
+    return Outcome.of([Analysis("absolute", options.group, table, (words,))])
+
+
+def within_strata(
+    variable: Variable, own: StratumOfRows, name: str, standard: str | Mapping[str, float]
+) -> Outcome:
+    """Estimates in every stratum, tests of whether they differ and, with a standard, standardised.
+
+    A stratum is estimated as a domain: visits outside it still count for the survey design.
+    """
+    frames, precision = [], []
+    for k, stratum in enumerate(own.names):
+        with recorded_warnings() as said:
+            frame, errors = _in_stratum(variable, own.number == k)
+        for message in said:
+            told = Message("{strata} {stratum}: {said}", strata=name, stratum=stratum, said=message)
+            warnings.warn(DataWarning(told), stacklevel=2)
+        frames.append(frame.assign(stratum=stratum))
+        precision.append(errors)
+    table = _with_counts(pd.concat(frames, ignore_index=True), variable.cohort, own)
+    words = _differences(frames, precision, own.names, name, variable.options.level)
+    found = [Analysis("strata", name, table, tuple(words))]
+    if standard:
+        found.append(_standardised(variable, own, name, standard))
+    return Outcome.of(found)
+
+
+def _in_stratum(
+    variable: Variable, inside: NDArray[np.bool_]
+) -> tuple[pd.DataFrame, NDArray[np.float64]]:
+    """Estimates on some rows, with a note where there are none; standard errors of their logs."""
+    columns = [*SHOWN_RATIOS, "note"]
+    try:
+        if not inside.any():
+            raise TooFewCasesError(Message("the stratum has no rows"))
+        fitted = variable.estimator().fit(variable.cohort, domain=inside)
+        frame = fitted.relative_prevalence(variable.versus, level=variable.options.level).to_frame()
+    except TooFewCasesError:
+        frame = pd.DataFrame([], columns=["group", "versus"])
+    errors = frame["std_error"].to_numpy(float) if "std_error" in frame else np.empty(0)
+    notes = np.where(frame.get("estimate", pd.Series(dtype=float)).isna(), NO_ESTIMATE, "")
+    frame = frame.assign(note=pd.array(notes, dtype="str")).reindex(columns=columns)
+    absent = [group for group in variable.cohort.group_names if group not in set(frame["group"])]
+    note = NO_ESTIMATE if not len(frame) else "reference"
+    more = pd.DataFrame({"group": absent, "versus": "", "note": note}).reindex(columns=columns)
+    both = [part for part in (frame, more) if len(part)]
+    return pd.concat(both, ignore_index=True), np.append(errors, np.full(len(absent), np.nan))
+
+
+def _with_counts(table: pd.DataFrame, cohort: Cohort, own: StratumOfRows) -> pd.DataFrame:
+    """The table with visits, diagnosed visits and the people behind them."""
+    frames = []
+    for k, stratum in enumerate(own.names):
+        rows = np.flatnonzero(own.number == k)
+        if len(rows):
+            frames.append(groups_table(cohort.take(rows)).assign(stratum=stratum))
+    counts = pd.concat(frames, ignore_index=True)
+    merged = table.merge(counts, "left", ["stratum", "group"])
+    numbers = [str(name) for name in counts if name not in ("stratum", "group")]
+    merged[numbers] = merged[numbers].fillna(0).astype(np.int64)
+    return merged
+
+
+def _differences(
+    frames: list[pd.DataFrame], errors: list[NDArray[np.float64]], names: Sequence[str],
+    strata: str, level: float,
+) -> Iterator[Message]:  # fmt: skip
+    """Per contrast, whether strata differ and, if their names are numbers, whether they change."""
+    at = numbers_of(names)
+    known = [frame.assign(error=error).query("versus != ''") for frame, error in
+             zip(frames, errors, strict=True)]  # fmt: skip
+    table = pd.concat([frame.assign(place=k) for k, frame in enumerate(known)])
+    cells = tuple((column, "strata", strata, stratum, group)
+                  for column in ("n", "n_diagnosed") for stratum in names
+                  for group in dict.fromkeys(table["group"]))  # fmt: skip
+    for (group, versus), part in table.groupby(["group", "versus"], sort=False):
+        found = heterogeneity(part["estimate"], part["error"])
+        if np.isnan(found.p_value):
+            continue
+        who = {"group": str(group), "versus": versus_words(str(versus))}
+        yield Message("{group} versus {versus}: strata differ, p = {p}", **who,
+                      p=Number(found.p_value, ".2g", cells))  # fmt: skip
+        if at is not None:
+            line = trend(part["estimate"], part["error"], [at[k] for k in part["place"]],
+                         level=level)  # fmt: skip
+            yield Message(
+                "{group} versus {versus}: changes by a factor of {factor} ({low} to {high}) per "
+                "unit of {strata}, p = {p}", **who, strata=strata,
+                factor=Number(line.factor, ".3g", cells), low=Number(line.ci_low, ".3g", cells),
+                high=Number(line.ci_high, ".3g", cells), p=Number(line.p_value, ".2g", cells),
+            )  # fmt: skip
+
+
+def _standardised(
+    variable: Variable, own: StratumOfRows, name: str, standard: str | Mapping[str, float]
+) -> Analysis:
+    numbers = np.where(own.number < 0, -1, own.number)[variable.debiased.rows_]
+    present = np.unique(numbers[numbers >= 0])
+    place = np.full(len(own.names) + 1, -1, dtype=np.int32)
+    place[present] = np.arange(len(present))
+    table = standardised(
+        variable.debiased, place[numbers], [own.names[k] for k in present], variable.versus,
+        standard=standard, level=variable.options.level,
+    )  # fmt: skip
+    to = "all visits" if isinstance(standard, str) else "the study's standard: " + ", ".join(
+        f"{key} {value:g}" for key, value in standard.items())  # fmt: skip
+    words = Message("standardised by {name} to {to}", name=name, to=to)
+    return Analysis("standardised", name, table, (words,))

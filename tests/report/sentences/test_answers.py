@@ -1,0 +1,54 @@
+from dataclasses import replace
+
+from relprev.checks import check_controls
+from relprev.controls import Calibration
+from relprev.messages import Message
+from relprev.report import render_page
+from relprev.report.sentences.answers import NOT_CALIBRATED
+from tests.controls.tables import controls, estimates
+from tests.report.pages import Page
+from tests.report.studies import study
+
+
+def test_groups_without_estimate_are_named(page):
+    assert "No estimate by race for Other: only fewer than 11 visits." in page.words
+    assert "No estimate by region for east." in page.words
+
+
+def test_group_left_out_is_named_once(withheld):
+    found = replace(withheld, checks=(), left_out={"east": Message("too few diagnosed")})
+    words = Page(render_page(study(found))).words
+    assert words.count("No estimate by region for") == 1
+
+
+def test_interval_that_includes_one_is_called_so(bare):
+    frame = bare.estimates["DebiasedPURPLE"].assign(ci_low=0.9, ci_high=1.1, estimate=1.0)
+    words = Page(render_page(study(replace(bare, estimates={"DebiasedPURPLE": frame})))).words
+    assert "The interval includes 1" in words
+
+
+def test_a_recorded_ratio_that_is_not_excluded_is_not_called_wrong(bare):
+    """It said "a case in a is 1.72 times as likely to be diagnosed", without a doubt."""
+    frame = bare.estimates["DebiasedPURPLE"].assign(
+        estimate=1.13, ci_low=0.58, ci_high=2.2, observed_ratio=1.94, diagnosis_ratio=1.72,
+        diagnosis_ci_low=float("nan"), diagnosis_ci_high=float("nan"),
+    )  # fmt: skip
+    words = Page(render_page(study(replace(bare, estimates={"DebiasedPURPLE": frame})))).words
+    assert "Recorded diagnoses alone give 1.94, which the interval does not exclude" in words
+    assert "as likely to be diagnosed." not in words
+
+
+def test_an_answer_that_controls_could_not_calibrate_says_so(bare):
+    """It stood in bold beside calibrated ones, with an interval a quarter as long."""
+    (found,) = check_controls(Calibration(estimates(), controls([0.3, -0.3, 0.2])))
+    words = Page(render_page(study(replace(bare, checks=(found,))))).words
+    assert NOT_CALIBRATED in words
+    calibrated = {"calibrated": bare.estimates["DebiasedPURPLE"], **bare.estimates}
+    both = replace(bare, checks=(found,), estimates=calibrated)
+    assert NOT_CALIBRATED not in Page(render_page(study(both))).words
+    assert NOT_CALIBRATED not in Page(render_page(study(bare))).words
+
+
+def test_study_without_checks_is_not_judged(bare):
+    words = Page(render_page(study(bare))).words
+    assert "No check of the assumptions was run" in words
