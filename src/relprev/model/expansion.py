@@ -39,9 +39,11 @@ from scipy.stats import norm
 
 from relprev.arrays import FloatArray
 from relprev.matrix import BinaryCSR, Dense, FloatCSR, Matrix
+from relprev.matrix.csr import stacked
 from relprev.model.likelihood import Parameters, Problem, ProblemPart, linear_predictor
 
 MOST_ROWS = 250_000  # rows with and without a diagnosis in which residuals are looked at
+AT_ONCE = 500_000  # rows of a sparse matrix that are expanded at a time
 SAMPLE = 20_000  # visits from which quantiles are taken
 POINTS = 101
 KNOTS = (-0.84, 0.0, 0.84)  # about the fifths of a normal distribution
@@ -132,6 +134,12 @@ class Expansion:
         """X with the new features after its own."""
         if isinstance(X, Dense):
             return Dense(np.hstack([X.values, self._dense(X.values)]))
+        starts = range(0, max(X.n_rows, 1), AT_ONCE)
+        spans = [np.arange(start, min(start + AT_ONCE, X.n_rows)) for start in starts]
+        return stacked([self._expanded(X.take(rows)) for rows in spans])
+
+    def _expanded(self, X: Matrix) -> Matrix:
+        """Some rows of a sparse matrix with the new features; needs ten times their memory."""
         own = _as_csr(X)
         both = sp.hstack([own, self._sparse(own)], format="csr")
         both.sort_indices()
