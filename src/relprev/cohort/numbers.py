@@ -2,12 +2,13 @@
 
 A number x becomes
 
-    z = (x - median) / spread,    spread = interquartile range / 1.349, which of a normal x is its SD,
+    z = (x - median) / spread,    spread = interquartile range / 1.349,
 
-or divided by its standard deviation where the quartiles are the same. Ridges do not depend on units
-(they grow with a feature's size, see `relprev.model.path`), but the lasso of PURPLE does: with z, a
-number is penalised like codes, whose size is 1. As a spline it becomes the curve of its normal
-score (`relprev.matrix.curves`), less the curve at the median.
+which of a normal x is its standard deviation; where the quartiles are the same, the spread is the
+standard deviation. Ridges do not depend on units (they grow with a feature's size, see
+`relprev.model.path`), but the lasso of PURPLE does: with z, a number is penalised like codes, whose
+size is 1. As a spline it becomes the curve of its normal score (`relprev.matrix.curves`), less the
+curve at the median.
 
 So z and all columns of a curve are 0 at the median, and a visit without a value has 0, too: it says
 nothing. Quantiles are those of all included visits that have a value, each counted once, whatever

@@ -265,11 +265,12 @@ def beside(X: BinaryCSR, values: FloatArray) -> FloatCSR:
            [0. , 1. , 0. , 0. ]])
     """
     filled = values != 0
-    ones, more = np.diff(X.indptr.astype(np.int64)), filled.sum(axis=1)
+    start = X.indptr.astype(np.int64)
+    ones, more = start[1:] - start[:-1], filled.sum(axis=1)
     indptr = np.concatenate([[0], np.cumsum(ones + more)])
     n_cols = X.n_cols + values.shape[1]
     indices, entries = np.empty(indptr[-1], dtype=index_dtype(n_cols)), np.ones(indptr[-1])
-    indices[np.repeat(indptr[:-1] - X.indptr[:-1], ones) + np.arange(X.nnz)] = X.indices
+    indices[np.repeat(indptr[:-1] - start[:-1], ones) + np.arange(X.nnz)] = X.indices
     row, column = np.nonzero(filled)
     place = np.repeat(indptr[1:] - more, more) + (np.cumsum(filled, axis=1) - 1)[row, column]
     indices[place], entries[place] = X.n_cols + column, values[row, column]
