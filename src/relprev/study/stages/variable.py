@@ -179,8 +179,8 @@ class Variable:
         patients = patient_counts(self.cohort, top)
         table = table.assign(patients=patients["patients"]) if patients else table
         if numeric[top].any():
-            counts = [name for name in ("visits", "patients") if name in table]
-            table[counts] = table[counts].astype("Int64").mask(numeric[top])
+            for name in {"visits", "patients"} & set(table):
+                table[name] = table[name].astype("Int64").mask(numeric[top])
         return table
 
 
