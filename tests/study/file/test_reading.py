@@ -33,7 +33,7 @@ def test_the_example_with_numbers_is_that_of_nhanes_with_other_features():
     study, bins = (Study.from_toml(EXAMPLES / f"{name}.toml") for name in (file.stem, "nhanes"))
     assert {one.form for one in study.cohort.features.extra} == {"number", "spline"}
     features = replace(study.cohort.features, extra=bins.cohort.features.extra)
-    assert replace(study.cohort, features=features) == bins.cohort
+    assert replace(study.cohort, name="nhanes", features=features) == bins.cohort
     jsonschema.validate(tomllib.loads(file.read_text()), study_schema())
 
 
