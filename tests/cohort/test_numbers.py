@@ -156,6 +156,13 @@ def test_a_number_that_is_mostly_the_same_has_the_standard_deviation_as_spread()
     assert (found.centre, found.scale) == (0, rare.std())
 
 
+def test_values_far_out_count_as_ten_spreads():
+    far = np.r_[np.random.default_rng(0).normal(size=N - 2), 1e9, -1e9]
+    z = column(built(Extra("far", form="number"), data=tables(far=far)).cohort, "far:number")
+    assert z[-2:].tolist() == [10, -10]
+    assert np.abs(z[:-2]).max() < 5
+
+
 # -- parts, files, estimates ---------------------------------------------------------------
 
 BOTH = (Extra("pulse", form="number", missing=True), Extra("age", form="spline"))

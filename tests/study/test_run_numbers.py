@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from relprev.disclosure import Rule
 from relprev.study import Study
 from relprev.study.inspect import inspect_study
 from tests.study.test_run_in_parts import assert_same_results, client, on_disk
@@ -100,6 +101,13 @@ def test_numbers_are_shown_without_counts(in_memory):
     assert table.loc["pulse:number", "weight"] == pytest.approx(1.2, abs=0.4)
     assert table.loc["ICD10:R10", "visits"] > 1_000
     assert table.index[0] == "pulse:number"  # it moves the risk most
+
+
+def test_counts_beside_numbers_can_be_rounded(study):
+    rounded = replace(study, disclosure=Rule(round_to=5), checks=replace(study.checks, run=()))
+    table = rounded.run(verbose=False).report.variables[0].symptoms.set_index("feature")
+    assert pd.isna(table.loc["pulse:number", "visits"])
+    assert (table["visits"].dropna() % 5 == 0).all()
 
 
 def test_leakage_judges_the_ends_of_a_number(in_memory):

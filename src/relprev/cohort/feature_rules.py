@@ -34,7 +34,8 @@ class Extra:
         reference, which of numbers and splines is the median.
     form : str
         ``"bins"``: one 0/1 column per value or range. ``"number"``: the number as it is, less its
-        median and divided by its spread, so that its weight is per standard deviation.
+        median and divided by its spread, so that its weight is per standard deviation; values
+        farther than 10 of them from the median count as 10.
         ``"spline"``: a curve of the number, whose columns are its normal score, that squared, and
         what it exceeds each of the knots by.
     knots : tuple of float

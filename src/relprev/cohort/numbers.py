@@ -2,13 +2,14 @@
 
 A number x becomes
 
-    z = (x - median) / spread,    spread = interquartile range / 1.349,
+    z = (x - median) / spread,    spread = interquartile range / 1.349,    -10 <= z <= 10,
 
-which of a normal x is its standard deviation; where the quartiles are the same, the spread is the
-standard deviation. Ridges do not depend on units (they grow with a feature's size, see
-`relprev.model.path`), but the lasso of PURPLE does: with z, a number is penalised like codes, whose
-size is 1. As a spline it becomes the curve of its normal score (`relprev.matrix.curves`), less the
-curve at the median.
+where the spread of a normal x is its standard deviation; if the quartiles are the same, the
+standard deviation is taken. Values farther than 10 spreads from the median count as 10: they are
+rare, often mistakes, and under PURPLE's likelihood one of them could outweigh all others. Ridges do
+not depend on units (they grow with a feature's size, see `relprev.model.path`), but the lasso of
+PURPLE does: with z, a number is penalised like codes, whose size is 1. As a spline it becomes the
+curve of its normal score (`relprev.matrix.curves`), less the curve at the median.
 
 So z and all columns of a curve are 0 at the median, and a visit without a value has 0, too: it says
 nothing. Quantiles are those of all included visits that have a value, each counted once, whatever
@@ -34,6 +35,7 @@ from relprev.sources.database import identifier
 
 QUARTILES = (0.25, 0.5, 0.75)
 NORMAL_RANGE = 1.3489795003921634  # interquartile range of the standard normal distribution
+FARTHEST = 10.0  # spreads from the median; a line through values beyond decides nothing well
 FEWEST_VALUES = 5  # different ones that a curve needs
 
 
@@ -46,7 +48,7 @@ class NumberFeature:
     column : str
         The source's column.
     centre, scale : float
-        Median and spread: z is (x - centre) / scale.
+        Median and spread: z is (x - centre) / scale, between -10 and 10.
     score : NormalScore, optional
         Of a spline.
     knots : tuple of float
@@ -121,7 +123,7 @@ class NumberFeature:
     def values(self, x: FloatArray) -> FloatArray:
         """Its features, shape (n, columns), of numbers of shape (n,); 0 where these are NaN."""
         if self.score is None:
-            made = ((x - self.centre) / self.scale)[:, None]
+            made = np.clip((x - self.centre) / self.scale, -FARTHEST, FARTHEST)[:, None]
         else:
             middle = self.score.of(np.array([self.centre]))
             made = curve(self.score.of(x), self.knots) - curve(middle, self.knots)

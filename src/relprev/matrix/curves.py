@@ -12,11 +12,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import ndtri
 
 from relprev.arrays import FloatArray
+from relprev.lazy import OnDemand
+
+if TYPE_CHECKING:
+    from scipy import special
+else:
+    special = OnDemand("scipy.special")
 
 POINTS = 101
 KNOTS = (-0.84, 0.0, 0.84)  # about the fifths of a normal distribution
@@ -78,7 +84,7 @@ def normal_score(column: int, stored: FloatArray, n: int) -> NormalScore | None:
         wanted = np.linspace(rank[0], rank[-1], POINTS)
         places = np.unique(np.searchsorted(rank, wanted).clip(max=len(rank) - 1))
         distinct, rank = distinct[places], rank[places]
-    t = np.clip(ndtri(rank), -LARGEST_SCORE, LARGEST_SCORE)
+    t = np.clip(special.ndtri(rank), -LARGEST_SCORE, LARGEST_SCORE)
     return NormalScore(column, *_with_tails(distinct, t))
 
 
