@@ -229,8 +229,10 @@ def test_an_estimate_does_not_depend_on_the_units():
     ("values", "words"),
     [
         (["low"] * N, "features.extra: lab holds text, not numbers, so form = '.*' cannot"),
-        ([np.nan] * N, "features.extra: lab holds no number in the included visits"),
-        ([7.5] * N, "features.extra: lab holds the same number in all included visits"),
+        ([np.nan] * N, "features.extra: lab holds no number, or hardly any, in the"),
+        ([7.5, 8] * 5 + [np.nan] * (N - 10), "lab holds no number, or hardly any, in the"),
+        ([7.5] * N, "features.extra: lab holds the same number in all, or all but"),
+        ([1.0] * 10 + [7.5] * (N - 10), "lab holds the same number in all, or all but a few"),
         ([np.inf] * 12 + [1.0, 2.0] * (N // 2 - 6), "12 infinite values, expected finite"),
         ([np.inf] + [1.0] * (N - 1), "infinite value"),
     ],

@@ -195,8 +195,7 @@ class CohortMaker:
         """Exclude small groups, and fail if nothing is left to compare."""
         variable, names = self._variable, self._names
         is_small = self._size < self._smallest
-        few = Message("too few visits")
-        none = Message("no visits")
+        few, none = Message("too few visits"), Message("no visits")
         self._small = {names[k]: few if self._size[k] else none for k in np.flatnonzero(is_small)}
         if variable.is_cross:  # nobody asked for combinations that do not occur
             self._small = {name: why for name, why in self._small.items() if why != none}
@@ -324,9 +323,8 @@ class CohortMaker:
             steps.append(self._large.step(f"{name} group of {self._smallest:,} or more"))
         if self._few:
             steps.append(self._estimable.step(f"{name} group with enough diagnosed patients"))
-        left_out = self._small | self._few
         return BuiltCohort(
-            name, cohort, self._attrition.then(*steps), left_out, self._visits,
+            name, cohort, self._attrition.then(*steps), self._small | self._few, self._visits,
             self._kinds, None if self._spec.tested is None else self._looked_at(),
             {own: StratumOfRows(self._strata_names[own], np.concatenate(numbers))
              for own, numbers in self._strata.items()}, self._numbers,
@@ -353,13 +351,11 @@ class CohortMaker:
         return coded, known, known & (position >= 0)
 
     def _in_large_groups(self, part: VisitsPart) -> Mask:
-        grouped = self._steps(part)[-1]
-        return grouped & self._large_enough[self._position(part)]
+        return self._steps(part)[-1] & self._large_enough[self._position(part)]
 
     def _rows(self, part: VisitsPart) -> Mask:
         """Visits of the cohort."""
-        grouped = self._steps(part)[-1]
-        return grouped & (self._number[self._position(part)] >= 0)
+        return self._steps(part)[-1] & (self._number[self._position(part)] >= 0)
 
 
 class _Tally:

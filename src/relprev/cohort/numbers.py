@@ -56,7 +56,7 @@ class NumberFeature:
 
     Examples
     --------
-    >>> pulse = NumberFeature.of(Extra("pulse", form="number"), np.array([60.0, 70, 80, 90, 100]))
+    >>> pulse = NumberFeature.of(Extra("pulse", form="number"), np.arange(60.0, 101))
     >>> pulse.names, pulse.centre, round(pulse.scale, 1)
     (('pulse:number',), 80.0, 14.8)
     >>> pulse.values(np.array([80.0, np.nan, 100.0])).ravel().round(2)
@@ -83,14 +83,16 @@ class NumberFeature:
                 )
             )  # fmt: skip
         remedy = f"leave the feature out, or use form = {'bins'!r} with missing = true"
-        if not len(x):
-            raise InvalidInputError(f"{about} holds no number in the included visits; {remedy}")
+        if len(x) <= SMALL:  # what rests on few people is not published
+            raise InvalidInputError(
+                f"{about} holds no number, or hardly any, in the included visits; {remedy}"
+            )
         low, centre, high = np.quantile(x, QUARTILES)
         scale = (high - low) / NORMAL_RANGE if high > low else float(np.std(x))
-        if not scale > 0 or (x == x[0]).all():
+        if not scale > 0 or np.count_nonzero(x != centre) <= SMALL:
             raise InvalidInputError(
-                f"{about} holds the same number in all included visits that have one, so that it "
-                f"says nothing; {remedy}"
+                f"{about} holds the same number in all, or all but a few, included visits that "
+                f"have one, so that it says nothing; {remedy}"
             )
         found = NumberFeature(extra.column, float(centre), float(scale))
         return found if extra.form == "number" else found._bent(extra, x)
