@@ -5,12 +5,14 @@ import pandas as pd
 import pytest
 
 from relprev import Study
+from relprev.report import render_page
 from relprev.report.page.layout import lay_out
+from tests.report.pages import Page
 from tests.study.conftest import WARDS
 
 STUDY = f"""{WARDS}
 [checks]
-run = ["informativeness"]
+run = ["informativeness", "constant_ratio", "leakage", "sensitivity"]
 [case]
 roles = ["diagnosis"]
 [[exclude]]
@@ -51,6 +53,24 @@ def test_the_number_stays_in_the_table_with_the_reason(random_codes):
     shown = table.texts()
     assert shown["Note"].iloc[1:].str.contains("do not predict").all()  # after the reference
     assert table.frame["estimate"].between(0.9, 1.1).all()
+
+
+def test_the_first_page_gives_the_reason_beside_the_number(random_codes):
+    """A corrected ratio of 1 stood in the table that is read first, without a word."""
+    shown = lay_out(random_codes.report).variables[0].decomposition.texts()
+    assert shown["Note"].iloc[1:].str.contains("do not predict").all()
+
+
+def test_checks_that_look_through_the_symptoms_cannot_tell(random_codes):
+    """Nothing drifts along a risk that ranks nobody: that was green."""
+    verdicts = {check.kind: check.verdict for check in random_codes.report.variables[0].checks}
+    assert verdicts["constant_ratio"] == "cannot tell"
+    assert verdicts["leakage"] == "no concern"
+
+
+def test_there_is_no_answer_to_overturn(random_codes):
+    words = Page(render_page(random_codes.report)).words
+    assert "there is no answer to overturn: the symptoms do not predict" in words
 
 
 def test_the_methods_section_does_not_quote_it(random_codes):

@@ -330,6 +330,7 @@ CHECK = Check(
     | {"tip": Column.REVEALING},
     columns=("group", "versus", "block", "features", "movement", "without", "tip"),
     draw=_draw,
+    by_symptoms=True,
     assumption=False,
     seconds=40.0,
 )  # fmt: skip

@@ -261,6 +261,7 @@ CHECK = Check(
     interval="median",
     draw=_draw,
     references=("bias_analysis",),
+    by_symptoms=True,
     assumption=False,
     seconds=6.0,
 )  # fmt: skip

@@ -35,7 +35,7 @@ ESTIMATES = (
     "group", "versus", "method", "estimate", "split_sd", "observed_ratio", "p_value", "n",
     "n_diagnosed", "note",
 )  # fmt: skip
-DECOMPOSITION = ("group", "versus", "observed_ratio", "diagnosis_ratio", "estimate")
+DECOMPOSITION = ("group", "versus", "observed_ratio", "diagnosis_ratio", "estimate", "note")
 INTERVALS = {
     "estimate": ("ci_low", "ci_high"),
     "observed_ratio": ("observed_ci_low", "observed_ci_high"),
@@ -95,6 +95,12 @@ class VariablePart:
     def size(self) -> str:
         """Visits and patients analysed, in words."""
         return self.steps[-1].left if self.steps else ""
+
+    @property
+    def unanswered(self) -> str:
+        """Why no comparison has an answer that something could overturn; empty if one has."""
+        notes = self.found.main["note"].fillna("") if "note" in self.found.main else [""]
+        return str(next(iter(notes))) if all(notes) else ""
 
     @property
     def multiplies_out(self) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ import pandas as pd
 from relprev.checks.check import CheckResult
 from relprev.checks.registry import CHECKS
 from relprev.display import cell, with_interval
-from relprev.estimates import FEW_WORDS, has_few_cases, sentence, versus_words
+from relprev.estimates import FEW_WORDS, has_few_cases, sentence, versus_words, why_missing
 from relprev.report.findings import StudyReport, VariableFindings
 from relprev.report.sentences.words import listed, lower_first
 
@@ -60,10 +61,10 @@ class Answer:
 def answer(report: StudyReport, found: VariableFindings) -> Answer:
     """The answer for one group variable, by the method to trust."""
     rows = found.main.to_dict("records")
-    first = max(rows, key=_strength)
+    first = max(rows, key=lambda row: _strength(row, report.level))
     others = [row for row in rows if row is not first and not _reverses(row, first)]
     words = sentence(first, report.level, report.condition)
-    firm, known = _is_firm(first), not pd.isna(first["estimate"]) and not first.get("note")
+    firm, known = _is_firm(first, report.level), not pd.isna(first["estimate"]) and not first.get("note")
     if known and not firm:
         words += f" {WEAK}"
     if known and _lacks_calibration(found):
@@ -82,25 +83,26 @@ def _lacks_calibration(found: VariableFindings) -> bool:
     return judged and next(iter(found.estimates)) != "calibrated"
 
 
-def _strength(row: Mapping[Any, Any]) -> tuple[bool, bool, float]:
+def _strength(row: Mapping[Any, Any], level: float) -> tuple[bool, bool, float]:
     """Rank of a row by strength of evidence: firm rows first, then those furthest from chance."""
     if pd.isna(row["estimate"]) or row.get("note"):
         return False, False, 0.0
     distance = abs(float(np.log(row["estimate"])))
-    error = _log_error(row)
-    return True, _is_firm(row), distance / error if error > 0 else distance
+    error = _log_error(row, level)
+    return True, _is_firm(row, level), distance / error if error > 0 else distance
 
 
-def _is_firm(row: Mapping[Any, Any]) -> bool:
+def _is_firm(row: Mapping[Any, Any], level: float) -> bool:
     """Whether a row's evidence is strong enough for a headline."""
-    if pd.isna(row["estimate"]) or row.get("note") or has_few_cases(row):
+    if pd.isna(row["estimate"]) or row.get("note") or has_few_cases(row) or why_missing(row):
         return False
-    return pd.isna(row["ci_low"]) or _log_error(row) <= LARGE_ERROR
+    return pd.isna(row["ci_low"]) or _log_error(row, level) <= LARGE_ERROR
 
 
-def _log_error(row: Mapping[Any, Any]) -> float:
+def _log_error(row: Mapping[Any, Any], level: float) -> float:
     """Standard error of the log ratio, as its interval shows it; NaN without one."""
-    return float(np.log(row["ci_high"] / row["ci_low"])) / (2 * 1.96)
+    quantile = NormalDist().inv_cdf(0.5 + level / 2)
+    return float(np.log(row["ci_high"] / row["ci_low"])) / (2 * quantile)
 
 
 def _reverses(row: Mapping[Any, Any], other: Mapping[Any, Any]) -> bool:
