@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 from evidence import truth
@@ -91,9 +92,12 @@ def test_an_unknown_run_is_refused(tmp_path):
         truth.add("gauss", tmp_path)
 
 
-def test_default_of_the_bias_analysis_is_the_spread_that_was_measured():
-    measured = summary.spread(summary.compared(truth.load("nhanes")), "alpha")["size"]
-    assert bias_analysis.ALPHA[1] == pytest.approx(measured, rel=0.25)
+def test_defaults_of_the_bias_analysis_are_the_spreads_that_were_measured():
+    """Alpha ranged over a factor of 1.5 either way, where 1.7 was measured; the page said it did."""
+    rows = summary.compared(truth.load("nhanes"))
+    assert bias_analysis.ALPHA[1] == pytest.approx(summary.spread(rows, "alpha")["size"], rel=0.05)
+    allowed = np.sqrt(2) * np.log(bias_analysis.GAMMA) / 3  # SD of e_g - e_v
+    assert allowed == pytest.approx(summary.spread(rows, "left")["size"], rel=0.1)
 
 
 def test_no_cell_would_be_free_by_another_verdict_of_the_controls():
