@@ -36,7 +36,7 @@ def test_limits_of_km2_are_those_of_its_bisection() -> None:
 
 
 def test_km2_is_called_as_published_with_fewer_rows() -> None:
-    say('(`KM2(component="mixture", compat="published")`), with 800 rows per group in place of 3,200')
+    say('(`KM2(component="mixture", compat="published")`), with 800 rows per group in place')
     called = KM2_AS_PUBLISHED
     assert (called.component, called.compat, called.max_rows) == ("mixture", "published", 800)
 

@@ -93,7 +93,7 @@ def test_an_unknown_run_is_refused(tmp_path):
 
 
 def test_defaults_of_the_bias_analysis_are_the_spreads_that_were_measured():
-    """Alpha ranged over a factor of 1.5 either way, where 1.7 was measured; the page said it did."""
+    """Alpha ranged over a factor of 1.5 either way, where 1.7 had been measured."""
     rows = summary.compared(truth.load("nhanes"))
     assert bias_analysis.ALPHA[1] == pytest.approx(summary.spread(rows, "alpha")["size"], rel=0.05)
     allowed = np.sqrt(2) * np.log(bias_analysis.GAMMA) / 3  # SD of e_g - e_v

@@ -115,5 +115,7 @@ def test_blocks_without_features_are_named_before_anything_is_fitted(folder, loo
     """The report only said "a warning whose text may hold counts is not shown"."""
     text = WARDS + '\n[checks]\nrun = ["benchmarks"]\n[checks.blocks]\nburns = ["ICD10:T2*"]\n'
     (folder / "blocks.toml").write_text(text)
-    with pytest.raises(InvalidInputError, match=r"blocks.toml, line \d+: checks.blocks: .*'ICD10:T2"):
+    with pytest.raises(
+        InvalidInputError, match=r"blocks.toml, line \d+: checks.blocks: .*ICD10:T2"
+    ):
         look(Study.from_toml(folder / "blocks.toml"))

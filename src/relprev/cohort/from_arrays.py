@@ -153,7 +153,9 @@ def _diagnosed(s: Any, name: str = "s") -> NDArray[np.uint8]:
     return values.astype(np.uint8)
 
 
-def _controls(controls: Any, diagnosed: NDArray[Any]) -> tuple[tuple[str, ...], NDArray[Any] | None]:
+def _controls(
+    controls: Any, diagnosed: NDArray[Any]
+) -> tuple[tuple[str, ...], NDArray[Any] | None]:
     """Names of the control conditions, and a bit for each of them in every row."""
     if controls is None:
         return (), None

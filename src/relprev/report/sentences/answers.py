@@ -64,7 +64,8 @@ def answer(report: StudyReport, found: VariableFindings) -> Answer:
     first = max(rows, key=lambda row: _strength(row, report.level))
     others = [row for row in rows if row is not first and not _reverses(row, first)]
     words = sentence(first, report.level, report.condition)
-    firm, known = _is_firm(first, report.level), not pd.isna(first["estimate"]) and not first.get("note")
+    firm = _is_firm(first, report.level)
+    known = not pd.isna(first["estimate"]) and not first.get("note")
     if known and not firm:
         words += f" {WEAK}"
     if known and _lacks_calibration(found):
