@@ -33,8 +33,8 @@ def test_an_error_in_a_process_stops_the_work():
 
 
 def test_processes_end_without_a_word(tmp_path):
-    """DuckDB counts what is left at exit, and wrote pages about a thread that watches the parent."""
-    words = "reproduce group-gap --quick --method observed --jobs 2 --out".split()
+    """DuckDB counts what is left at exit, and wrote pages about the thread that watches."""
+    words = ["reproduce", "group-gap", "--quick", "--method", "observed", "--jobs", "2", "--out"]
     command = [sys.executable, "-m", "relprev", *words, str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert "leaked" not in done.stdout + done.stderr
