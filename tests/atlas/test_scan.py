@@ -9,7 +9,9 @@ from relprev.atlas import blocks_of_conditions
 from relprev.atlas.cases import cases_of
 from relprev.atlas.scan import Scan, Start
 from relprev.cohort import Cohort, as_cohort, write_parts
+from relprev.errors import InvalidInputError
 from relprev.inference.folds import fold_of_rows
+from relprev.matrix.csr import beside
 from tests.atlas.worlds import CONDITIONS, world
 from tests.parts import cut
 
@@ -87,3 +89,20 @@ def test_groups_with_few_cases_have_no_contrast():
     assert scarce.any()
     assert table.loc[scarce, "estimate"].isna().all()
     assert table.loc[~scarce, "estimate"].notna().all()
+
+
+def test_a_number_is_a_feature_and_no_condition():
+    cohort = world().cohort
+    rng = np.random.default_rng(0)
+    z = rng.normal(cohort.groups == 0, 1.0)[:, None]
+    X = beside(cohort.X, z)
+    names = [*cohort.feature_names, "pulse:number"]
+    more = as_cohort(X, cohort.diagnosed, groups=cohort.group_labels, feature_names=names)
+    scan = Scan(more)
+    block = blocks_of_conditions(names, CONDITIONS)[1]
+    table = scan.table(block, scan.start(), "Group B")
+    assert table["estimate"].notna().any()
+    assert set(np.unique(scan.others.X.data)) == {1.0}
+    (alone,) = blocks_of_conditions(names, ["pulse:number"])
+    with pytest.raises(InvalidInputError, match="'pulse:number' includes a number"):
+        scan.cases(alone)

@@ -5,7 +5,12 @@ import pytest
 import scipy.sparse as sp
 
 from relprev import as_cohort
-from relprev.checks.feature_counts import feature_counts, feature_labels, patient_counts
+from relprev.checks.feature_counts import (
+    feature_counts,
+    feature_labels,
+    numeric_features,
+    patient_counts,
+)
 
 X = np.array([[1.0, 0.0], [-2.0, 0.0], [0.0, 0.5], [3.0, 0.0]])
 
@@ -34,3 +39,10 @@ def test_patients_that_are_not_known_are_not_counted():
 def test_features_are_named_or_numbered():
     assert feature_labels(make()) == ["column 0", "column 1"]
     assert feature_labels(make(feature_names=["S00", "Z34"])) == ["S00", "Z34"]
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+def test_numbers_are_told_from_codes(kind):
+    matrix = kind(np.array([[1.0, 0.5, 1.0], [0.0, 0.0, 2.0], [1.0, 1.0, 0.0], [0.0, 1.0, 0.0]]))
+    assert numeric_features(make(matrix)).tolist() == [False, True, True]
+    assert not numeric_features(make(kind(np.eye(4)))).any()

@@ -104,3 +104,12 @@ def test_wilson_by_hand():
 def test_leakage_threshold_is_checked(steady):
     with pytest.raises(InvalidInputError, match="threshold"):
         check_leakage(steady[0], threshold=2.0)
+
+
+def test_a_number_that_gives_the_diagnosis_away_is_found():
+    def laboratory(s, g, rng):
+        return rng.normal(size=len(s)) + 6 * (s & (rng.random(len(s)) < 0.3))
+
+    found = check_leakage(make_cohort(extra=laboratory)[0])
+    assert found.verdict is Verdict.CONCERN
+    assert found.table["feature"][0] == "column 10, highest twentieth"

@@ -32,3 +32,12 @@ def test_signs_are_not():
     s = (rng.random(4000) < 0.2).astype(int)
     X = rng.random((4000, 5)) < np.where(s, 0.6, 0.3)[:, None]
     assert warn_of_no_signs(cohort(X.astype(float), s)) == []
+
+
+def test_numbers_are_not_judged():
+    """Low values are signs here: as a code it would be rarer among the diagnosed."""
+    rng = np.random.default_rng(4)
+    s = (rng.random(4000) < 0.2).astype(int)
+    x = np.where((s == 1) & (rng.random(4000) < 0.8), 0.0, rng.uniform(0.1, 5, 4000))
+    code = rng.random(4000) < 0.5
+    assert warn_of_no_signs(cohort(np.column_stack([x, code]), s)) == []

@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn.linear_model import LogisticRegression
 
 from relprev import as_cohort
-from relprev.matrix import BinaryCSR, Dense
+from relprev.matrix import BinaryCSR, Dense, FloatCSR
 from relprev.model.gram import GramModel, is_suited
 from relprev.model.likelihood import Parameters, Problem, evaluate
 from relprev.model.path import RIDGE_FLOOR, ridge
@@ -99,7 +100,27 @@ def test_only_dense_features_of_a_moderate_number_are_suited():
     assert is_suited(Dense(np.zeros((2, 1000))))
     assert not is_suited(Dense(np.zeros((2, 11))))
     assert not is_suited(Dense(np.zeros((2, 1001))))
-    assert not is_suited(BinaryCSR(np.array([0, 1]), np.array([0]), 3))
+    assert not is_suited(BinaryCSR(np.array([0, 20]), np.arange(20), 20))
+
+
+def test_numbers_in_a_sparse_matrix_are_suited_if_there_are_enough():
+    for count, suited in ((5, True), (4, False)):
+        X = FloatCSR(np.array([0, count]), np.arange(count), np.full(count, 0.5), 20)
+        assert is_suited(X) is suited
+
+
+def test_a_sparse_matrix_of_numbers_is_solved_like_a_dense_one():
+    X, s, g = correlated(n=3000, p=20)
+    X[:, 10:] = X[:, 10:] > 1
+    solved = []
+    for matrix in (X, sp.csr_array(X)):
+        problem = Problem.from_cohort(as_cohort(matrix, s, groups=np.where(g == 1, "a", "b")))
+        penalty = Penalty(1e-3, ridge(problem, 0.0, RIDGE_FLOOR))
+        solved.append(solve(problem, penalty, options=SolverOptions(tolerance=1e-8)))
+    one, other = solved
+    assert other.certificate.converged
+    assert other.certificate.iterations <= one.certificate.iterations + 2
+    np.testing.assert_allclose(other.parameters.w, one.parameters.w, atol=1e-5)
 
 
 def test_ratios_are_those_of_descent_over_rows(monkeypatch):

@@ -31,7 +31,7 @@ stratum = "s"
 psu = "u"
 position = true
 present_on_admission = ["poa1", "poa2", "poa3"]
-attributes = ["region", "income", "smoker", "score"]
+attributes = ["region", "income", "smoker", "score", "pulse", "albumin"]
 [[include]]
 column = "smoker"
 one_of = ["no"]
@@ -42,6 +42,13 @@ maximum = 90
 [[features.extra]]
 column = "income"
 edges = [10000, 50000]
+[[features.extra]]
+column = "pulse"
+form = "number"
+[[features.extra]]
+column = "albumin"
+form = "spline"
+knots = [0.35, 0.45]
 [[groups]]
 column = "region"
 [groups.recode]

@@ -27,6 +27,34 @@ labels = ["young", "middle", "old"]
 standard = {young = 0.5, middle = 0.3, old = 0.2}
 """
 STANDARD = {"young": 0.5, "middle": 0.3, "old": 0.2}
+SIGNS = {"LBXGH": [5.0, 5.4, 5.8, 6.3, 6.8, 7.5, 9.0], "LBXSGL": [80, 94, 102, 115, 135, 170]}
+STRICT_DIABETES = """
+condition = {name = "diabetes", codes = ["IS:recorded"]}
+without_codes = "keep"
+[source]
+kind = "nhanes"
+path = "@DATA@"
+[derive]
+recorded = "DIQ010 == 1 and LBXGH >= 6.5"
+takes_part = "DIQ010 in [1, 2] and not missing(LBXGH)"
+[[include]]
+column = "takes_part"
+one_of = ["true"]
+@FEATURES@
+[[groups]]
+column = "race"
+[groups.recode]
+White = ["Non-Hispanic White"]
+Black = ["Non-Hispanic Black"]
+Hispanic = ["Mexican American", "Other Hispanic"]
+[estimate]
+methods = ["debiased"]
+versus = "reference"
+[inference]
+lonely_psu = "adjust"
+[checks]
+run = []
+"""
 RECORDED = ["observed_ratio", "observed_ci_low", "observed_ci_high"]
 
 
@@ -198,3 +226,29 @@ def test_recorded_numbers_of_nhamcs_are_those_of_a_survey_package(real_data, tmp
     totals = everyone.groupby("group")["weighted"].sum()
     for g, weight in inside.group_by("g").agg(pl.col("weight").sum()).iter_rows():
         assert totals[g] == pytest.approx(weight, rel=1e-9)
+
+
+def test_nhanes_gives_the_same_answer_by_bins_numbers_and_splines(real_data, tmp_path):
+    """Diabetes that was measured and told, by race; the ratios that were measured are known."""
+    data = real_data("nhanes/nhanes_2005_2016_adults.parquet")
+    text = STRICT_DIABETES.replace("@DATA@", str(data))
+    found = {}
+    for form in ("bins", "number", "spline"):
+        folder = tmp_path / form
+        folder.mkdir()
+        extra = "".join(
+            f'[[features.extra]]\ncolumn = "{name}"\n'
+            + (f"edges = {edges}\n" if form == "bins" else f'form = "{form}"\n')
+            for name, edges in SIGNS.items()
+        )
+        (folder / "study.toml").write_text(text.replace("@FEATURES@", extra))
+        study = Study.from_toml(folder / "study.toml")
+        table = study.run(verbose=False).report.variables[0].estimates["debiased"]
+        found[form] = table.set_index("group")
+    truth = {"Black": 1.81, "Hispanic": 1.50}  # weighted ratios of measured prevalences
+    for group, ratio in truth.items():
+        rows = pd.DataFrame({form: table.loc[group] for form, table in found.items()}).T
+        assert (rows["ci_low"] < ratio).all()
+        assert (rows["ci_high"] > ratio).all()
+        spread = rows["estimate"].max() / rows["estimate"].min()
+        assert spread < 1.06

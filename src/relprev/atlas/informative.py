@@ -61,8 +61,11 @@ class OthersSample:
 
 
 def features_of(cohort: Cohort, rows: NDArray[np.int64]) -> sparse.csr_array:
-    """Which features some visits have."""
+    """Which features some visits have; of a number, whether it is above its median."""
     X = sparse.csr_array(cohort.take(rows).together().X.to_scipy())
+    if (X.data < 0).any():
+        X.data = np.maximum(X.data, 0.0)
+        X.eliminate_zeros()
     return sparse.csr_array((np.ones(X.nnz), X.indices, X.indptr), shape=X.shape)
 
 

@@ -32,8 +32,10 @@ from relprev.atlas.conditions import Block
 from relprev.atlas.informative import COLUMNS as INFORMATIVE
 from relprev.atlas.informative import OthersSample, discrimination_of
 from relprev.atlas.solving import COLUMNS, solved
+from relprev.checks.feature_counts import numeric_features
 from relprev.cohort import Cohort
 from relprev.cohort.origin import about, origin_of
+from relprev.errors import InvalidInputError
 from relprev.estimates import COMPLEMENT, contrasts
 from relprev.inference.folds import fold_of_rows, folds_of_units
 from relprev.inference.nuisance import RidgePropensity, cross_fit, score_data
@@ -124,6 +126,11 @@ class Scan:
         return Problem.from_cohort(about(self.cohort, origin_of(self.cohort)))
 
     @cached_property
+    def numeric(self) -> NDArray[np.bool_]:
+        """Features that are numbers, shape (p,)."""
+        return numeric_features(self.cohort)
+
+    @cached_property
     def groups(self) -> NDArray[Any]:
         """Group of each row, shape (n,)."""
         return self.cohort.groups
@@ -177,6 +184,12 @@ class Scan:
 
     def cases(self, block: Block) -> Cases:
         """Visits with the conditions of a block."""
+        for name, columns in block.conditions.items():
+            if self.numeric[columns].any():
+                raise InvalidInputError(
+                    f"conditions: {name!r} includes a number, which no visit has or lacks; name "
+                    "codes, or cut the number into bins"
+                )
         return cases_of(self.cohort, self.design, self.groups, block.conditions)
 
     def counts(self, cases: Cases) -> pd.DataFrame:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from relprev.arrays import FloatArray
 from relprev.cohort import Cohort, CohortPart
-from relprev.matrix import Dense, Matrix
+from relprev.matrix import BinaryCSR, Dense, Matrix
 from relprev.matrix.csr import CSR
 
 Whole = NDArray[np.integer[Any]]
@@ -29,6 +29,28 @@ def feature_counts(cohort: CohortPart, mask: NDArray[Any]) -> FloatArray:
     X: Matrix = cohort.X
     present = X.presence() if isinstance(X, CSR) else Dense((X.to_scipy() != 0).astype(float))
     return np.rint(present.rmatvec(np.asarray(mask, dtype=float)))
+
+
+def numeric_features(cohort: Cohort) -> NDArray[np.bool_]:
+    """Which features hold anything but 0 and 1, shape (p,): numbers, which no visit "has".
+
+    Examples
+    --------
+    >>> from relprev import as_cohort
+    >>> numeric_features(as_cohort([[1.0, 37.5], [0.0, 38.0]], [1, 0], groups=["a", "b"]))
+    array([False,  True])
+    """
+    return np.logical_or.reduce(cohort.map(_numeric))
+
+
+def _numeric(part: CohortPart) -> NDArray[np.bool_]:
+    X: Matrix = part.X
+    if isinstance(X, BinaryCSR):
+        return np.zeros(part.n_cols, dtype=bool)
+    held = X.to_scipy()
+    if isinstance(X, Dense):
+        return np.asarray(((held != 0) & (held != 1)).any(axis=0))
+    return np.bincount(held.indices[held.data != 1], minlength=part.n_cols) > 0
 
 
 def patient_counts(cohort: Cohort, features: Whole) -> dict[str, list[int]]:

@@ -1,10 +1,10 @@
 """Does a feature record the diagnosis under another name?
 
-A symptom raises the chance of a diagnosis; a synonym of the diagnosis all but implies it. If n
-rows have a feature and k of them are diagnosed, its predictive value is k / n, with Wilson's
-interval, and its reach is the share of all diagnosed rows that have it. A feature whose interval
-lies above one half is suspicious: if a condition is underreported, even certain cases are rarely
-diagnosed that often.
+A symptom raises the chance of a diagnosis; a synonym of the diagnosis all but implies it. If n rows
+have a feature and k of them are diagnosed, its predictive value is k / n, with Wilson's interval,
+and its reach is the share of all diagnosed rows that have it. Of a number, its highest and its
+lowest twentieth are features (`relprev.checks.tails`). A feature whose interval lies above one half
+is suspicious: if a condition is underreported, even certain cases are rarely diagnosed that often.
 
 One suspicious feature is a concern, whatever its reach: it can be removed. A feature whose interval
 holds one half is undecided. With u the joint reach of all undecided features (at most the sum of
@@ -22,6 +22,7 @@ from relprev.arrays import FloatArray
 from relprev.checks.check import Axes, Check, CheckResult, Verdict
 from relprev.checks.feature_counts import feature_counts, feature_labels, patient_counts
 from relprev.checks.inputs import MARGIN
+from relprev.checks.tails import with_tails
 from relprev.cohort import Cohort, CohortPart
 from relprev.disclosure.columns import Column
 from relprev.errors import InvalidInputError
@@ -69,6 +70,7 @@ def check_leakage(
     """
     if not 0 < threshold < 1:
         raise InvalidInputError(f"threshold must be between 0 and 1, got {threshold}")
+    cohort = with_tails(cohort)
     rows, diagnosed, n_diagnosed = cohort.total(_counts)
     low, high = wilson(diagnosed, rows, level)
     table = pd.DataFrame(

@@ -7,6 +7,8 @@ the record, not the condition. With n_j visits that have feature j, O_j of them 
 share p of all visits diagnosed,
 
     z_j = (O_j - n_j p) / sqrt(n_j p (1 - p)).
+
+Numbers are not judged: as signs they may be high or low.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 from relprev.arrays import FloatArray
+from relprev.checks.feature_counts import numeric_features
 from relprev.cohort import Cohort, CohortPart
 from relprev.matrix import BinaryCSR
 from relprev.messages import Message
@@ -44,6 +47,7 @@ def warn_of_no_signs(cohort: Cohort) -> list[Message]:
     share = diagnosed / max(n, 1)
     expected = have * share
     z = (hit - expected) / np.sqrt(np.maximum(expected * (1 - share), 1e-300))
+    z[numeric_features(cohort)] = 0.0
     top = np.argsort(-np.abs(z), kind="stable")[:STRONGEST]
     strongest: FloatArray = z[top][np.abs(z[top]) > CLEAR]
     said = []

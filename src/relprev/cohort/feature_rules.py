@@ -11,43 +11,80 @@ from relprev.errors import InvalidInputError
 from relprev.settings import Declared
 
 ROLL_UPS = ("", "category", "ccsr")
+FORMS = ("bins", "number", "spline")
+MOST_KNOTS = 10
 
 
 @dataclass(frozen=True)
 class Extra(Declared):
-    """Features from a column that is not a code: one 0/1 column per value or range.
+    """Features from a column that is not a code: in bins, as a number, or as a curve.
 
     Parameters
     ----------
     column : str
         Column of the source's ``visits``.
     edges : tuple of float
-        Edges e1 < e2 < ... give columns for [e1, e2), [e2, e3), ..., [ek, infinity), with
-        values below e1 as the reference. Without edges, there is a column for every value
+        For bins: edges e1 < e2 < ... give columns for [e1, e2), [e2, e3), ..., [ek, infinity),
+        with values below e1 as the reference. Without edges, there is a column for every value
         except the most common.
     missing : bool
         Whether visits without a value have a column of their own. By default they belong to the
-        reference.
+        reference, which of numbers and splines is the median.
+    form : str
+        ``"bins"``: one 0/1 column per value or range. ``"number"``: the number as it is, less its
+        median and divided by its spread, so that its weight is per standard deviation; values
+        farther than 10 of them from the median count as 10.
+        ``"spline"``: a curve of the number, whose columns are its normal score, that squared, and
+        what it exceeds each of the knots by.
+    knots : tuple of float
+        For splines: where the curve bends, in the column's units. Default: near its fifths, at
+        20, 50 and 80 of 100 visits.
 
     Examples
     --------
-    Age as three 0/1 features, with ages below 30 as the reference:
+    Age as three 0/1 features, with ages below 30 as the reference, and a pulse as it is:
 
     >>> Features(extra=(Extra("age", edges=(30, 45, 60)),)).extra[0].edges
     (30.0, 45.0, 60.0)
+    >>> Extra("pulse", form="number").is_number
+    True
     """
 
     column: str
     edges: tuple[float, ...] = ()
     missing: bool = False
+    form: Literal["bins", "number", "spline"] = "bins"
+    knots: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
-        if not are_numbers(self.edges):
-            raise InvalidInputError(f"extra feature {self.column!r}: edges must be numbers")
-        edges = tuple(float(edge) for edge in self.edges)
-        if list(edges) != sorted(set(edges)):
-            raise InvalidInputError(f"extra feature {self.column!r}: edges must be increasing")
-        object.__setattr__(self, "edges", edges)
+        if self.form not in FORMS:
+            raise InvalidInputError(f"{self._about} form must be one of {FORMS}, got {self.form!r}")
+        for name, form in (("edges", "bins"), ("knots", "spline")):
+            values = getattr(self, name)
+            if not are_numbers(values):
+                raise InvalidInputError(f"{self._about} {name} must be numbers")
+            numbers = tuple(float(value) for value in values)
+            if list(numbers) != sorted(set(numbers)):
+                raise InvalidInputError(f"{self._about} {name} must be increasing")
+            if numbers and self.form != form:
+                raise InvalidInputError(
+                    f"{self._about} {name} are for form = {form!r}, got form = {self.form!r}; "
+                    f"leave {name} out, or change the form"
+                )
+            object.__setattr__(self, name, numbers)
+        if len(self.knots) > MOST_KNOTS:
+            raise InvalidInputError(
+                f"{self._about} at most {MOST_KNOTS} knots are possible, got {len(self.knots)}"
+            )
+
+    @property
+    def is_number(self) -> bool:
+        """Whether its columns hold numbers, not 0 and 1."""
+        return self.form != "bins"
+
+    @property
+    def _about(self) -> str:
+        return f"extra feature {self.column!r}:"
 
 
 @dataclass(frozen=True)

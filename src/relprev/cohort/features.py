@@ -10,7 +10,8 @@ source's rows does not matter. Codes of every kind (diagnoses, vital signs, ...)
 was read with are collected: any of them may record the condition, those of the kinds that the
 study wants become features, and a visit has a code if it has one of the default kinds. Visits
 are divided into parts: a single part stays in memory,
-while several are stored in files and loaded one at a time.
+while several are stored in files and loaded one at a time. Columns that are numbers
+(`relprev.cohort.numbers`) come last, and are made when a part is loaded.
 """
 
 from __future__ import annotations
@@ -31,9 +32,11 @@ from relprev.cohort.code_rules import cases
 from relprev.cohort.controls import control_codes
 from relprev.cohort.feature_rules import Extra, Features
 from relprev.cohort.inclusion import BATCH_ROWS, Selected
+from relprev.cohort.numbers import Numbers
 from relprev.cohort.spec import CohortSpec
 from relprev.errors import InvalidInputError
-from relprev.matrix import BinaryCSR
+from relprev.matrix import BinaryCSR, FloatCSR
+from relprev.matrix.csr import beside
 from relprev.rows.disk import Scratch, give_back
 from relprev.sources.database import quoted
 from relprev.sources.kinds import Kind, kind_of_role
@@ -52,7 +55,7 @@ class CodedPart:
     Bit k of ``controls`` says that control k is recorded.
     """
 
-    X: BinaryCSR
+    X: BinaryCSR | FloatCSR
     diagnosed: NDArray[np.uint8]
     has_code: NDArray[np.bool_]
     controls: NDArray[np.unsignedinteger[Any]]
@@ -70,21 +73,23 @@ class CodedPart:
 
 @dataclass(frozen=True, eq=False)
 class CodedVisits:
-    """Iterates over the parts, with only those features that are common enough.
+    """Iterates over the parts, with only those features that are common enough, and numbers.
 
     Parameters
     ----------
     parts : list of CodedPart
-        With all features.
-    number : integer array of shape (all features,)
-        New number of every feature, or -1 if it is dropped.
+        With all features that are 0 or 1.
+    number : integer array of shape (such features,)
+        New number of each of them, or -1 if it is dropped.
     feature_names : tuple of str
         Names of the features kept.
     control_names : tuple of str
         Names of the controls, in the order of their bits.
     kinds : dict of str to int
         Number of features kept of every kind; those of ``features.extra`` are of the kind
-        ``"extra"``. A code recorded as several kinds counts as the first of them.
+        ``"extra"``, or ``"numbers"``. A code recorded as several kinds counts as the first of them.
+    numbers : Numbers
+        Features that are numbers.
     """
 
     parts: list[CodedPart]
@@ -92,20 +97,24 @@ class CodedVisits:
     feature_names: tuple[str, ...]
     control_names: tuple[str, ...]
     kinds: dict[str, int]
+    numbers: Numbers
 
     def __iter__(self) -> Iterator[CodedPart]:
-        for part in self.parts:
-            yield replace(part, X=self._common(part.X))
+        for k, part in enumerate(self.parts):
+            assert isinstance(part.X, BinaryCSR)
+            X = self._common(part.X)
+            yield replace(part, X=beside(X, self.numbers.values(k)) if self.numbers.names else X)
             for array in part.arrays().values():
                 give_back(array)
 
     def _common(self, X: BinaryCSR) -> BinaryCSR:
-        if len(self.feature_names) == X.n_cols:
+        n_cols = len(self.feature_names) - len(self.numbers.names)
+        if n_cols == X.n_cols:
             return X
         column = self.number[X.indices]
         kept = column >= 0
         before = np.concatenate([[0], np.cumsum(kept)])
-        return BinaryCSR(before[X.indptr], column[kept], len(self.feature_names))
+        return BinaryCSR(before[X.indptr], column[kept], n_cols)
 
 
 def coded_visits(
@@ -152,7 +161,10 @@ def coded_visits(
     number = np.full(len(names), -1, dtype=np.int64)
     number[kept] = np.arange(len(kept))
     kinds = _kinds(wanted_kinds(spec.features, source), of_kind, feature, number, first_extra)
-    return CodedVisits(parts, number, tuple(names[k] for k in kept), control_names, kinds)
+    numbers = Numbers.of(spec.features.extra, selected)
+    kinds |= {"numbers": len(numbers.names)} if numbers.names else {}
+    kept_names = (*(names[k] for k in kept), *numbers.names)
+    return CodedVisits(parts, number, kept_names, control_names, kinds, numbers)
 
 
 def _cases(spec: CohortSpec, source: Source, selected: Selected) -> NDArray[np.uint8] | None:
@@ -330,6 +342,8 @@ def _matrix(keys: Keys, n_rows: int, n_features: int) -> BinaryCSR:
 
 def _labels(number: int, extra: Extra, selected: Selected) -> list[str]:
     """The ranges, or all values except the most common, which is the reference."""
+    if extra.is_number:
+        return [MISSING] * extra.missing
     if extra.edges:
         ends = [f"{edge:g}" for edge in extra.edges[1:]] + ["inf"]
         ranges = [f"[{edge:g},{end})" for edge, end in zip(extra.edges, ends, strict=True)]
@@ -344,7 +358,7 @@ def _labels(number: int, extra: Extra, selected: Selected) -> list[str]:
 
 
 def _name(extra: Extra, label: str) -> str:
-    return f"{extra.column}{':' if extra.edges else '='}{label}"
+    return f"{extra.column}{':' if extra.edges or extra.is_number else '='}{label}"
 
 
 def _extra_keys(
@@ -353,6 +367,8 @@ def _extra_keys(
     """Keys row * n_features + column of the ones in a part, for each extra feature."""
     keys = []
     for k, (extra, labels) in enumerate(extras):
+        if not labels:
+            continue
         values = _values(k, selected, part)
         position = _range(extra, values) if extra.edges else _index(values, labels)
         if extra.missing:

@@ -16,6 +16,7 @@ from relprev.cohort.cohort import Cohort, group_dtype
 from relprev.cohort.features import CodedPart, CodedVisits
 from relprev.cohort.group_variable import GroupVariable
 from relprev.cohort.inclusion import Selected
+from relprev.cohort.numbers import NumberFeature
 from relprev.cohort.recode import MISSING
 from relprev.cohort.spec import NO_CONDITION, CohortSpec
 from relprev.cohort.summary import MIN_PATIENTS
@@ -96,6 +97,8 @@ class BuiltCohort:
         Visits of the cohort that were looked at for the condition, if the study says who was.
     strata : mapping of str to StratumOfRows
         The stratum of every row, by the name of the strata.
+    numbers : mapping of str to NumberFeature
+        How columns of numbers became features: their median and spread.
 
     Examples
     --------
@@ -115,6 +118,7 @@ class BuiltCohort:
     kinds: Mapping[str, int] = field(default_factory=dict)
     tested: LookedAt | None = None
     strata: Mapping[str, StratumOfRows] = field(default_factory=dict)
+    numbers: Mapping[str, NumberFeature] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,6 +158,7 @@ class CohortMaker:
         self._source, self._attrition = selected.source, selected.attrition
         self._feature_names = coded.feature_names
         self._control_names, self._kinds = coded.control_names, coded.kinds
+        self._numbers = {one.column: one for one in coded.numbers.features.values()}
         self._names = selected.group_names[variable.name]
         self._recoded = any(one.recode for one in (variable, *spec.parts_of(variable)))
         self._strata_names = selected.strata_names
@@ -324,7 +329,7 @@ class CohortMaker:
             name, cohort, self._attrition.then(*steps), left_out, self._visits,
             self._kinds, None if self._spec.tested is None else self._looked_at(),
             {own: StratumOfRows(self._strata_names[own], np.concatenate(numbers))
-             for own, numbers in self._strata.items()},
+             for own, numbers in self._strata.items()}, self._numbers,
         )  # fmt: skip
 
     def _looked_at(self) -> LookedAt:

@@ -278,9 +278,9 @@ def _tested(tested: Screening) -> str:
 
 
 def _value(extra: Extra) -> str:
-    """SQL for the values of a feature that is not a code; with edges, a number or NULL."""
+    """SQL for the values of a feature that is not a code; a number or NULL where it must be one."""
     column = identifier(extra.column)
-    return f"try_cast({column} AS DOUBLE)" if extra.edges else column
+    return f"try_cast({column} AS DOUBLE)" if extra.edges or extra.is_number else column
 
 
 def _require_numbers(spec: CohortSpec, source: Source) -> None:
@@ -299,10 +299,12 @@ def _require_numbers(spec: CohortSpec, source: Source) -> None:
         (
             f"features.extra: {extra.column}",
             extra.column,
-            "its edges cannot be used; leave them out, or",
+            "its edges cannot be used; leave them out, or"
+            if extra.edges
+            else f"form = {extra.form!r} cannot be used; leave it out, or",
         )
         for extra in spec.features.extra
-        if extra.edges
+        if extra.edges or extra.is_number
     ]
     ranges += [
         (

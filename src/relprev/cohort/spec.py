@@ -34,7 +34,7 @@ It is written as frozen dataclasses, or as an equivalent TOML file:
 
     [[features.extra]]                  # features that are not codes
     column = "age"
-    edges = [35, 50, 65]
+    edges = [35, 50, 65]                # or form = "number", form = "spline"
 
     [controls]                          # conditions that are hardly ever missed, in any group
     sets = ["emergency"]                # shipped; or conditions of your own

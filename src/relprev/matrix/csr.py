@@ -253,6 +253,30 @@ def stacked(matrices: Sequence[Matrix]) -> Matrix:
     return matrices[0].with_arrays(joined)
 
 
+def beside(X: BinaryCSR, values: FloatArray) -> FloatCSR:
+    """The columns of X and after them those of ``values``, shape (n, q), whose zeros are left out.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = BinaryCSR(np.array([0, 2, 3]), np.array([0, 2, 1]), n_cols=3)
+    >>> beside(X, np.array([[0.5], [0.0]])).to_scipy().toarray()
+    array([[1. , 0. , 1. , 0.5],
+           [0. , 1. , 0. , 0. ]])
+    """
+    filled = values != 0
+    start = X.indptr.astype(np.int64)
+    ones, more = start[1:] - start[:-1], filled.sum(axis=1)
+    indptr = np.concatenate([[0], np.cumsum(ones + more)])
+    n_cols = X.n_cols + values.shape[1]
+    indices, entries = np.empty(indptr[-1], dtype=index_dtype(n_cols)), np.ones(indptr[-1])
+    indices[np.repeat(indptr[:-1] - start[:-1], ones) + np.arange(X.nnz)] = X.indices
+    row, column = np.nonzero(filled)
+    place = np.repeat(indptr[1:] - more, more) + (np.cumsum(filled, axis=1) - 1)[row, column]
+    indices[place], entries[place] = X.n_cols + column, values[row, column]
+    return FloatCSR(indptr, indices, entries, n_cols)
+
+
 _NO_VALUES = np.empty(0)
 
 

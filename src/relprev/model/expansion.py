@@ -1,9 +1,7 @@
 """Features made of features, so that a linear model of them need not be linear in x.
 
-For every numeric feature, t is its normal score: the quantile of the standard normal distribution
-at the share of visits with a smaller value, linear between 101 quantiles. It does not depend on
-units or skewness (for a laboratory value it is close to the logarithm), and for a normal feature
-it is the feature itself. Binary features (codes) are their own t. Added to x are
+For every numeric feature, t is its normal score (`relprev.matrix.curves`). Binary features (codes)
+are their own t. Added to x are
 
     t_j, t_j^2 and (t_j - k)_+, k = -0.84, 0, 0.84       of every numeric feature
     1(number of codes = 0), 1(number of codes >= k)      k at the fifths of that number
@@ -40,14 +38,12 @@ from scipy.stats import norm
 from relprev.arrays import FloatArray
 from relprev.matrix import BinaryCSR, Dense, FloatCSR, Matrix
 from relprev.matrix.csr import stacked
+from relprev.matrix.curves import KNOTS, NormalScore, curve, normal_score
 from relprev.model.likelihood import Parameters, Problem, ProblemPart, linear_predictor
 
 MOST_ROWS = 250_000  # rows with and without a diagnosis in which residuals are looked at
 AT_ONCE = 500_000  # rows of a sparse matrix that are expanded at a time
 SAMPLE = 20_000  # visits from which quantiles are taken
-POINTS = 101
-KNOTS = (-0.84, 0.0, 0.84)  # about the fifths of a normal distribution
-LARGEST_SCORE = 4.0
 MOST_PAIRS = 120  # that are added without asking the residuals
 MOST_BASES = 200  # features whose pairs are looked at
 MOST_TAKEN = 100  # pairs taken where there are more
@@ -55,19 +51,6 @@ CHANCE = 0.05
 ROWS_PER_FEATURE = 20  # that a new feature needs
 FEWEST_WITH = 20  # visits with a product of two codes
 COUNT_SHARES = (0.2, 0.4, 0.6, 0.8, 0.95)
-
-
-@dataclass(frozen=True)
-class NormalScore:
-    """t of one feature: its column, points of x and t there."""
-
-    column: int
-    x: FloatArray
-    t: FloatArray
-
-    def of(self, values: FloatArray) -> FloatArray:
-        """t of these values."""
-        return np.interp(values, self.x, self.t)
 
 
 @dataclass(frozen=True)
@@ -172,7 +155,7 @@ class Expansion:
 
     def _dense(self, values: FloatArray) -> FloatArray:
         t = self._dense_bases(values)
-        pieces = [_pieces(t[:, score.column]) for score in self.scores]
+        pieces = [curve(t[:, score.column]) for score in self.scores]
         counted = self._counted(values[:, self.codes].sum(axis=1))
         products = [t[:, self.pairs[:, 0]] * t[:, self.pairs[:, 1]]]
         return np.hstack([*pieces, counted, *products])
@@ -185,7 +168,7 @@ class Expansion:
             rows = columns.indices[slice(*columns.indptr[score.column : score.column + 2])]
             zero = score.of(np.zeros(1))
             at = t.data[slice(*t.indptr[score.column : score.column + 2])] + zero
-            pieces = _pieces(at) - _pieces(zero)
+            pieces = curve(at) - curve(zero)
             added += [_column(rows, piece, own.shape[0]) for piece in pieces.T]
         count = np.asarray(own @ self.codes.astype(float)).ravel()
         added.append(sp.csc_array(self._counted(count)))
@@ -198,11 +181,6 @@ class Expansion:
     def _counted(self, count: FloatArray) -> FloatArray:
         columns = [count == 0 if edge == 0 else count >= edge for edge in self.edges]
         return np.array(columns, dtype=float).reshape(len(columns), len(count)).T
-
-
-def _pieces(t: FloatArray) -> FloatArray:
-    """t, t^2 - 1 and (t - k)_+, shape (n, 2 + knots)."""
-    return np.column_stack([t, t**2 - 1.0, *(np.maximum(t - knot, 0.0) for knot in KNOTS)])
 
 
 def _column(rows: NDArray[Any], values: FloatArray, n: int) -> Any:
@@ -244,7 +222,7 @@ def basic_expansion(problem: Problem) -> Expansion:
     scores = tuple(
         score
         for j in np.flatnonzero(~binary)
-        if (score := _normal_score(int(j), columns[j], sample.n_rows)) is not None
+        if (score := normal_score(int(j), columns[j], sample.n_rows)) is not None
     )
     return Expansion(
         sample.n_cols, scores, binary, _edges(values, binary), np.empty((0, 2), dtype=np.int64)
@@ -313,32 +291,6 @@ def _values_of(values: Any, column: int) -> FloatArray:
         return values[:, column]
     stored: FloatArray = values.data[slice(*values.indptr[column : column + 2])]
     return stored
-
-
-def _normal_score(column: int, stored: FloatArray, n: int) -> NormalScore | None:
-    """None if the feature is constant."""
-    values = np.append(stored, np.zeros(1 if len(stored) < n else 0))
-    share = np.append(np.ones(len(stored)), np.full(len(values) - len(stored), n - len(stored)))
-    order = np.argsort(values, kind="stable")
-    distinct, start = np.unique(values[order], return_index=True)
-    if len(distinct) < 2:
-        return None
-    held = np.add.reduceat(share[order], start)
-    rank = (np.cumsum(held) - held / 2) / held.sum()
-    if len(distinct) > POINTS:
-        wanted = np.linspace(rank[0], rank[-1], POINTS)
-        places = np.unique(np.searchsorted(rank, wanted).clip(max=len(rank) - 1))
-        distinct, rank = distinct[places], rank[places]
-    t = norm.ppf(rank)
-    return NormalScore(column, *_with_tails(distinct, np.clip(t, -LARGEST_SCORE, LARGEST_SCORE)))
-
-
-def _with_tails(x: FloatArray, t: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Points that continue the line through the outermost ones, up to the largest score."""
-    lowest, highest = -LARGEST_SCORE - 1, LARGEST_SCORE + 1
-    below = (x[1] - x[0]) / (t[1] - t[0]) * (t[0] - lowest)
-    above = (x[-1] - x[-2]) / (t[-1] - t[-2]) * (highest - t[-1])
-    return np.r_[x[0] - below, x, x[-1] + above], np.r_[lowest, t, highest]
 
 
 def _edges(values: Any, codes: NDArray[np.bool_]) -> tuple[int, ...]:

@@ -13,7 +13,8 @@ After that a sweep costs q^2, whatever the number of rows: the slope
     t = gradient + H step
 
 is maintained, and a move of one coordinate by delta adds delta times a row of H. Corrections
-learned from past steps are added to H itself.
+learned from past steps are added to H itself. Numbers in a sparse matrix, beside codes, are taken
+as dense if at least a quarter of all values are there.
 """
 
 from __future__ import annotations
@@ -24,13 +25,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from relprev.arrays import FloatArray
-from relprev.matrix import Dense, Matrix
+from relprev.matrix import Dense, FloatCSR, Matrix
 from relprev.model import kernels
 from relprev.model.descent import MAX_STEP, bounded_newton
 from relprev.model.likelihood import Parameters
 from relprev.model.quadratic import LOCAL, CurvatureRows, Penalty, damped
 
 MIN_FEATURES, MAX_FEATURES = 12, 1000  # fewer settle in a few sweeps; H of more has over 8 MB
+FILLED = 0.25  # share of the values of a sparse matrix that must be there
 MAX_ROUNDS = 50
 SWEEPS = 20  # over w, before b, theta and the scale of w move together
 ACCURACY = 0.3  # tolerance of a step, as a share of that of descent over rows
@@ -38,7 +40,28 @@ ACCURACY = 0.3  # tolerance of a step, as a share of that of descent over rows
 
 def is_suited(X: Matrix) -> bool:
     """Whether the curvature of these features is best held as one matrix."""
-    return isinstance(X, Dense) and MIN_FEATURES <= X.n_cols <= MAX_FEATURES
+    return are_suited(X.n_cols, X.n_rows, held(X))
+
+
+def are_suited(n_cols: int, n_rows: int, n_held: int) -> bool:
+    """Whether so many features are, of which so many values are `held`."""
+    moderate = MIN_FEATURES <= n_cols <= MAX_FEATURES
+    return moderate and n_held >= FILLED * n_rows * n_cols
+
+
+def held(X: Matrix) -> int:
+    """Number of values that a matrix holds; none if they are all ones, as of codes."""
+    return X.nnz if isinstance(X, Dense | FloatCSR) else 0
+
+
+def _values(X: Matrix) -> FloatArray:
+    """All values, less the origin, shape (n, p)."""
+    if isinstance(X, Dense):
+        return X.values
+    assert isinstance(X, FloatCSR)
+    out = np.zeros(X.shape)
+    out[np.repeat(np.arange(X.n_rows), np.diff(X.indptr)), X.indices] = X.values
+    return out
 
 
 class GramModel:
@@ -54,7 +77,7 @@ class GramModel:
     """
 
     def __init__(self, rows: CurvatureRows, size: FloatArray, n_groups: int) -> None:
-        X: FloatArray = rows.X.values  # type: ignore[attr-defined]
+        X = _values(rows.X)
         n, p = X.shape
         k, v, a = rows.kva
         beside = np.zeros((n, 1 + n_groups))  # what multiplies b and theta

@@ -35,7 +35,7 @@ from relprev.arrays import FloatArray
 from relprev.errors import ConvergenceWarning
 from relprev.messages import Message, Number
 from relprev.model.descent import minimise
-from relprev.model.gram import GramModel, is_suited
+from relprev.model.gram import GramModel, are_suited, held, is_suited
 from relprev.model.likelihood import Evaluation, Parameters, Problem, ProblemPart, evaluate
 from relprev.model.quadratic import Penalty, build, curvature_rows
 from relprev.parallel.threads import one_blas_thread
@@ -144,12 +144,13 @@ def kkt_residual(
 def row_budget(problem: Problem) -> int:
     """Number of rows that determine the curvature well enough."""
     few = 2_000 + 6 * problem.n_cols
-    dense = all(problem.map(_is_dense))
+    (filled,) = problem.total(_held)
+    dense = are_suited(problem.n_cols, problem.n, filled)
     return max(few, min(MOST_ROWS, GRAM_WORK // problem.n_cols**2)) if dense else few
 
 
-def _is_dense(part: ProblemPart) -> bool:
-    return is_suited(part.X)
+def _held(part: ProblemPart) -> tuple[int]:
+    return (held(part.X),)
 
 
 @one_blas_thread()

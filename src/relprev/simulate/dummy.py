@@ -29,6 +29,7 @@ OTHERS = 0.05  # share of values that no rule or recode names
 NAMES = ("A", "B", "C")
 YEAR = 2019
 OLDEST = 95
+ANY_NUMBERS = (60.0, 120.0)  # between which there are some, of a column that must hold numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,12 +108,14 @@ def _column(spec: CohortSpec, column: str, n: int, rng: np.random.Generator) -> 
     ends = [end for rule in (*spec.include, *spec.exclude) if rule.column == column
             for end in (rule.minimum, rule.maximum) if end is not None]  # fmt: skip
     ends += [edge for extra in spec.features.extra if extra.column == column
-             for edge in extra.edges]  # fmt: skip
+             for edge in (extra.edges or extra.knots or ANY_NUMBERS * extra.is_number)]  # fmt: skip
     ends += [edge for division in (*spec.groups, *spec.strata) if division.columns == (column,)
              for edge in division.edges]  # fmt: skip
     if ends:
         width = max(ends) - min(ends) or abs(ends[0]) or 10.0
-        return np.round(rng.uniform(min(ends) - width / 2, max(ends) + width, n)).astype(np.int64)
+        made = rng.uniform(min(ends) - width / 2, max(ends) + width, n)
+        as_it_is = any(one.is_number for one in spec.features.extra if one.column == column)
+        return np.round(made, 3) if as_it_is else np.round(made).astype(np.int64)
     values = rng.choice(np.array(_values(spec, column), dtype=object), n)
     values[rng.random(n) < OTHERS] = "Other"
     return values

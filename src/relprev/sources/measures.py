@@ -8,7 +8,7 @@ and 0 for a normal, lower, higher or missing one.
 Levels of vital signs are those of the National Early Warning Score (NEWS2, Royal College of
 Physicians, 2017), which are meant for adults, with the stages of hypertension added to blood
 pressure. Temperatures are in degrees Fahrenheit; those from 25 to 45 are taken for Celsius.
-A study with other bins uses the numbers themselves, as ``[[features.extra]]`` with ``edges``.
+A study with other bins, or without any, uses the numbers themselves, as ``[[features.extra]]``.
 """
 
 from __future__ import annotations

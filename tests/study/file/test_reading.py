@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 
 import jsonschema
@@ -25,6 +26,15 @@ def test_every_source_has_an_example_that_init_writes_and_the_schema_accepts(kin
     assert study.source.kind == kind
     assert study.checks.run == tuple(CHECKS)
     jsonschema.validate(tomllib.loads(text), study_schema())
+
+
+def test_the_example_with_numbers_is_that_of_nhanes_with_other_features():
+    file = EXAMPLES / "nhanes-numbers.toml"
+    study, bins = (Study.from_toml(EXAMPLES / f"{name}.toml") for name in (file.stem, "nhanes"))
+    assert {one.form for one in study.cohort.features.extra} == {"number", "spline"}
+    features = replace(study.cohort.features, extra=bins.cohort.features.extra)
+    assert replace(study.cohort, name="nhanes", features=features) == bins.cohort
+    jsonschema.validate(tomllib.loads(file.read_text()), study_schema())
 
 
 def test_what_a_template_calls_a_default_is_one(tmp_path):

@@ -249,6 +249,8 @@ class VariableTables:
         own = [min((self.cells.known[cell].value for cell in row.values()), default=np.nan)
                for row in rows]  # fmt: skip
         fewest = pd.Series(own, table.index, float)
+        if "feature" in table:  # that of a number rests on all diagnosed
+            fewest = fewest.fillna(float(self.names.counts["n_diagnosed"].sum()))
         return fewest.fillna(self._fewest(table)) if "group" in table else fewest
 
 

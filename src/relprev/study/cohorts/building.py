@@ -148,7 +148,7 @@ def build(study: Study, folder: Path, *, verbose: bool = False) -> Outcome:
         built = study_cohorts(study, source, folder, verbose=verbose)
         values: dict[str, Any] = {
             "source": source_words(source), "details": dict(source.details),
-            "descriptions": dict(source.descriptions), "variables": {},
+            "descriptions": dict(source.descriptions), "variables": {}, "numbers": {},
             "unit": study.cohort.unit_of(source).noun,
         }  # fmt: skip
         tables = {}
@@ -171,6 +171,9 @@ def build(study: Study, folder: Path, *, verbose: bool = False) -> Outcome:
     features = item.cohort.feature_names or ()
     values["exclusive"] = [*_exclusive(study, features), *_bins(source, features)]
     values["features"] = features_words(item.kinds, source)
+    for name, number in item.numbers.items():
+        values["numbers"][name] = {"centre": number.centre, "scale": number.scale}
+        values["descriptions"] |= number.descriptions()
     said = features_notes(study.cohort.condition, features, source.descriptions)
     for item in built.values():
         said += groups_notes(item, study)
@@ -206,7 +209,7 @@ def _group_of_visits(item: BuiltCohort) -> NDArray[np.int32]:
 def _exclusive(study: Study, features: Sequence[str]) -> list[list[str]]:
     """For each column made into features, those features: a visit has at most one of them."""
     starts = [(f"{one.column}:[", f"{one.column}:missing") if one.edges else (f"{one.column}=",)
-              for one in study.cohort.features.extra]  # fmt: skip
+              for one in study.cohort.features.extra if not one.is_number]  # fmt: skip
     return [[name for name in features if name.startswith(start)] for start in starts]
 
 
@@ -220,6 +223,7 @@ def _bins(source: Source, features: Sequence[str]) -> list[list[str]]:
 def features_words(counts: Mapping[str, int], source: Source) -> str:
     """Number of features of every kind, in words, with the prefixes of their names."""
     words = {kind.name: f"{kind.words} ({kind.prefix})" for kind in source.kinds}
+    words["numbers"] = "numbers and curves of them"
     return ", ".join(f"{words.get(name, 'other columns')} {n:,}" for name, n in counts.items())
 
 

@@ -12,7 +12,12 @@ import numpy as np
 import pandas as pd
 
 from relprev.arrays import FloatArray
-from relprev.checks.feature_counts import feature_counts, feature_labels, patient_counts
+from relprev.checks.feature_counts import (
+    feature_counts,
+    feature_labels,
+    numeric_features,
+    patient_counts,
+)
 from relprev.codes import describe
 from relprev.cohort import Cohort, CohortPart
 from relprev.errors import DataWarning
@@ -147,12 +152,20 @@ class Variable:
         }
 
     def _symptoms(self) -> pd.DataFrame:
-        """The features that move p(y=1|x) most: those with the largest |weight| × SD."""
-        names = feature_labels(self.cohort)
+        """The features that move p(y=1|x) most: those with the largest |weight| × SD.
+
+        No visit "has" a number, so that none are counted for it.
+        """
+        names, numeric = feature_labels(self.cohort), numeric_features(self.cohort)
         visits = np.sum(self.cohort.map(_visits_with), axis=0)
         share = visits / self.cohort.n
         weight = self.purple.coef_
-        strength = np.abs(weight) * np.sqrt(share * (1 - share))
+        spread = np.sqrt(share * (1 - share))
+        if numeric.any():
+            sums, squares = self.cohort.total(_sums)
+            mean = sums / self.cohort.n
+            spread = np.where(numeric, np.sqrt(squares / self.cohort.n - mean**2), spread)
+        strength = np.abs(weight) * spread
         top = np.argsort(-strength, kind="stable")[:SYMPTOMS_SHOWN]
         top = top[strength[top] > 0]
         table = pd.DataFrame(
@@ -164,7 +177,11 @@ class Variable:
             }
         )
         patients = patient_counts(self.cohort, top)
-        return table.assign(patients=patients["patients"]) if patients else table
+        table = table.assign(patients=patients["patients"]) if patients else table
+        if numeric[top].any():
+            for name in {"visits", "patients"} & set(table):
+                table[name] = table[name].astype("Int64").mask(numeric[top])
+        return table
 
 
 def calibrated_estimates(calibration: Calibration) -> pd.DataFrame:
@@ -189,6 +206,11 @@ def calibrated_estimates(calibration: Calibration) -> pd.DataFrame:
 def _visits_with(cohort: CohortPart) -> FloatArray:
     """Visits with each feature, shape (n_cols,)."""
     return feature_counts(cohort, np.ones(cohort.n))
+
+
+def _sums(cohort: CohortPart) -> tuple[FloatArray, FloatArray]:
+    """Sum and sum of squares of each feature, shape (n_cols,) each."""
+    return cohort.X.rmatvec(np.ones(cohort.n)), cohort.X.rmatvec_sq(np.ones(cohort.n))
 
 
 def described(feature: str) -> str:
