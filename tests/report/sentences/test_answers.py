@@ -3,12 +3,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from relprev.checks import check_controls
+from relprev.checks import Verdict, check_controls
 from relprev.controls import Calibration
 from relprev.estimates import withheld
 from relprev.messages import Message
 from relprev.report import render_page
-from relprev.report.sentences.answers import NOT_CALIBRATED, answer
+from relprev.report.sentences.answers import NOT_CALIBRATED, answer, trust
 from tests.controls.tables import controls, estimates
 from tests.report.pages import Page
 from tests.report.studies import study
@@ -93,3 +93,24 @@ def test_a_withheld_interval_is_no_headline(bare):
     found = answered(bare, estimate=9.0, ci_low=np.nan, ci_high=np.nan,
                      withheld=withheld({"few diagnosed": ["c"]}))  # fmt: skip
     assert "9.00" not in found.sentence
+
+
+def clear(race):
+    """A check that finds nothing."""
+    (found,) = [one for one in race.checks if one.kind == "leakage"]
+    return replace(found, verdict=Verdict.NO_CONCERN)
+
+
+def test_a_summary_is_green_only_if_every_check_was_run(race, bare):
+    """One check was enough: whoever left the others out had a green report."""
+    found = replace(bare, checks=(clear(race),))
+    assert trust(study(found)).verdict == "no concern"
+    some = trust(study(found, unchecked=("Overlap of the groups", "Sensitivity")))
+    assert some.verdict == "cannot tell"
+    assert some.heading == (
+        "Not fully examined: of 1 checks of the assumptions, 0 raise a concern, 1 finds none that "
+        "matters, and 0 cannot tell; 1 was not run"
+    )
+    assert "Not run: overlap of the groups." in some.points
+    analyses = trust(study(found, unchecked=("Sensitivity",)))
+    assert analyses.verdict == "no concern"  # it examines no assumption

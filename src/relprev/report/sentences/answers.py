@@ -131,6 +131,10 @@ def trust(report: StudyReport) -> Trust:
         f"{check.name}, by {name}, cannot tell: {check.effect}"
         for name, check in done if check.verdict == "cannot tell"
     ]  # fmt: skip
+    absent = [
+        lower_first(check.title) for check in CHECKS.values()
+        if check.assumption and check.title in report.unchecked
+    ]  # fmt: skip
     clear = len(done) - len(raised) - len(unsure)
     counts = (
         f"of {len(done)} checks of the assumptions, {len(raised)} "
@@ -138,16 +142,19 @@ def trust(report: StudyReport) -> Trust:
         f"{clear} {'finds' if clear == 1 else 'find'} none that matters, "
         f"and {len(unsure)} cannot tell"
     )
+    if absent:
+        counts += f"; {len(absent)} {'was' if len(absent) == 1 else 'were'} not run"
     if raised:
         verdict, heading = "concern", f"Read with care: {counts}"
-    elif unsure:
+    elif unsure or (done and absent):
         verdict, heading = "cannot tell", f"Not fully examined: {counts}"
     elif done:
         heading = f"None of {len(done)} checks of the assumptions raises a concern"
         verdict = "no concern"
     else:
         verdict, heading = "not judged", "No check of the assumptions was run"
-    return Trust(verdict, heading, (*raised, *unsure, *_limits(report)))
+    missing = [f"Not run: {listed(absent)}."] if absent else []
+    return Trust(verdict, heading, (*raised, *unsure, *missing, *_limits(report)))
 
 
 def _limits(report: StudyReport) -> Iterator[str]:
