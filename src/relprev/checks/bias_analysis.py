@@ -246,7 +246,9 @@ CHECK = Check(
     title="Probabilistic bias analysis",
     explained=(
         "Draws violations of the assumptions from stated distributions and combines them with "
-        "chance. The intervals hold the middle of the draws; they are as good as what is assumed."
+        "chance: as wide as the control conditions show or, without controls, as was measured in "
+        "people whose truth is known (NHANES). The intervals hold the middle of the draws; they "
+        "are as good as what is assumed."
     ),
     run=lambda given: [
         check_bias_analysis(
