@@ -177,15 +177,20 @@ def as_seen(results: Sequence[CheckResult]) -> list[CheckResult]:
 
     if all(one.withhold is None for one in results):
         return list(results)
-    return [_blind(one) if CHECKS[one.kind].by_symptoms else one for one in results]
+    return [_blind(one, CHECKS[one.kind]) for one in results]
 
 
-def _blind(result: CheckResult) -> CheckResult:
-    if result.verdict is not Verdict.NO_CONCERN:
+def _blind(result: CheckResult, check: Check) -> CheckResult:
+    """What is left of a result if the symptoms predict nothing."""
+    if not check.by_symptoms or result.verdict is Verdict.CANNOT_TELL:
+        return result
+    if check.assumption and result.verdict is Verdict.CONCERN:
         return result
     why = Message(
         "The symptoms do not predict the condition, so that this could not have shown a violation."
-    )
+    ) if check.assumption else Message(
+        "The symptoms do not predict the condition, so that there is no answer to overturn."
+    )  # fmt: skip
     return replace(result, verdict=Verdict.CANNOT_TELL, effect=joined([result.effect, why]))
 
 
