@@ -7,6 +7,7 @@ import pytest
 from relprev import Study
 from relprev.report import render_page
 from relprev.report.page.layout import lay_out
+from tests.cli.commands import invoke
 from tests.report.pages import Page
 from tests.study.conftest import WARDS
 
@@ -82,3 +83,16 @@ def test_the_methods_section_tells_who_is_left_out_and_who_is_a_case(random_code
     methods = lay_out(random_codes.report).methods
     assert "Left out were visits with a code of ICD10:B99 in the visit." in methods
     assert "counted as diagnosed by a diagnosis code; the codes are ICD10:Z99" in methods
+
+
+def test_the_terminal_gives_the_reason_for_each_of_several_conditions(random_codes, tmp_path):
+    """It showed 1.00 (0.99 to 1.01) without a word."""
+    place = random_codes.folder.parent
+    one = 'condition = {name = "it", codes = ["ICD10:Z99"]}'
+    assert one in STUDY
+    other = '{name = "other", codes = ["ICD10:A00"]}'
+    two = STUDY.replace(one, f'conditions = [{{name = "it", codes = ["ICD10:Z99"]}}, {other}]')
+    (place / "two.toml").write_text(two)
+    done = invoke("run", place / "two.toml", "--out", tmp_path / "out", "--quiet")
+    assert done.exit_code == 0, done.output
+    assert "do not predict" in done.output
