@@ -116,6 +116,7 @@ def _nhanes(results: Path) -> dict[str, str]:
         **{f"nearer-{name}": _share(part["nearer"]) for name, part in sets.items()},
         **{f"off-{name}": _share(part["off"]) for name, part in sets.items()},
         **{f"holds-{name}": _share(part["holds_allowing"]) for name, part in sets.items()},
+        **_open_checks(rows), **_calibrated(rows),
         "concern-controls": _share(rows["check_controls"] == "concern"),
         **{f"calibrated-holds-{name}": _share(part["calibrated_holds_allowing"])
            for name, part in sets.items()},
@@ -193,6 +194,31 @@ def _aims(rows: pd.DataFrame) -> str:
     cells = [[one["aim"], f"{one['count']} of {one['cells']}", f"**{one['met']}**"]
              for one in found]  # fmt: skip
     return table(["aim", "found", ""], cells)
+
+
+def _open_checks(rows: pd.DataFrame) -> dict[str, str]:
+    """How many checks of assumptions, besides that of the controls, do not clear a cell."""
+    kinds = {kind: rows[f"check_{kind}"] != "no concern" for kind in summary.ASSUMPTIONS
+             if f"check_{kind}" in rows}  # fmt: skip
+    often = sorted(kinds, key=lambda kind: -kinds[kind].sum())[:3]
+    words = [f"{CHECKS[kind].title.lower()} ({_share(kinds[kind])})" for kind in often]
+    return {
+        "fewest-open": str(int(pd.DataFrame(kinds).sum(axis=1).min())),
+        "most-open": f"{', '.join(words[:-1])} and {words[-1]}",
+    }
+
+
+def _calibrated(rows: pd.DataFrame) -> dict[str, str]:
+    """How calibrated answers fare, all together."""
+    found = rows[rows["calibrated"].notna()]
+    errors = {name: np.abs(np.log((found[name] / found["truth"]).to_numpy(dtype=float)))
+              for name in ("calibrated", "recorded")}  # fmt: skip
+    half = np.log((found["calibrated_high"] / found["calibrated_low"]).to_numpy(dtype=float)) / 2
+    return {
+        "calibrated-holds": _share(found["calibrated_holds_allowing"]),
+        "calibrated-nearer": _share(pd.Series(errors["calibrated"] < errors["recorded"])),
+        "calibrated-half": _number(np.exp(np.median(half)) if len(half) else np.nan, 1),
+    }
 
 
 def _by(rows: pd.DataFrame, names: tuple[str, ...]) -> str:

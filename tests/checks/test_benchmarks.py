@@ -49,9 +49,21 @@ def test_tipping_point_is_told_in_units_of_the_strongest_block(apart):
     row = fitted.relative_prevalence("b").rows[0]
     strongest = np.abs(np.log(found.table["movement"])).max()
     assert found.statistic == pytest.approx(np.log(row["ci_low"]) / strongest)
-    assert f"matter {found.statistic:.1f} times as much" in str(found.effect)
+    said = f"matter {found.statistic:.1f} times as much for the interval to reach 1"
+    assert said in str(found.effect)
     expected = Verdict.NO_CONCERN if found.statistic >= 2 else Verdict.CANNOT_TELL
     assert found.verdict is (Verdict.CONCERN if found.statistic < 1 else expected)
+
+
+def test_where_no_difference_is_found_it_is_the_recorded_ratio_that_would_be_right():
+    """ "To change the answer", it said of an interval that barely includes 1."""
+    rng = np.random.default_rng(0)
+    g = rng.integers(0, 2, 20_000)
+    X = (rng.random((20_000, 4)) < 0.3).astype(float)
+    s = rng.random(20_000) < (0.05 + 0.3 * X[:, 0]) * np.where(g == 1, 1.0, 0.4)
+    cohort = as_cohort(X, s.astype(int), groups=np.array(["b", "a"])[g])
+    found = check_benchmarks(DebiasedPURPLE(**FAST).fit(cohort), cohort, versus="b")
+    assert "times as much for the recorded ratio to be right." in str(found.effect)
 
 
 def test_an_answer_that_one_block_makes_is_a_concern():

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from relprev import DebiasedPURPLE, as_cohort
-from relprev.checks import Verdict, check_informativeness
-from relprev.checks.informativeness import ALL, withheld_groups
+from relprev import PURPLE, DebiasedPURPLE, as_cohort
+from relprev.checks import Verdict, check_agreement, check_informativeness, check_leakage
+from relprev.checks.informativeness import ALL, as_seen, withheld_groups
 from relprev.errors import InvalidInputError
 from tests.checks.conftest import FAST, make_cohort
 
@@ -86,3 +86,14 @@ def test_a_risk_model_is_needed():
     fitted = DebiasedPURPLE(risk=None, strengths=(3.0,)).fit(make_cohort(n=3000)[0])
     with pytest.raises(InvalidInputError, match="risk=None"):
         check_informativeness(fitted)
+
+
+def test_estimators_that_agree_on_one_by_construction_are_no_reassurance():
+    cohort = noise()
+    fitted = DebiasedPURPLE(**FAST).fit(cohort)
+    agreed = check_agreement(PURPLE(lambdas=1e-4).fit(cohort), fitted)
+    assert agreed.verdict is Verdict.NO_CONCERN
+    found = as_seen([check_informativeness(fitted), agreed, check_leakage(cohort)])
+    assert [str(one.verdict) for one in found] == ["concern", "cannot tell", "no concern"]
+    assert "could not have shown a violation" in str(found[1].effect)
+    assert as_seen([agreed]) == [agreed]

@@ -47,3 +47,11 @@ def test_clusters_become_numbers_and_their_labels_are_not_kept():
         np.eye(4), [1, 0, 1, 0], groups=list("aabb"), clusters=["p9", "p9", "p1", "p7"]
     )
     assert cohort.clusters.tolist() == [0, 0, 1, 2]
+
+
+def test_the_condition_is_no_control_of_itself():
+    X, s, groups = [[1.0], [0.0], [1.0], [0.0]], [1, 0, 1, 0], ["a", "a", "b", "b"]
+    other = [0, 1, 1, 0]
+    assert as_cohort(X, s, groups=groups, controls={"hip": other}).control_names == ("hip",)
+    with pytest.raises(InvalidInputError, match=r"controls\['it'\] is the recorded diagnosis s"):
+        as_cohort(X, s, groups=groups, controls={"hip": other, "it": s})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 from evidence import atlas
@@ -58,3 +59,15 @@ def test_the_figure_names_what_stands_out(tmp_path: Path) -> None:
     drawn = figure.read_text(encoding="utf-8")
     assert "HIV infection" in drawn
     assert "Cancer of breast" in drawn
+
+
+def test_the_guide_quotes_the_stored_atlas() -> None:
+    own = rows("nhds").query("variable == 'race'")
+    out = own[own["null_q_value"] <= atlas.STANDS_OUT].set_index("description")
+    guide = " ".join((atlas.DOCS.parent / "atlas.md").read_text(encoding="utf-8").split())
+    assert set(out.index) == {"HIV infection", "Sickle cell anemia"}
+    assert f"two conditions of {len(own)} stand out: sickle cell anemia, and HIV" in guide
+    assert f"ratio of {out.loc['HIV infection', 'robust_diagnosis_ratio']:.1f}. Nobody" in guide
+    nulls = pd.read_csv(FOLDER / "atlas-nhds" / "nulls.csv").query("variable == 'race'")
+    factor = float(np.exp(1.96 * nulls["spread"].iloc[0]))
+    assert f"With a scatter of a factor of {factor:.1f} either way" in guide

@@ -1,6 +1,8 @@
 """Work in several processes."""
 
 import os
+import subprocess
+import sys
 
 import pytest
 
@@ -28,3 +30,11 @@ def _fails(shared, item):
 def test_an_error_in_a_process_stops_the_work():
     with pytest.raises(ValueError, match="item"):
         list(in_processes(_fails, None, [1, 2, 3], processes=2))
+
+
+def test_processes_end_without_a_word(tmp_path):
+    """DuckDB counts what is left at exit, and wrote pages about the thread that watches."""
+    words = ["reproduce", "group-gap", "--quick", "--method", "observed", "--jobs", "2", "--out"]
+    command = [sys.executable, "-m", "relprev", *words, str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "leaked" not in done.stdout + done.stderr

@@ -5,12 +5,15 @@ import pandas as pd
 import pytest
 
 from relprev import Study
+from relprev.report import render_page
 from relprev.report.page.layout import lay_out
+from tests.cli.commands import invoke
+from tests.report.pages import Page
 from tests.study.conftest import WARDS
 
 STUDY = f"""{WARDS}
 [checks]
-run = ["informativeness"]
+run = ["informativeness", "constant_ratio", "leakage", "sensitivity"]
 [case]
 roles = ["diagnosis"]
 [[exclude]]
@@ -53,6 +56,25 @@ def test_the_number_stays_in_the_table_with_the_reason(random_codes):
     assert table.frame["estimate"].between(0.9, 1.1).all()
 
 
+def test_the_first_page_gives_the_reason_beside_the_number(random_codes):
+    """A corrected ratio of 1 stood in the table that is read first, without a word."""
+    shown = lay_out(random_codes.report).variables[0].decomposition.texts()
+    assert shown["Note"].iloc[1:].str.contains("do not predict").all()
+
+
+def test_checks_that_look_through_the_symptoms_cannot_tell(random_codes):
+    """Nothing drifts along a risk that ranks nobody: that was green."""
+    verdicts = {check.kind: check.verdict for check in random_codes.report.variables[0].checks}
+    assert verdicts["constant_ratio"] == "cannot tell"
+    assert verdicts["leakage"] == "no concern"
+
+
+def test_there_is_no_answer_to_overturn(random_codes):
+    words = Page(render_page(random_codes.report)).words
+    assert "there is no answer to overturn: the symptoms do not predict" in words
+    assert "fragile" not in words  # it was, and so was a difference that nobody claims
+
+
 def test_the_methods_section_does_not_quote_it(random_codes):
     assert "Estimates:" not in lay_out(random_codes.report).methods
 
@@ -61,3 +83,16 @@ def test_the_methods_section_tells_who_is_left_out_and_who_is_a_case(random_code
     methods = lay_out(random_codes.report).methods
     assert "Left out were visits with a code of ICD10:B99 in the visit." in methods
     assert "counted as diagnosed by a diagnosis code; the codes are ICD10:Z99" in methods
+
+
+def test_the_terminal_gives_the_reason_for_each_of_several_conditions(random_codes, tmp_path):
+    """It showed 1.00 (0.99 to 1.01) without a word."""
+    place = random_codes.folder.parent
+    one = 'condition = {name = "it", codes = ["ICD10:Z99"]}'
+    assert one in STUDY
+    other = '{name = "other", codes = ["ICD10:A00"]}'
+    two = STUDY.replace(one, f'conditions = [{{name = "it", codes = ["ICD10:Z99"]}}, {other}]')
+    (place / "two.toml").write_text(two)
+    done = invoke("run", place / "two.toml", "--out", tmp_path / "out", "--quiet")
+    assert done.exit_code == 0, done.output
+    assert "do not predict" in done.output

@@ -6,7 +6,11 @@ import pytest
 
 from relprev import Study
 from relprev.errors import InvalidInputError
+from relprev.report import render_page
+from relprev.report.page.layout import lay_out
 from relprev.simulate import visits_with_controls
+from relprev.study.inspect import inspect_study
+from tests.report.pages import Page
 from tests.study.conftest import WARDS
 
 STUDY = """
@@ -107,3 +111,34 @@ def test_results_in_parts_are_the_same(folder, whole):
     (folder / "parts.toml").write_text(text + "rows_per_part = 5000\n")
     parts = Study.from_toml(folder / "parts.toml").run(folder / "out", verbose=False).report
     pd.testing.assert_frame_equal(whole.variables[0].main, parts.variables[0].main, rtol=1e-5)
+
+
+@pytest.mark.parametrize("look", [inspect_study, lambda one: one.run(verbose=False)])
+def test_blocks_without_features_are_named_before_anything_is_fitted(folder, look):
+    """The report only said "a warning whose text may hold counts is not shown"."""
+    text = WARDS + '\n[checks]\nrun = ["benchmarks"]\n[checks.blocks]\nburns = ["ICD10:T2*"]\n'
+    (folder / "blocks.toml").write_text(text)
+    with pytest.raises(
+        InvalidInputError, match=r"blocks.toml, line \d+: checks.blocks: .*ICD10:T2"
+    ):
+        look(Study.from_toml(folder / "blocks.toml"))
+
+
+def test_the_condition_s_own_count_is_not_called_hidden(whole):
+    """It stands with the estimates, and the table of the controls leaves it out."""
+    shown = lay_out(whole).variables[0].checks[0].table.texts().iloc[-1]
+    assert shown["Control"] == "the condition itself"
+    assert shown["Recorded"] != "hidden"
+
+
+def test_what_could_overturn_a_calibrated_answer_says_where_it_starts(folder):
+    study(folder, six())
+    text = (
+        (folder / "study.toml").read_text().replace('["controls"]', '["controls", "sensitivity"]')
+    )
+    (folder / "both.toml").write_text(text)
+    report = Study.from_toml(folder / "both.toml").run(verbose=False).report
+    assert (
+        "these start from the estimate and the interval before calibration"
+        in Page(render_page(report)).words
+    )

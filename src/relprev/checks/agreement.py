@@ -141,5 +141,6 @@ CHECK = Check(
     interval="debiased",
     draw=_draw,
     references=("holm",),
+    by_symptoms=True,
     seconds=0.5,
 )

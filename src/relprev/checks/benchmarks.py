@@ -150,7 +150,8 @@ def _result(
         return CHECK.result(Verdict.CANNOT_TELL, _unmoved(top), table)
     weakest = table[table["tip"] == tips.min()]
     row = weakest.loc[size[weakest.index].idxmax()]
-    effect = _effect(row, fitted.moments_.names)
+    (_, low, high), _ = interval_of(fitted.moments_, (row["group"], row["versus"]), level)
+    effect = _effect(row, fitted.moments_.names, differs=not low <= 1 <= high)
     return CHECK.result(_verdict(row["tip"]), effect, table, statistic=float(row["tip"]))
 
 
@@ -160,15 +161,16 @@ def _verdict(tip: float) -> Verdict:
     return Verdict.NO_CONCERN if tip >= FIRM else Verdict.CANNOT_TELL
 
 
-def _effect(row: pd.Series, names: Sequence[str]) -> Message:
+def _effect(row: pd.Series, names: Sequence[str], *, differs: bool) -> Message:
     cells = recorded_cells((row["group"], row["versus"]), names)
     return Message(
         "Without {block}, the estimate for {group} versus {versus} would have been {without}: a "
         "change by a factor of {movement}, the largest of any block. Something unmeasured would "
-        "have to matter {tip} times as much to change the answer.",
+        "have to matter {tip} times as much for {point}.",
         block=row["block"], group=row["group"], versus=versus_words(row["versus"]),
         without=Number(row["without"], ".2f"), movement=Number(row["movement"], ".2f"),
         tip=Number(row["tip"], ".1f", cells),
+        point="the interval to reach 1" if differs else "the recorded ratio to be right",
     )  # fmt: skip
 
 
@@ -330,6 +332,7 @@ CHECK = Check(
     | {"tip": Column.REVEALING},
     columns=("group", "versus", "block", "features", "movement", "without", "tip"),
     draw=_draw,
+    by_symptoms=True,
     assumption=False,
     seconds=40.0,
 )  # fmt: skip

@@ -7,7 +7,7 @@ distributions and combined with chance. With estimate and standard error of the 
 
     T            Student's t with the interval's degrees of freedom: chance
     log alpha    normal with mean and SD: equal symptoms, unequal risk. Default: mean 0 and SD
-                 log(1.5) / 1.96, so that alpha lies between 1 / 1.5 and 1.5 with probability 95%,
+                 log(1.7) / 1.96, so that alpha lies between 1 / 1.7 and 1.7 with probability 95%,
                  as measured over all comparisons of examined people (docs, "Real people, known
                  truth"): less with findings among the symptoms, more with risk factors only.
                  Control conditions say how large it is in these data: if their log errors,
@@ -45,7 +45,7 @@ from relprev.estimates import COMPLEMENT, versus_words
 from relprev.inference import DebiasedPURPLE
 from relprev.messages import Message, Number
 
-ALPHA: Spread = (0.0, float(np.log(1.5) / 1.96))
+ALPHA: Spread = (0.0, float(np.log(1.7) / 1.96))
 GAMMA = 1.25
 FALSE_POSITIVES = 0.1
 DRAWS = 50_000
@@ -246,7 +246,9 @@ CHECK = Check(
     title="Probabilistic bias analysis",
     explained=(
         "Draws violations of the assumptions from stated distributions and combines them with "
-        "chance. The intervals hold the middle of the draws; they are as good as what is assumed."
+        "chance: as wide as the control conditions show or, without controls, as was measured in "
+        "people whose truth is known (NHANES). The intervals hold the middle of the draws; they "
+        "are as good as what is assumed."
     ),
     run=lambda given: [
         check_bias_analysis(
@@ -261,6 +263,7 @@ CHECK = Check(
     interval="median",
     draw=_draw,
     references=("bias_analysis",),
+    by_symptoms=True,
     assumption=False,
     seconds=6.0,
 )  # fmt: skip

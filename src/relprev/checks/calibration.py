@@ -240,6 +240,7 @@ CHECK = Check(
     columns=("group", "fifth", "n", "n_diagnosed", "predicted", "recorded", "slope", "p_value"),
     draw=_draw,
     references=("holm",),
+    by_symptoms=True,
     refits=True,
     seconds=30.0,
 )

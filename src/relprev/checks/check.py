@@ -292,6 +292,9 @@ class Check:
         Keys of works to cite.
     by_cases : bool
         Whether its p-value depends on the effective number of cases, which then follows from it.
+    by_symptoms : bool
+        Whether violations show only through the risk that symptoms predict: where these predict
+        nothing, it has found nothing.
     assumption : bool
         Whether it examines an assumption, and so counts in the verdict on trust; otherwise it
         asks what a violation would do to the answer.
@@ -312,6 +315,7 @@ class Check:
     needs: tuple[str, ...] = ()
     references: tuple[str, ...] = ()
     by_cases: bool = False
+    by_symptoms: bool = False
     assumption: bool = True
     refits: bool = False
     seconds: float = 10.0

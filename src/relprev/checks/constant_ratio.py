@@ -248,5 +248,6 @@ CHECK = Check(
     interval="drift",
     draw=_draw,
     by_cases=True,
+    by_symptoms=True,
     seconds=3.0,
 )

@@ -24,6 +24,9 @@ wide interval says that a group has few cases, not that its symptoms say nothing
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 from scipy import stats
@@ -35,7 +38,7 @@ from relprev.disclosure.columns import Column
 from relprev.errors import InvalidInputError
 from relprev.inference import DebiasedPURPLE
 from relprev.inference.discrimination import Discrimination, discrimination
-from relprev.messages import Message, Number
+from relprev.messages import Message, Number, joined
 
 ALL = "all groups"
 NOTHING = 0.5  # AUC of symptoms that say nothing
@@ -140,6 +143,55 @@ def withheld_groups(result: CheckResult) -> dict[str, Message]:
         for group, verdict in zip(groups["group"], groups["verdict"], strict=True)
         if verdict == Verdict.CONCERN
     }
+
+
+def as_seen(results: Sequence[CheckResult]) -> list[CheckResult]:
+    """The checks of one group variable, none of them reassuring about what it could not see.
+
+    Where the symptoms predict nothing, the two estimators agree on 1 by construction, and no
+    violation shows through the risk. Checks that look there *cannot tell* then.
+
+    Parameters
+    ----------
+    results : sequence of CheckResult
+
+    Returns
+    -------
+    list of CheckResult
+        In the same order.
+
+    Examples
+    --------
+    >>> from relprev.simulate import gauss_synth
+    >>> from relprev.checks import check_constant_ratio
+    >>> cohort = gauss_synth((0.5, 0.1), n=(20_000, 40_000), seed=1).cohort
+    >>> fitted = DebiasedPURPLE(lambdas=1e-4, strengths=[1.0]).fit(cohort)
+    >>> found = [check_informativeness(fitted), check_constant_ratio(fitted)]
+    >>> [str(one.verdict) for one in as_seen(found)]
+    ['no concern', 'no concern']
+    >>> found[0] = replace(found[0], withhold=Message("the symptoms do not predict the condition"))
+    >>> [str(one.verdict) for one in as_seen(found)]
+    ['no concern', 'cannot tell']
+    """
+    from relprev.checks.registry import CHECKS
+
+    if all(one.withhold is None for one in results):
+        return list(results)
+    return [_blind(one, CHECKS[one.kind]) for one in results]
+
+
+def _blind(result: CheckResult, check: Check) -> CheckResult:
+    """What is left of a result if the symptoms predict nothing."""
+    if not check.by_symptoms or result.verdict is Verdict.CANNOT_TELL:
+        return result
+    if check.assumption and result.verdict is Verdict.CONCERN:
+        return result
+    why = Message(
+        "The symptoms do not predict the condition, so that this could not have shown a violation."
+    ) if check.assumption else Message(
+        "The symptoms do not predict the condition, so that there is no answer to overturn."
+    )  # fmt: skip
+    return replace(result, verdict=Verdict.CANNOT_TELL, effect=joined([result.effect, why]))
 
 
 def _intervals(found: Discrimination, df: int, level: float) -> tuple[FloatArray, FloatArray]:

@@ -356,6 +356,7 @@ CHECK = Check(
     | {"recorded_right": Column.REVEALING},
     columns=("assumption", "size", "estimate_low", "estimate_high", "ci_low", "ci_high"),
     draw=_draw,
+    by_symptoms=True,
     assumption=False,
     seconds=8.0,
 )

@@ -265,6 +265,7 @@ CHECK = Check(
     columns=("metric", "split", "constrained", "unconstrained", "difference"),
     draw=_draw,
     references=("unconstrained",),
+    by_symptoms=True,
     refits=True,
     seconds=65.0,
 )

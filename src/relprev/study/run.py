@@ -45,7 +45,7 @@ from relprev.study.results_folder import (
     run_log,
     working_folder,
 )
-from relprev.study.stages.checks import run_check
+from relprev.study.stages.checks import require_blocks, run_check
 from relprev.study.stages.kept import Stages
 from relprev.study.stages.keys import analysis_key, check_key, cohort_key, estimate_key
 from relprev.study.stages.variable import Variable
@@ -216,6 +216,7 @@ def _findings(
     about = cohorts.values["variables"][name]
     opened = partial(open_cohort, stages.store.path(about["file"]), client)
     variable = Variable(name, opened, study.estimate, study.inference, study.seed, verbose)
+    require_blocks(study, variable)
     key = estimate_key(study, name, about["digest"])
     estimates: dict[str, Outcome] = {}
     failed: list[str] = []

@@ -61,3 +61,14 @@ def test_other_data_are_other_cells(data, tmp_path):
     assert len(keys) == 2
     moved = module.TruthCell("nhanes", place, next(iter(marks)), "elsewhere").key({})
     assert moved in keys
+
+
+@pytest.mark.parametrize(
+    ("file", "words"), [("DEMO_H.XPT", "DEMO_H.XPT is not a readable SAS file"), ("a.txt", "XPT")]
+)
+def test_data_that_cannot_be_read_are_an_error_not_238_notes(tmp_path, file, words):
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / file).write_bytes(b"no transport file" * 20)
+    with pytest.raises(InvalidInputError, match=words):
+        run("nhanes", tmp_path / "out", data=str(tmp_path / "data"), jobs=1)
+    assert not (tmp_path / "out" / "nhanes" / "results.csv").exists()

@@ -24,6 +24,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -35,7 +36,8 @@ from sklearn.model_selection import KFold, cross_val_predict
 
 from relprev.arrays import FloatArray
 from relprev.baselines import SAREM, ElkanNoto, Negative
-from relprev.checks.check import Verdict
+from relprev.checks.check import CheckResult, Verdict
+from relprev.checks.informativeness import as_seen
 from relprev.checks.inputs import CheckInputs
 from relprev.checks.registry import CHECKS
 from relprev.cohort import Cohort, as_cohort
@@ -138,17 +140,17 @@ def _baseline(name: str, known: KnownTruth) -> float:
 
 def _verdicts(inputs: CheckInputs) -> dict[str, Any]:
     """What every check says, and what a report would say of all that examine assumptions."""
-    out: dict[str, Any] = {}
-    withheld = False
-    for kind, check in CHECKS.items():
-        if kind == "controls" and not inputs.cohort.control_names:
-            continue
-        try:
-            found = check.results(inputs)
-        except RelprevError:
-            found = []
-        out[f"check_{kind}"] = str(Verdict.worst(one.verdict for one in found))
-        withheld |= any(one.withhold is not None for one in found)
+    results: list[CheckResult] = []
+    kinds = [kind for kind in CHECKS if kind != "controls" or inputs.cohort.control_names]
+    for kind in kinds:
+        with suppress(RelprevError):
+            results += CHECKS[kind].results(inputs)
+    seen = as_seen(results)
+    out: dict[str, Any] = {
+        f"check_{kind}": str(Verdict.worst(one.verdict for one in seen if one.kind == kind))
+        for kind in kinds
+    }
+    withheld = any(one.withhold is not None for one in seen)
     asked = [Verdict(found) for name, found in out.items()
              if CHECKS[name.removeprefix("check_")].assumption]  # fmt: skip
     return out | {"verdict": str(Verdict.worst(asked)), "withheld": withheld}

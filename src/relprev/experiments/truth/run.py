@@ -76,6 +76,7 @@ def run_truth(
     mark = data_digest(Path(data))
     places: Sequence[Mapping[str, str]]
     if name == "nhanes":
+        open_people(data)  # data that nothing can be read from are one error, not one a cell
         places = [asdict(cell) for cell in nhanes_plan().cells()]
     else:
         names = ("region", "parts", "species")

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from relprev.checks.check import CheckResult
+from relprev.checks.controls import CONDITION
 from relprev.checks.registry import CHECKS
 from relprev.disclosure import Column
 from relprev.display import cell
@@ -35,7 +36,7 @@ ESTIMATES = (
     "group", "versus", "method", "estimate", "split_sd", "observed_ratio", "p_value", "n",
     "n_diagnosed", "note",
 )  # fmt: skip
-DECOMPOSITION = ("group", "versus", "observed_ratio", "diagnosis_ratio", "estimate")
+DECOMPOSITION = ("group", "versus", "observed_ratio", "diagnosis_ratio", "estimate", "note")
 INTERVALS = {
     "estimate": ("ci_low", "ci_high"),
     "observed_ratio": ("observed_ci_low", "observed_ci_high"),
@@ -95,6 +96,17 @@ class VariablePart:
     def size(self) -> str:
         """Visits and patients analysed, in words."""
         return self.steps[-1].left if self.steps else ""
+
+    @property
+    def unanswered(self) -> str:
+        """Why no comparison has an answer that something could overturn; empty if one has."""
+        notes = self.found.main["note"].fillna("") if "note" in self.found.main else [""]
+        return str(next(iter(notes))) if all(notes) else ""
+
+    @property
+    def is_calibrated(self) -> bool:
+        """Whether the answer is calibrated; what could overturn it starts before calibration."""
+        return next(iter(self.found.estimates)) == "calibrated"
 
     @property
     def multiplies_out(self) -> bool:
@@ -304,6 +316,9 @@ def _check(report: StudyReport, variable: str, check: CheckResult, name: str) ->
     title = f"{check.name}, by {variable}"
     counts = [name for name, holds in about.table.items() if holds is Column.COUNT]
     gone = count_texts(check.table, counts, report.rule)
+    if "control" in check.table:  # the condition's counts stand with the estimates, not hidden
+        own = np.flatnonzero(check.table["control"] == CONDITION)
+        gone = {place: text for place, text in gone.items() if place[0] not in own}
     drawn = check
     if "feature" in check.table:
         words = [feature_words(one, report.descriptions.get(one, ""))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ import pandas as pd
 from relprev.checks.check import CheckResult
 from relprev.checks.registry import CHECKS
 from relprev.display import cell, with_interval
-from relprev.estimates import FEW_WORDS, has_few_cases, sentence, versus_words
+from relprev.estimates import FEW_WORDS, has_few_cases, sentence, versus_words, why_missing
 from relprev.report.findings import StudyReport, VariableFindings
 from relprev.report.sentences.words import listed, lower_first
 
@@ -60,10 +61,11 @@ class Answer:
 def answer(report: StudyReport, found: VariableFindings) -> Answer:
     """The answer for one group variable, by the method to trust."""
     rows = found.main.to_dict("records")
-    first = max(rows, key=_strength)
+    first = max(rows, key=lambda row: _strength(row, report.level))
     others = [row for row in rows if row is not first and not _reverses(row, first)]
     words = sentence(first, report.level, report.condition)
-    firm, known = _is_firm(first), not pd.isna(first["estimate"]) and not first.get("note")
+    firm = _is_firm(first, report.level)
+    known = not pd.isna(first["estimate"]) and not first.get("note")
     if known and not firm:
         words += f" {WEAK}"
     if known and _lacks_calibration(found):
@@ -82,25 +84,26 @@ def _lacks_calibration(found: VariableFindings) -> bool:
     return judged and next(iter(found.estimates)) != "calibrated"
 
 
-def _strength(row: Mapping[Any, Any]) -> tuple[bool, bool, float]:
+def _strength(row: Mapping[Any, Any], level: float) -> tuple[bool, bool, float]:
     """Rank of a row by strength of evidence: firm rows first, then those furthest from chance."""
     if pd.isna(row["estimate"]) or row.get("note"):
         return False, False, 0.0
     distance = abs(float(np.log(row["estimate"])))
-    error = _log_error(row)
-    return True, _is_firm(row), distance / error if error > 0 else distance
+    error = _log_error(row, level)
+    return True, _is_firm(row, level), distance / error if error > 0 else distance
 
 
-def _is_firm(row: Mapping[Any, Any]) -> bool:
+def _is_firm(row: Mapping[Any, Any], level: float) -> bool:
     """Whether a row's evidence is strong enough for a headline."""
-    if pd.isna(row["estimate"]) or row.get("note") or has_few_cases(row):
+    if pd.isna(row["estimate"]) or row.get("note") or has_few_cases(row) or why_missing(row):
         return False
-    return pd.isna(row["ci_low"]) or _log_error(row) <= LARGE_ERROR
+    return pd.isna(row["ci_low"]) or _log_error(row, level) <= LARGE_ERROR
 
 
-def _log_error(row: Mapping[Any, Any]) -> float:
+def _log_error(row: Mapping[Any, Any], level: float) -> float:
     """Standard error of the log ratio, as its interval shows it; NaN without one."""
-    return float(np.log(row["ci_high"] / row["ci_low"])) / (2 * 1.96)
+    quantile = NormalDist().inv_cdf(0.5 + level / 2)
+    return float(np.log(row["ci_high"] / row["ci_low"])) / (2 * quantile)
 
 
 def _reverses(row: Mapping[Any, Any], other: Mapping[Any, Any]) -> bool:
@@ -128,6 +131,10 @@ def trust(report: StudyReport) -> Trust:
         f"{check.name}, by {name}, cannot tell: {check.effect}"
         for name, check in done if check.verdict == "cannot tell"
     ]  # fmt: skip
+    absent = [
+        lower_first(check.title) for check in CHECKS.values()
+        if check.assumption and check.title in report.unchecked
+    ]  # fmt: skip
     clear = len(done) - len(raised) - len(unsure)
     counts = (
         f"of {len(done)} checks of the assumptions, {len(raised)} "
@@ -135,16 +142,19 @@ def trust(report: StudyReport) -> Trust:
         f"{clear} {'finds' if clear == 1 else 'find'} none that matters, "
         f"and {len(unsure)} cannot tell"
     )
+    if absent:
+        counts += f"; {len(absent)} {'was' if len(absent) == 1 else 'were'} not run"
     if raised:
         verdict, heading = "concern", f"Read with care: {counts}"
-    elif unsure:
+    elif unsure or (done and absent):
         verdict, heading = "cannot tell", f"Not fully examined: {counts}"
     elif done:
         heading = f"None of {len(done)} checks of the assumptions raises a concern"
         verdict = "no concern"
     else:
         verdict, heading = "not judged", "No check of the assumptions was run"
-    return Trust(verdict, heading, (*raised, *unsure, *_limits(report)))
+    missing = [f"Not run: {listed(absent)}."] if absent else []
+    return Trust(verdict, heading, (*raised, *unsure, *missing, *_limits(report)))
 
 
 def _limits(report: StudyReport) -> Iterator[str]:
