@@ -35,7 +35,7 @@ ESTIMATES = (
     "group", "versus", "method", "estimate", "split_sd", "observed_ratio", "p_value", "n",
     "n_diagnosed", "note",
 )  # fmt: skip
-DECOMPOSITION = ("group", "versus", "observed_ratio", "diagnosis_ratio", "estimate")
+DECOMPOSITION = ("group", "versus", "estimate", "observed_ratio", "diagnosis_ratio")
 INTERVALS = {
     "estimate": ("ci_low", "ci_high"),
     "observed_ratio": ("observed_ci_low", "observed_ci_high"),
