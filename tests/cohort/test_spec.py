@@ -57,7 +57,7 @@ def test_shipped_studies_are_the_papers():
     for name in cohort_spec_names():
         found = cohort_spec(name)
         assert found.condition == code_set("ipv")
-        assert [str(rule) for rule in found.include] == ["sex is F", "age 18 or more"]
+        assert [str(rule) for rule in found.include] == ["sex F", "age 18 or more"]
         assert found.features == Features()
     groups = {group.name: tuple(group.recode) for group in cohort_spec("ipv-mimic").groups}
     assert groups["race"] == ("White", "Black", "Asian", "Hispanic/Latino")

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from relprev.codes import CodeSet
-from relprev.cohort import CohortSpec, GroupVariable, Include, build_cohorts
+from relprev.cohort import Case, CohortSpec, GroupVariable, Include, build_cohorts
 from relprev.cohort.unmatched import code_hints
 from relprev.disclosure import Rule, shown
 from relprev.errors import InvalidInputError, TooFewCasesError
@@ -69,6 +69,17 @@ def test_codes_that_occur_only_elsewhere_are_said_to():
     with (
         source(["J45.9", *["R11"] * 39], place=place) as data,
         pytest.raises(TooFewCasesError, match="only in visits that the study leaves out"),
+    ):
+        build_cohorts(spec, data)
+
+
+def test_codes_that_occur_but_not_as_the_case_asks_are_said_to():
+    """Of principal diagnoses it said "in visits that the study leaves out", and no filter did."""
+    spec = CohortSpec(CodeSet.of("asthma", ["ICD10:J45*"]), (GroupVariable("ward"),),
+                      case=Case(min_codes=2))  # fmt: skip
+    with (
+        source(["J45.9", *["R11"] * 39]) as data,
+        pytest.raises(TooFewCasesError, match=r"leaves out, or not as \[case\] asks \(2 codes\)"),
     ):
         build_cohorts(spec, data)
 

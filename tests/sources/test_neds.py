@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 import zipfile
 
 import numpy as np
@@ -135,7 +136,26 @@ def test_external_causes_of_2016_have_their_own_role(tmp_path):
     names = read_layout("Core", 2016)
     file = make(tmp_path / "NEDS_2016_Core.csv", [row(YEAR=2016, I10_ECAUSE1="Y07.03")], names)
     codes = read_neds(file, cache=tmp_path).query("SELECT code, role FROM codes ORDER BY code")
-    assert codes == [("R51", "diagnosis"), ("Y0703", "cause")]
+    assert codes == [("R51", "principal"), ("Y0703", "cause")]
+
+
+def test_the_first_diagnosis_is_the_principal_one(tmp_path):
+    """HCUP keeps the first position even if it is blank: no other diagnosis moves up."""
+    rows = [row(KEY_ED=1, I10_DX2="I10", I10_DX3="E119"), row(KEY_ED=2, I10_DX1="", I10_DX2="R51")]
+    source = read_neds(make(tmp_path / "NEDS_2019_Core.csv", rows), cache=tmp_path)
+    assert source.query("SELECT visit, code, role FROM codes ORDER BY ALL") == [
+        (0, "E119", "secondary"), (0, "I10", "secondary"), (0, "R51", "principal"),
+        (1, "R51", "secondary"),
+    ]  # fmt: skip
+
+
+def test_one_column_of_diagnoses_is_enough(tmp_path):
+    names = [name for name in NAMES if not re.fullmatch(r"I10_DX([2-9]|\d\d)", name)]
+    layout = tmp_path / "layout.csv"
+    layout.write_text("position,name\n" + "".join(f"{k},{n}\n" for k, n in enumerate(names, 1)))
+    file = make(tmp_path / "NEDS_2019_Core.csv", [row()], names)
+    source = read_neds(file, layout=layout, cache=tmp_path)
+    assert source.query("SELECT code, role FROM codes") == [("R51", "principal")]
 
 
 def test_hospital_attributes_are_joined(tmp_path):

@@ -37,9 +37,18 @@ def test_entries_that_are_no_diagnosis_are_left_out(tmp_path):
     rows = [ROW, ROW | {"DIAG1": "ZZZ0", "DIAG2": "V99-"}]
     source = read_nhamcs(stata(tmp_path / "ed2018.dta", rows))
     assert source.query("SELECT visit, code, role FROM codes ORDER BY ALL") == [
-        (0, "J02", "diagnosis"), (0, "T741", "diagnosis"), (0, "Y070", "cause"),
-        (1, "V99", "diagnosis"), (1, "Y070", "cause"),
+        (0, "J02", "secondary"), (0, "T741", "principal"), (0, "Y070", "cause"),
+        (1, "V99", "secondary"), (1, "Y070", "cause"),
     ]  # fmt: skip
+
+
+def test_principal_diagnoses_of_asthma(three_years):
+    """Counted with pandas from DIAG1 of the Stata files."""
+    found = three_years.query(
+        "SELECT year, count(DISTINCT visit) FROM visits JOIN codes USING (visit) "
+        "WHERE role = 'principal' AND code LIKE 'J45%' GROUP BY year ORDER BY year"
+    )
+    assert found == [(2018, 251), (2019, 220)]
 
 
 def test_strata_and_units_carry_their_year(tmp_path):
@@ -133,9 +142,9 @@ def test_sas_files(ending):
         (52, "M", "Black, non-Hispanic", "Medicaid", 1200.5, "2019:20119201:100014"),
     ]
     assert source.query("SELECT visit, code, role FROM codes ORDER BY ALL") == [
-        (0, "R109", "diagnosis"), (0, "T741", "diagnosis"), (0, "Y070", "cause"),
-        (1, "I10", "diagnosis"), (2, "R51", "diagnosis"), (4, "J069", "diagnosis"),
-        (4, "W199", "cause"), (5, "S009", "diagnosis"), (5, "Y070", "diagnosis"),
+        (0, "R109", "secondary"), (0, "T741", "principal"), (0, "Y070", "cause"),
+        (1, "I10", "principal"), (2, "R51", "principal"), (4, "J069", "principal"),
+        (4, "W199", "cause"), (5, "S009", "principal"), (5, "Y070", "secondary"),
     ]  # fmt: skip
 
 

@@ -30,7 +30,7 @@ def stata(path, *rows):
 
 
 def names(source, visit=0):
-    default = ("diagnosis", "cause", "hospital")
+    default = ("principal", "secondary", "cause", "hospital")
     return [
         f"{version}:{code}"
         for version, code, role in source.query(

@@ -32,6 +32,7 @@ from relprev.codes import CodeSet
 from relprev.cohort import Cohort
 from relprev.cohort.controls import Controls
 from relprev.cohort.spec import NO_CONDITION
+from relprev.cohort.visit_rules import population
 from relprev.disclosure import shown
 from relprev.progress import progress
 from relprev.store.digests import digest
@@ -228,7 +229,6 @@ def _report(
     within = _within(made[0][1])
     inside = [tuple(one) for one in cohorts.values["inside"]]
     variables = disclosed_atlas([one for one, _ in made], rule, within=within, inside=inside)
-    rules = " and ".join(str(each) for each in study.cohort.include)
     said = dict.fromkeys(shown(text, rule) for outcome in stages.outcomes.values()
                          for text in outcome.warnings)  # fmt: skip
     manifest = {
@@ -238,7 +238,8 @@ def _report(
     }  # fmt: skip
     return AtlasReport(
         title=study.report.title or "Atlas of conditions",
-        population=study.report.population or f"visits{f' where {rules}' if rules else ''}",
+        population=study.report.population
+        or population("visits", study.cohort.include, study.cohort.exclude),
         source=cohorts.values["source"], variables=variables, level=study.estimate.level,
         rule=rule, warnings=tuple(said), manifest=manifest,
     )  # fmt: skip

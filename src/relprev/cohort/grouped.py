@@ -20,13 +20,12 @@ from relprev.cohort.numbers import NumberFeature
 from relprev.cohort.recode import MISSING
 from relprev.cohort.spec import NO_CONDITION, CohortSpec
 from relprev.cohort.summary import MIN_PATIENTS
-from relprev.cohort.unmatched import code_hints
+from relprev.cohort.unmatched import what_was_meant
 from relprev.errors import DataWarning, InvalidInputError, TooFewCasesError
-from relprev.messages import Count, Message, Number, joined
+from relprev.messages import Count, Message, Number
 from relprev.sources.attrition import Attrition, Step
 
 Mask = NDArray[np.bool_]
-MOST_HINTS = 3  # codes for which an error says what was probably meant
 FEW_DIAGNOSED = Message("too few diagnosed patients")  # the same words for none and one
 
 
@@ -226,7 +225,8 @@ class CohortMaker:
                     "no visit of the {variable} cohort ({visits}) has a code of {condition}; "
                     "{remedy}",
                     variable=variable.name, visits=Count(visits, "visit"),
-                    condition=repr(self._spec.condition.name), remedy=self._remedy(),
+                    condition=repr(self._spec.condition.name),
+                    remedy=what_was_meant(self._spec, self._source),
                 )
             )  # fmt: skip
         if diagnosed == visits:
@@ -250,19 +250,6 @@ class CohortMaker:
         thin = large & (cases < MIN_PATIENTS)
         enough = np.count_nonzero(large & ~thin) >= 2
         return thin if enough and self._variable.few_diagnosed == "drop" else thin & False
-
-    def _remedy(self) -> Message:
-        """What to do if no visit has the condition."""
-        hints = code_hints(self._spec.condition, self._source)
-        better = [hint for hint in hints if "other" in hint.values]
-        if better:
-            return joined(better[:MOST_HINTS], "; ")
-        if hints:
-            return Message(
-                "check the code set, the versions (ICD9, ICD10) and the spelling of the codes in "
-                "the source"
-            )
-        return Message("its codes occur only in visits that the study leaves out")
 
     def has_rows(self, part: VisitsPart) -> bool:
         """Whether any visit of a part belongs to the cohort."""

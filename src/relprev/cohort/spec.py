@@ -156,7 +156,7 @@ class CohortSpec(Declared):
     >>> adults = Include("age", minimum=18)
     >>> ipv = CohortSpec(code_set("ipv"), (GroupVariable("race"),), (women, adults))
     >>> [str(rule) for rule in ipv.include], sorted(ipv.columns())
-    (['sex is F', 'age 18 or more'], ['age', 'race', 'sex'])
+    (['sex F', 'age 18 or more'], ['age', 'race', 'sex'])
     """
 
     condition: Condition

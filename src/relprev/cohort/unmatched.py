@@ -8,10 +8,13 @@ from dataclasses import replace
 from relprev.codes import CodePattern, CodeSet
 from relprev.codes.patterns import SHORTEST, is_broad
 from relprev.codes.spelling import VERSION_NAMES
-from relprev.messages import SMALL, Count, Message
+from relprev.cohort.spec import CohortSpec
+from relprev.cohort.visit_rules import Case
+from relprev.messages import SMALL, Count, Message, joined
 from relprev.sources.database import identifier
 from relprev.sources.source import Source
 
+MOST_HINTS = 3  # on codes that match nothing, in one message
 MOST_NAMED = 20  # values that a message names one by one
 Pair = tuple[str, str]
 
@@ -51,6 +54,38 @@ def code_hints(condition: CodeSet, source: Source) -> list[Message]:
         if meant or pattern.version in versions or len(absent) == len(patterns):
             hints.append(meant or Message("no visit has {code}", code=pattern.written))
     return hints
+
+
+def what_was_meant(spec: CohortSpec, source: Source) -> Message:
+    """What to do where no visit of a cohort has the condition.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from relprev.cohort import Case, CohortSpec, GroupVariable
+    >>> from relprev.sources import read_tables
+    >>> visits = pd.DataFrame({"id": range(30), "dx": ["J45.0", "J45.9", "R51"] * 10})
+    >>> asthma = CodeSet.of("asthma", ["ICD10:J45*"])
+    >>> spec = CohortSpec(asthma, (GroupVariable("ward"),), case=Case(min_codes=2))
+    >>> with read_tables(visits, visit_id="id", code=["dx"], version="ICD10") as source:
+    ...     print(what_was_meant(spec, source))
+    its codes occur only in visits that the study leaves out, or not as [case] asks (2 codes)
+    """
+    hints = code_hints(spec.condition, source)
+    better = [hint for hint in hints if "other" in hint.values]
+    if better:
+        return joined(better[:MOST_HINTS], "; ")
+    if hints:
+        return Message(
+            "check the code set, the versions (ICD9, ICD10) and the spelling of the codes in "
+            "the source"
+        )
+    if spec.case == Case():
+        return Message("its codes occur only in visits that the study leaves out")
+    return Message(
+        "its codes occur only in visits that the study leaves out, or not as [case] asks ({case})",
+        case=str(spec.case),
+    )
 
 
 def _meant(pattern: CodePattern, recorded: set[Pair], source: Source) -> Message | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -86,7 +87,7 @@ class Include(Declared):
             before = f" or the {self.lookback_days:,} days before" if self.lookback_days else ""
             return f"a code of {listed(list(self.codes))} in the visit{before}"
         if self.one_of:
-            return f"{self.column} is {' or '.join(self.one_of)}"
+            return f"{self.column} {' or '.join(self.one_of)}"
         ends = [(self.minimum, "or more"), (self.maximum, "or less")]
         return f"{self.column} " + " and ".join(
             f"{end:g} {words}" for end, words in ends if end is not None
@@ -122,6 +123,20 @@ class Exclude(Include):
 
     def __str__(self) -> str:
         return f"not: {super().__str__()}"
+
+
+def population(units: str, include: Sequence[Include], exclude: Sequence[Exclude]) -> str:
+    """Whom the rules leave, in words.
+
+    Examples
+    --------
+    >>> adults, pregnancy = Include("age", minimum=18), Exclude(codes=("ICD10:O*",))
+    >>> population("visits", [Include("sex", one_of=("F",)), adults], [pregnancy])
+    'visits with sex F and age 18 or more, without a code of ICD10:O* in the visit'
+    """
+    kept = f" with {' and '.join(map(str, include))}" if include else ""
+    left = " or ".join(Include.__str__(rule) for rule in exclude)
+    return f"{units}{kept}{',' if kept else ''} without {left}" if left else f"{units}{kept}"
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,8 @@ hidden count x_c must then lie between
 two linear programs. The bounds l and u assume that the reader knows this method too. A count hidden
 for being small is 1 to the threshold. One hidden as cover is not small (a note on few cases may
 even say that it is more than twice the threshold). As the smallest available cell is taken as
-cover, it is at most the smallest that is still shown in its place.
+cover, it is at most the next larger one that is still shown beside it; smaller ones are shown where
+it was chosen for another sum, of which the reader cannot know.
 
 A count is safe if its range holds at least `MIN_VALUES` values. As long as one is not, the cheapest
 of the cells that the programs' dual values name is hidden: shown cells whose value moves the bound.
@@ -174,10 +175,10 @@ class _Search:
             self.known[other].value for number in self.places.get(cell, ())
             for other, factor in self.equations[number].items()
             if factor == self.equations[number][cell] and self.known[other].rank == at.rank
-            and not self._unknown(other) and self.known[other].value > 0
+            and not self._unknown(other) and self.known[other].value >= at.value
         ]  # fmt: skip
         least = 2 * threshold if at.value > 2 * threshold else min(at.value, threshold + 1)
-        return least, max(at.value, min(beside, default=math.inf))
+        return least, min(beside, default=math.inf)
 
     # -- sums ------------------------------------------------------------------------------
 

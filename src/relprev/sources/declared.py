@@ -63,6 +63,7 @@ class SourceTable(Declared):
     words: ClassVar[str]  # its name in reports, such as "MIMIC-IV"
     read: ClassVar[Callable[..., Source]]
     example: ClassVar[tuple[str, str]]  # a group variable, and one of its groups as reference
+    case_role: ClassVar[str] = "diagnosis"  # a role that its codes may have, for [case]
     is_survey: ClassVar[bool] = False  # reports name its years
     has_strata: ClassVar[bool] = False  # subgroups leave some strata with one sampling unit
     kinds: ClassVar[tuple[Kind, ...]] = (DIAGNOSES,)  # of features; its reader takes their names

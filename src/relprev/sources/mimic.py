@@ -124,6 +124,7 @@ class MimicTable(SourceTable):
     words = "MIMIC-IV"
     read = staticmethod(read_mimic)
     example = ("insurance", "Medicare")
+    case_role = "hospital"
     kinds = features.KINDS
 
     kind: Literal["mimic-iv"]

@@ -100,7 +100,8 @@ def read_neds(
     Returns
     -------
     Source
-        Attributes race (2019 and later), payer, income_quartile, urbanicity, disposition.
+        Attributes race (2019 and later), payer, income_quartile, urbanicity, disposition. Codes
+        have the role ``"principal"`` (I10_DX1), ``"secondary"`` or ``"cause"``.
 
     Examples
     --------
@@ -159,7 +160,9 @@ def read_neds(
             0
         ][0]
     connection.execute(f"CREATE VIEW wide AS {' UNION ALL BY NAME '.join(parts)}")
-    expose_wide(connection, "wide", {"codes": "diagnosis", "causes": "cause"}, "'ICD10'", more=more)
+    lists = {"secondary": "secondary", "causes": "cause"}
+    single = {"principal": "principal"}
+    expose_wide(connection, "wide", lists, "'ICD10'", single=single, more=more)
     return Source(
         "neds",
         connection,
@@ -176,6 +179,7 @@ class NedsTable(SourceTable):
     words = "NEDS"
     read = staticmethod(read_neds)
     example = ("race", "White")
+    case_role = "principal"
     is_survey = True
     has_strata = True
     kinds = KINDS
@@ -252,7 +256,7 @@ def _visits_sql(connection: Connection, store: Path, offset: int, hospital: int 
                f"year::INTEGER * {DESIGN_BASE} + neds_stratum AS stratum",
                f"year::INTEGER * {DESIGN_BASE} + core.hosp_ed AS psu", "year::INTEGER AS year",
                f"{labels('pay1', PAYER)} AS payer", "zipinc_qrtl AS income_quartile",
-               "pl_nchs AS urbanicity", "codes", "causes"]  # fmt: skip
+               "pl_nchs AS urbanicity", "principal", "secondary", "causes"]  # fmt: skip
     present = column_names(connection, relation)
     if "race" in present:
         columns.append(f"{labels('race', RACE)} AS race")

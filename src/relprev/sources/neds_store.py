@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 from importlib import resources
 from pathlib import Path
 
+from relprev.codes.spelling import normalize_sql
 from relprev.errors import DataWarning, InvalidInputError
 from relprev.messages import Message
 from relprev.sources.database import (
@@ -34,7 +35,7 @@ from relprev.sources.source import code_list
 from relprev.store.digests import is_sealed, seal
 from relprev.store.files import private_folder, written_whole
 
-STORE_FORMAT = 2  # part of the file name: a new format needs a new file
+STORE_FORMAT = 3  # part of the file name: a new format needs a new file
 NUMBERS = {
     "KEY_ED": "BIGINT", "AGE": "SMALLINT", "FEMALE": "TINYINT", "DISCWT": "DOUBLE",
     "HOSP_ED": "INTEGER", "NEDS_STRATUM": "INTEGER", "YEAR": "SMALLINT", "PAY1": "TINYINT",
@@ -189,8 +190,8 @@ def _convert(relation: str, year: int, name: str, target: Path) -> None:
         execute(
             connection,
             f"""
-            COPY (SELECT {", ".join(numbers)}, {code_list(dx)} AS codes,
-                         {code_list(causes) if causes else "[]::VARCHAR[]"} AS causes
+            COPY (SELECT {", ".join(numbers)}, nullif({normalize_sql(dx[0])}, '') AS principal,
+                         {code_list(dx[1:])} AS secondary, {code_list(causes)} AS causes
                   FROM {relation})
             TO {quoted(str(target))} (FORMAT parquet, COMPRESSION zstd, USE_TMP_FILE false)
             """,

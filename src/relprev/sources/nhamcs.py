@@ -38,17 +38,13 @@ FIELDS_2010 = (
     ("PATWT", 289, 294), ("RACERETH", 887, 887), ("CSTRATM", 937, 944), ("CPSUM", 945, 950),
 )  # fmt: skip
 REQUIRED = ("AGE", "SEX", "RACERETH", "PAYTYPER", "PATWT", "CSTRATM", "CPSUM", "DIAG1")
-ROLES = {"diagnoses": "diagnosis", "discharge": "hospital", "causes": "cause"}
-CODES = {"DIAG": 5, "HDDIAG": 5, "CAUSE": 3}  # largest number of such columns in any year
-OPTIONAL = (
-    "YEAR",
-    *(
-        name
-        for prefix, most in CODES.items()
-        for name in (f"{prefix}{k}" for k in range(1, most + 1))
-        if name not in REQUIRED
-    ),
-)
+CODES = {
+    "principal": ("DIAG1",),
+    "secondary": tuple(f"DIAG{k}" for k in range(2, 6)),
+    "hospital": tuple(f"HDDIAG{k}" for k in range(1, 6)),
+    "cause": tuple(f"CAUSE{k}" for k in range(1, 4)),
+}  # by role; some years have fewer
+OPTIONAL = ("YEAR", *CODES["secondary"], *CODES["hospital"], *CODES["cause"])
 RACE = {
     "1": "White, non-Hispanic", "2": "Black, non-Hispanic", "3": "Hispanic",
     "4": "Other, non-Hispanic",
@@ -87,9 +83,9 @@ def read_nhamcs(
     -------
     Source
         Attributes race and payer; weight PATWT, strata CSTRATM and primary sampling units CPSUM
-        within stratum and year. Codes have the role ``"diagnosis"``, ``"hospital"`` (discharge
-        diagnoses of admitted patients) or ``"cause"``, and others if more kinds are read. Vital
-        signs, pain and the triage level are attributes too.
+        within stratum and year. Codes have the role ``"principal"`` (DIAG1), ``"secondary"``,
+        ``"hospital"`` (discharge diagnoses of admitted patients) or ``"cause"``, and others if
+        more kinds are read. Vital signs, pain and the triage level are attributes too.
 
     Examples
     --------
@@ -119,7 +115,8 @@ def read_nhamcs(
     """)
     prefixes = {f"codes_{role}": kind.prefix
                 for kind in wanted if not kind.default for role in kind.roles}  # fmt: skip
-    roles = ROLES | {column: column.removeprefix("codes_") for column in prefixes}
+    roles = {f"codes_{role}": role for role in CODES}
+    roles |= {column: column.removeprefix("codes_") for column in prefixes}
     expose_wide(connection, "wide", roles, "version", prefixes=prefixes)
     return Source(
         "nhamcs",
@@ -140,6 +137,7 @@ class NhamcsTable(SourceTable):
     words = "NHAMCS"
     read = staticmethod(read_nhamcs)
     example = ("race", "White")
+    case_role = "principal"
     is_survey = True
     has_strata = True
     kinds = features.KINDS
@@ -177,17 +175,17 @@ def _load_year(
     version = "ICD10" if survey >= 2016 else "ICD9"
     present = column_names(connection, "raw")
 
-    def recorded(prefix: str, lead: str = "") -> str:
-        columns = [name for k in range(1, CODES[prefix] + 1) if (name := f"{prefix}{k}") in present]
-        spelled = [
+    def recorded(role: str) -> str:
+        lead = "E" if (role, version) == ("cause", "ICD9") else ""
+        return code_list([
             f"CASE WHEN NOT regexp_matches(trim({name}::VARCHAR), '{NO_CODE[version]}') "
             f"THEN '{lead}' || trim({name}::VARCHAR) END"
-            for name in columns
-        ]
-        return code_list(spelled) if columns else "[]::VARCHAR[]"
+            for name in CODES[role] if name in present
+        ])  # fmt: skip
 
     numbers = features.visit_columns(kinds, present)
-    lists = features.feature_lists(kinds, present, numbers)
+    lists = {role: recorded(role) for role in CODES}
+    lists |= features.feature_lists(kinds, present, numbers)
     added = [f", {sql} AS {name}" for name, sql in numbers.items()]
     added += [f", {sql} AS codes_{role}" for role, sql in lists.items()]
     features.keep_drug_names(connection, kinds, path, present)
@@ -202,10 +200,7 @@ def _load_year(
             {survey}::INTEGER AS year,
             {labels("RACERETH::INTEGER", RACE)} AS race,
             {labels("PAYTYPER::INTEGER", PAYER)} AS payer,
-            '{version}' AS version,
-            {recorded("DIAG")} AS diagnoses,
-            {recorded("HDDIAG")} AS discharge,
-            {recorded("CAUSE", "E" if version == "ICD9" else "")} AS causes
+            '{version}' AS version
             {"".join(added)}
         FROM raw
     """)

@@ -248,6 +248,7 @@ class NhanesTable(SourceTable):
     words = "NHANES"
     read = staticmethod(read_nhanes)
     example = ("race", "Non-Hispanic White")
+    case_role = "derived"
     is_survey = True
     has_strata = True
     kinds = (DERIVED_ONLY,)

@@ -99,6 +99,7 @@ class NhdsTable(SourceTable):
     words = "NHDS"
     read = staticmethod(read_nhds)
     example = ("race", "White")
+    case_role = "principal"
     is_survey = True
 
     kind: Literal["nhds"]

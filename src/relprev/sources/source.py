@@ -174,22 +174,29 @@ def expose_wide(
     roles: Mapping[str, str],
     version: str,
     *,
+    single: Mapping[str, str] = MappingProxyType({}),
     prefixes: Mapping[str, str] = MappingProxyType({}),
     more: Sequence[str] = (),
 ) -> None:
     """Create the views ``visits`` and ``codes`` from a table with codes in list columns.
 
-    ``roles`` maps the list columns of ``wide`` to roles. The version of their codes is that in
-    ``prefixes``, otherwise ``version``, another column of ``wide`` or an SQL literal. ``more``
-    are queries of further codes.
+    ``roles`` maps the list columns of ``wide`` to roles, ``single`` those with one code or NULL.
+    The version of their codes is that in ``prefixes``, otherwise ``version``, another column of
+    ``wide`` or an SQL literal. ``more`` are queries of further codes.
     """
-    of_codes = ", ".join(set(roles) | {version} & set(column_names(connection, wide)))
+    own = set(roles) | set(single) | {version}
+    of_codes = ", ".join(own & set(column_names(connection, wide)))
     connection.execute(f"CREATE VIEW visits AS SELECT * EXCLUDE ({of_codes}) FROM {wide}")
     versions = {column: quoted(prefix) for column, prefix in prefixes.items()}
     parts = [
         f"SELECT visit, {versions.get(column, version)} AS version, unnest({column}) AS code, "
         f"{quoted(role)} AS role FROM {wide}"
         for column, role in roles.items()
+    ]
+    parts += [
+        f"SELECT visit, {version} AS version, {column} AS code, {quoted(role)} AS role "
+        f"FROM {wide} WHERE {column} IS NOT NULL"
+        for column, role in single.items()
     ]
     parts += more
     connection.execute(f"CREATE VIEW codes AS {' UNION ALL '.join(parts)}")
@@ -204,5 +211,7 @@ def without_codes(connection: duckdb.DuckDBPyConnection) -> None:
 
 def code_list(columns: Sequence[str]) -> str:
     """SQL list of the normalised codes in the given columns, without blanks."""
+    if not columns:
+        return "[]::VARCHAR[]"
     together = normalize_sql(f"concat_ws(',', {', '.join(columns)})")  # faster than one by one
     return f"[code for code in string_split({together}, ',') if code <> '']"

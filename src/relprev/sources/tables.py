@@ -198,6 +198,7 @@ class TablesTable(SourceTable):
     words = "own tables"
     read = staticmethod(read_tables)
     example = ("insurance", "Private")
+    case_role = "principal"
 
     kind: Literal["tables"]
     visits: Annotated[InputPath, Field(description="File with one row per visit.")]

@@ -10,7 +10,7 @@ import pandas as pd
 from relprev.checks.check import CheckResult
 from relprev.checks.informativeness import as_seen, withheld_groups
 from relprev.checks.registry import CHECKS
-from relprev.cohort.visit_rules import Case
+from relprev.cohort.visit_rules import Case, population
 from relprev.messages import Message
 from relprev.report import StudyFindings, VariableFindings
 from relprev.report.analyses import Analysis
@@ -77,7 +77,6 @@ def study_findings(
     """Everything the study found, nothing hidden yet; ``skipped`` checks lack a method."""
     condition, options = study.cohort.condition, study.report
     words = options.condition or (condition.title or condition.name).lower()
-    rules = " and ".join(map(str, (*study.cohort.include, *study.cohort.exclude)))
     said = [message for outcome in outcomes.values() for message in outcome.warnings]
     said += protocol_note(study)
     if skipped:
@@ -96,7 +95,8 @@ def study_findings(
     return StudyFindings(
         title=options.title or f"Relative prevalence of {words}",
         condition=words,
-        population=options.population or f"{unit.plural}{f' where {rules}' if rules else ''}",
+        population=options.population
+        or population(unit.plural, study.cohort.include, study.cohort.exclude),
         source=about["source"],
         variables=tuple(variables),
         manifest=_manifest(study, outcomes),

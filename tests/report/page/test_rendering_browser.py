@@ -132,7 +132,7 @@ def test_table_is_copied_as_csv_with_intervals_in_columns(opened):
     page.locator("[data-name=decomposition-race] .tool").click()
     page.wait_for_function("document.getElementById('said').textContent === 'Table copied.'")
     lines = page.evaluate("navigator.clipboard.readText()").strip().split("\n")
-    assert lines[0].startswith("Group,Recorded ratio (pointwise 95% CI),Recorded ratio (pointwise")
+    assert lines[0].startswith("Group,Corrected ratio (pointwise 95% CI),Corrected ratio (point")
     assert len(lines) == 6  # four groups, and one that was left out
     assert len(lines[1].split(",")) == 1 + 3 * 3
 
@@ -188,6 +188,18 @@ def test_phone_needs_no_sideways_scrolling(opened):
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
 
 
+def test_corrected_ratios_are_seen_on_a_phone(opened):
+    """They were the last column of the first table, to be scrolled to."""
+    page = opened(viewport=PHONE)
+    right = page.evaluate("""() => [...document.querySelectorAll(".front table")].flatMap(table => {
+        const names = [...table.tHead.rows[0].cells].map(cell => cell.textContent.trim());
+        const k = names.findIndex(name => name.startsWith("Corrected ratio"));
+        return [...table.rows].map(row => row.cells[k].getBoundingClientRect().right);
+    })""")
+    assert right
+    assert max(right) <= PHONE["width"]
+
+
 def test_figures_are_legible_on_a_phone(opened):
     page = opened(viewport=PHONE)
     size = page.evaluate("""() => {
@@ -205,6 +217,7 @@ def test_paper_shows_everything_in_light_colours(opened):
     assert page.locator("#check-race-unconstrained-details figure svg").is_visible()
     assert not page.locator("nav").is_visible()
     assert not page.locator(".tool").first.is_visible()
+    assert not page.locator("#manifest").is_visible()  # pages of JSON: manifest.json has it
     colour = page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert colour == "rgb(255, 255, 255)"
     page.evaluate("dispatchEvent(new Event('afterprint'))")

@@ -59,6 +59,14 @@ def test_analyses_besides_the_main_one_are_told(bare):
     assert "also" not in methods_text(study(bare))
 
 
+def test_the_papers_protocol_has_its_standard_deviation(bare):
+    """The text promised "mean and standard deviation over the splits", and gave the mean."""
+    name, main = next(iter(bare.estimates.items()))
+    main = main.assign(ci_low=float("nan"), ci_high=float("nan"), estimate=1.5, split_sd=0.0636)
+    text = methods_text(study(replace(bare, estimates={name: main})))
+    assert "1.50 ± 0.06" in text
+
+
 def test_checks_that_were_not_made_are_named(bare):
     assert "Not made: leakage of the diagnosis." in methods_text(study(bare, **STUDIED))
 

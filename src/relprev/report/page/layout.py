@@ -29,6 +29,7 @@ from relprev.report.tables.characteristics import table_one
 from relprev.report.tables.checklist import checklist
 from relprev.report.tables.comparisons import count_texts, estimate_texts, once, with_absent
 from relprev.report.tables.frames import variable_estimates, with_excluded
+from relprev.report.tables.reliability import UNRELIABLE, unreliable
 from relprev.report.tables.table import ReportTable, blank
 from relprev.units import Unit
 
@@ -36,7 +37,7 @@ ESTIMATES = (
     "group", "versus", "method", "estimate", "split_sd", "observed_ratio", "p_value", "n",
     "n_diagnosed", "note",
 )  # fmt: skip
-DECOMPOSITION = ("group", "versus", "observed_ratio", "diagnosis_ratio", "estimate", "note")
+DECOMPOSITION = ("group", "versus", "estimate", "observed_ratio", "diagnosis_ratio", "note")
 INTERVALS = {
     "estimate": ("ci_low", "ci_high"),
     "observed_ratio": ("observed_ci_low", "observed_ci_high"),
@@ -263,10 +264,11 @@ def _estimate_tables(
         name: str, caption: str, rows: pd.DataFrame, columns: Sequence[str],
         intervals: Mapping[str, tuple[str, str]],
     ) -> ReportTable:  # fmt: skip
+        shown = tuple(one for one in columns if one not in same)
+        marked, note = _marks(report, rows, shown, intervals)
         return ReportTable(
-            f"{name}-{slug}", f"{caption} by {found.name}{against}", rows,
-            tuple(one for one in columns if one not in same), intervals, report.level, report.unit,
-            estimate_texts(rows, found, report.rule),
+            f"{name}-{slug}", f"{caption} by {found.name}{against}{note}", rows, shown, intervals,
+            report.level, report.unit, estimate_texts(rows, found, report.rule), marked,
         )  # fmt: skip
 
     whole = f"Relative prevalence of {report.condition}"
@@ -275,6 +277,15 @@ def _estimate_tables(
         table("estimates", whole, frame, ESTIMATES, {"estimate": INTERVALS["estimate"]}),
         table("decomposition", product, main, DECOMPOSITION, intervals),
     )
+
+
+def _marks(
+    report: StudyReport, rows: pd.DataFrame, shown: Sequence[str],
+    intervals: Mapping[str, tuple[str, str]],
+) -> tuple[frozenset[tuple[int, str]], str]:  # fmt: skip
+    """The unreliable numbers of a survey, and what a caption says of them."""
+    marked = unreliable(rows, intervals, report.level) if report.weighted else frozenset()
+    return marked, f"; {UNRELIABLE}" if any(one in shown for _, one in marked) else ""
 
 
 def _flow(parts: Sequence[VariablePart]) -> ReportFigure | None:
@@ -344,7 +355,9 @@ def _analysis(
     title = f"{about.title}, by {found.name}: {analysis.name}"
     known = {key: ends for key, ends in about.intervals.items() if {*ends} <= {*analysis.table}}
     columns = tuple(about.columns)
-    table = ReportTable(name, title, analysis.table, columns, known, report.level, report.unit)
+    marked, note = _marks(report, analysis.table, columns, known)
+    table = ReportTable(name, f"{title}{note}", analysis.table, columns, known, report.level,
+                        report.unit, marked=marked)  # fmt: skip
     words = tuple(str(one.about(report.unit)) for one in analysis.words)
     return AnalysisPart(title, about.explained, words, table)
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Mapping
+from typing import Any
 
 import pandas as pd
 
 from relprev.checks.registry import CHECKS
-from relprev.display import with_interval
+from relprev.display import cell, with_interval
 from relprev.estimates import versus_words
 from relprev.report.findings import StudyReport
 from relprev.report.sentences.answers import checks_of, trust
@@ -173,11 +174,17 @@ def _estimation(report: StudyReport, numbers: Mapping[str, int]) -> str:
             words += f" Standard errors allow for {report.sampling}."
     results = [
         f"{row['group']} versus {versus_words(row['versus'])} "
-        f"{with_interval(row['estimate'], row['ci_low'], row['ci_high'])}"
+        f"{with_interval(row['estimate'], row['ci_low'], row['ci_high'])}{_over_splits(row)}"
         for found in report.variables for row in found.main.to_dict("records")
         if not pd.isna(row["estimate"]) and not row.get("note")
     ]  # fmt: skip
     return f"{words} Estimates: {'; '.join(results)}." if results else words
+
+
+def _over_splits(row: Mapping[Any, Any]) -> str:
+    """The standard deviation of the paper's protocol, if that was followed."""
+    spread = row.get("split_sd")
+    return "" if spread is None or pd.isna(spread) else f" ± {cell(spread)}"
 
 
 def _further(report: StudyReport) -> str:

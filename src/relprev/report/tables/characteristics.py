@@ -20,6 +20,7 @@ import pandas as pd
 from relprev.cohort.characteristics import ALL, DIAGNOSED, GROUP
 from relprev.report.findings import StudyReport, VariableFindings
 from relprev.report.tables.comparisons import HIDDEN
+from relprev.report.tables.reliability import FEW_RECORDS, MARK, is_few
 from relprev.report.tables.table import ReportTable
 
 
@@ -57,7 +58,9 @@ def table_one(report: StudyReport, found: VariableFindings, slug: str) -> Report
             rows.append(row | largest)
             largest = dict.fromkeys(largest, "")  # said once for a characteristic
     words = f"{report.unit.plural}, n (%)"
-    words += "; N: sum of sampling weights, which the percentages use" if weighted else ""
+    if weighted:
+        words += "; N: sum of sampling weights, which the percentages use"
+        words += f"; {FEW_RECORDS}" if any(is_few(n) for n in table["n"]) else ""
     return ReportTable(f"table1-{slug}", f"Who is in the data, by {found.name}: {words}",
                        pd.DataFrame(rows))  # fmt: skip
 
@@ -65,7 +68,7 @@ def table_one(report: StudyReport, found: VariableFindings, slug: str) -> Report
 def _text(row: Mapping[Any, Any], weighted: bool) -> str:
     if pd.isna(row["n"]) or pd.isna(row["share"]):
         return HIDDEN
-    more = f"; N {row['weighted']:,.0f}" if weighted else ""
+    more = f"; N {row['weighted']:,.0f}{MARK if is_few(row['n']) else ''}" if weighted else ""
     return f"{int(row['n']):,} ({row['share']:.1%}){more}"
 
 

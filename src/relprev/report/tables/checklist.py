@@ -22,6 +22,8 @@ def checklist(report: StudyReport) -> ReportTable:
     variables = listed([found.name for found in report.variables])
     weights = "sampling weights" if report.weighted else "no weights"
     checked = any(found.checks for found in report.variables)
+    others = ["checks.csv" if checked else "No check was run"]
+    others += dict.fromkeys(one.about.title for found in report.variables for one in found.analyses)
     rows = [
         ("1, RECORD 1.1-1.3", "Title and abstract", f"Data: {report.source}; the rest {AUTHORS}"),
         ("2, 3", "Background, objectives", AUTHORS),
@@ -42,7 +44,7 @@ def checklist(report: StudyReport) -> ReportTable:
         ("14", "Descriptive data", "Table 1 (characteristics.csv), with missing values"),
         ("15", "Outcome data", "Diagnosed of each group: Table of estimates"),
         ("16", "Main results", "Recorded and corrected ratios with intervals: estimates.csv"),
-        ("17", "Other analyses", "checks.csv" if checked else "No check was run"),
+        ("17", "Other analyses", "; ".join(others)),
         ("18-21", "Discussion", f"What limits the answer: first page; the rest {AUTHORS}"),
         ("22", "Funding", AUTHORS),
         ("RECORD 22.1", "Protocol, raw data, code", "Settings, versions and seed: manifest.json"),

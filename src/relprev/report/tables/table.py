@@ -11,6 +11,7 @@ import pandas as pd
 
 from relprev.display import cell, heading, with_interval
 from relprev.estimates import versus_words
+from relprev.report.tables.reliability import MARK
 from relprev.units import VISIT, Unit
 
 NUMBER = "number"
@@ -45,7 +46,7 @@ class ReportTable:
     notes are left out where there are none.
     ``intervals`` maps a column to its (low, high) columns, of confidence level ``level``. In
     ``instead`` are words for cells that the number alone would leave empty or unclear, by the row's
-    position and the column. Files are called ``name``.
+    position and the column; those in ``marked`` get an asterisk. Files are called ``name``.
     """
 
     name: str
@@ -56,6 +57,7 @@ class ReportTable:
     level: float = 0.95
     unit: Unit = VISIT
     instead: Mapping[tuple[int, str], str] = field(default_factory=dict)
+    marked: frozenset[tuple[int, str]] = frozenset()
 
     @property
     def _shown(self) -> list[str]:
@@ -78,6 +80,7 @@ class ReportTable:
             cells = []
             for name in self._shown:
                 value: Any = versus_words(row[name]) if name == "versus" else row[name]
+                mark = MARK if (place, name) in self.marked else ""
                 if (place, name) in self.instead:
                     cells.append(Cell(self.instead[place, name], _key(value)))
                 elif name in self.intervals:
@@ -85,9 +88,9 @@ class ReportTable:
                     text = with_interval(value, low, high, name)
                     if pd.isna(low) and not pd.isna(value) and self._has_interval(name):
                         text += " (no interval)"
-                    cells.append(Cell(text, _key(value), _key(low), _key(high)))
+                    cells.append(Cell(text + mark, _key(value), _key(low), _key(high)))
                 else:
-                    cells.append(Cell(cell(value, name), _key(value)))
+                    cells.append(Cell(cell(value, name) + mark, _key(value)))
             yield cells
 
     def texts(self) -> pd.DataFrame:

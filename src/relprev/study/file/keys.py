@@ -43,15 +43,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field, TypeAdapter
+from pydantic import Field, TypeAdapter
 
 from relprev.cohort import Case, Exclude, Features, GroupVariable, Include, Screening, Strata
 from relprev.cohort.controls import Controls
 from relprev.cohort.spec import Condition
 from relprev.disclosure.rule import Rule
-from relprev.settings import SETTINGS, KeyPath
+from relprev.settings import Declared, KeyPath
 from relprev.study.file import options
 from relprev.study.file.source import SourceTable
 
@@ -61,10 +61,8 @@ MOVED: dict[KeyPath, str] = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class StudyFile:
+class StudyFile(Declared):
     """The keys of a study file."""
-
-    __pydantic_config__: ClassVar[ConfigDict] = SETTINGS
 
     source: Annotated[SourceTable, Field(description="Where the data come from.")]
     cohort: Annotated[
@@ -102,7 +100,7 @@ class StudyFile:
     ] = None
     strata: Annotated[
         tuple[Strata, ...] | None,
-        Field(description="Strata in which the groups are compared besides."),
+        Field(description="Strata within which the groups are compared as well."),
     ] = None
     without_codes: Literal["drop", "keep"] | None = None
     unit: Annotated[

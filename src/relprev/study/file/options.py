@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from relprev.checks.inputs import MARGIN, MAX_VISITS
 from relprev.checks.registry import CHECKS
 from relprev.cohort.build import ROWS_PER_PART
 from relprev.errors import InvalidInputError
-from relprev.settings import SETTINGS
+from relprev.settings import Declared
 
 Method = Literal["debiased", "purple", "paper"]
 Format = Literal["svg", "png", "pdf", "html", "latex", "docx"]
@@ -24,7 +24,7 @@ METHODS: tuple[Method, ...] = ("debiased", "purple")
 
 
 @dataclass(frozen=True)
-class EstimateOptions:
+class EstimateOptions(Declared):
     """How relative prevalences are estimated.
 
     Parameters
@@ -47,8 +47,6 @@ class EstimateOptions:
     ('debiased', 'purple')
     """
 
-    __pydantic_config__: ClassVar[ConfigDict] = SETTINGS
-
     methods: Annotated[
         tuple[Method, ...],
         Field(min_length=1, description="Estimators, the one to trust first."),
@@ -67,7 +65,7 @@ class EstimateOptions:
 
 
 @dataclass(frozen=True)
-class InferenceOptions:
+class InferenceOptions(Declared):
     """What the standard errors account for.
 
     Parameters
@@ -88,8 +86,6 @@ class InferenceOptions:
     5
     """
 
-    __pydantic_config__: ClassVar[ConfigDict] = SETTINGS
-
     clusters: Annotated[bool, Field(description="Visits of one patient belong together.")] = True
     design: Annotated[bool, Field(description="Use strata and primary sampling units.")] = True
     lonely_psu: Annotated[
@@ -100,7 +96,7 @@ class InferenceOptions:
 
 
 @dataclass(frozen=True)
-class AnchorOptions:
+class AnchorOptions(Declared):
     """An outside value of one group, by which ratios become absolute rates.
 
     Parameters
@@ -119,8 +115,6 @@ class AnchorOptions:
     >>> AnchorOptions("White", prevalence=0.031, interval=(0.028, 0.034)).given
     'prevalence'
     """
-
-    __pydantic_config__: ClassVar[ConfigDict] = SETTINGS
 
     group: Annotated[str, Field(description="The group whose value is known.")]
     diagnosis_rate: Annotated[
@@ -162,7 +156,7 @@ class AnchorOptions:
 
 
 @dataclass(frozen=True)
-class CheckOptions:
+class CheckOptions(Declared):
     """Which checks of the assumptions to run.
 
     Parameters
@@ -184,8 +178,6 @@ class CheckOptions:
     ('overlap', 'leakage')
     """
 
-    __pydantic_config__: ClassVar[ConfigDict] = SETTINGS
-
     run: Annotated[tuple[CheckName, ...], Field(description="Checks to make; default all.")] = (
         tuple(CHECKS)
     )
@@ -202,7 +194,7 @@ class CheckOptions:
 
 
 @dataclass(frozen=True)
-class AtlasOptions:
+class AtlasOptions(Declared):
     """What the conditions of an atlas are. Used by ``relprev atlas`` only.
 
     Parameters
@@ -218,8 +210,6 @@ class AtlasOptions:
     ('Phecode_map_v1_2_icd10cm_beta.csv',)
     """
 
-    __pydantic_config__: ClassVar[ConfigDict] = SETTINGS
-
     conditions: Annotated[
         tuple[str, ...],
         Field(min_length=1, description="CCSR, ICD categories, chapters, phecodes or code sets."),
@@ -227,7 +217,7 @@ class AtlasOptions:
 
 
 @dataclass(frozen=True)
-class ComputeOptions:
+class ComputeOptions(Declared):
     """Where cohorts are kept while a study runs. The results are the same.
 
     Parameters
@@ -243,8 +233,6 @@ class ComputeOptions:
     1000000
     """
 
-    __pydantic_config__: ClassVar[ConfigDict] = SETTINGS
-
     out_of_core: Annotated[
         bool, Field(description="Keep cohorts on disk, for data larger than memory.")
     ] = False
@@ -254,7 +242,7 @@ class ComputeOptions:
 
 
 @dataclass(frozen=True)
-class ReportOptions:
+class ReportOptions(Declared):
     """Wording of the report that the data cannot supply.
 
     Parameters
@@ -270,8 +258,6 @@ class ReportOptions:
     >>> ReportOptions(condition="endometriosis").condition
     'endometriosis'
     """
-
-    __pydantic_config__: ClassVar[ConfigDict] = SETTINGS
 
     title: Annotated[str, Field(description="Title of the report.")] = ""
     condition: Annotated[str, Field(description="The condition in words.")] = ""

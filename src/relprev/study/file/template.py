@@ -37,7 +37,7 @@ def study_template(kind: str, condition: str = "ipv") -> str:
         lonely = "adjust"
         tail = tail.replace("defaults.", 'defaults, except lonely_psu (default "fail").')
     words = {"@CONDITION@": condition, "@VARIABLE@": variable, "@GROUP@": group,
-             "@LONELY@": lonely}  # fmt: skip
+             "@LONELY@": lonely, "@ROLE@": SOURCES[kind].case_role}  # fmt: skip
     text = _with_kinds(head, SOURCES[kind].kinds) + tail
     for place, word in words.items():
         text = text.replace(place, word)

@@ -97,7 +97,7 @@
     }));
   }
 
-  // Paper shows everything.
+  // Paper shows everything but the manifest, which is a file of its own.
   const closed = [];
   addEventListener("beforeprint", () => {
     for (const part of document.querySelectorAll("details:not([open])")) {
