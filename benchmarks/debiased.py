@@ -19,12 +19,14 @@ from relprev.inference import DebiasedPURPLE
 from relprev.model.likelihood import Problem
 from relprev.model.path import PAPER_GRID, fit_path
 
+WARM = 20_000  # visits
 LINEAR = {"propensity": "ridge", "risk": "purple", "n_repeats": 1}
 T = TypeVar("T")
 
 
 def run(quick: bool) -> list[dict[str, Any]]:
     """One row per number of visits, smallest first."""
+    _fitted(national_cohort(WARM))  # compiles
     return by_size(_measure, quick)
 
 
