@@ -65,9 +65,10 @@ def atlas(
     report = result.report
     for one in report.variables:
         table = one.atlas.table
-        found, tested = len(one.atlas.found()), int(table["null_q_value"].notna().sum())
+        count, found = table["condition"].nunique(), len(one.atlas.found())
+        tested = int(table["null_q_value"].notna().sum())
         typer.echo(
-            f"{one.name}: {table['condition'].nunique():,} conditions; {found:,} of {tested:,} "
+            f"{one.name}: {count:,} condition{'s' * (count != 1)}; {found:,} of {tested:,} "
             "comparisons stand out from the others (q at most 0.05)"
         )
     for text in report.warnings:

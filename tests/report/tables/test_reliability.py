@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pandas as pd
 
+from relprev.report.page.conditions import conditions_report, render_conditions
 from relprev.report.page.layout import lay_out
 from relprev.report.tables.reliability import UNRELIABLE, is_few, unreliable
 from tests.report.studies import study
@@ -34,3 +35,12 @@ def test_tables_of_surveys_have_the_mark_and_say_what_it_means(bare):
     assert surveyed.caption.endswith(UNRELIABLE)
     cells = [one.text for row in surveyed.rows() for one in row]
     assert "1.00 (0.20 to 5.00) *" in cells
+
+
+def test_the_comparison_of_conditions_has_the_mark(bare):
+    name, main = next(iter(bare.estimates.items()))
+    found = replace(bare, estimates={name: main.assign(estimate=1.0, ci_low=0.2, ci_high=5.0)})
+    both = [study(found, weighted=True, condition=condition) for condition in ("one", "another")]
+    page = render_conditions(conditions_report("", both))
+    assert "1.00 (0.20 to 5.00) *" in page
+    assert "unreliable by the rules of NCHS" in page

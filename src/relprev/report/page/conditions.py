@@ -19,7 +19,7 @@ from relprev.inference.intervals import holm
 from relprev.report.figures.graphics import ReportFigure
 from relprev.report.figures.plots import plot_forest
 from relprev.report.findings import StudyReport
-from relprev.report.page.layout import INTERVALS, slugs
+from relprev.report.page.layout import INTERVALS, marks, slugs
 from relprev.report.page.rendering import rendered
 from relprev.report.sentences.answers import Trust, trust
 from relprev.report.tables.comparisons import estimate_texts, once
@@ -135,8 +135,9 @@ def _table(report: ConditionsReport, variable: str, slug: str) -> ReportTable:
     texts |= {
         (k, "p_adjusted"): words for (k, column), words in texts.items() if column == "p_value"
     }
-    first = report.each[0]
+    first, intervals = report.each[0], {"estimate": INTERVALS["estimate"]}
+    marked, note = marks(first, frame, COLUMNS, intervals)
     return ReportTable(
-        f"comparisons-{slug}", f"Relative prevalence of all conditions by {variable}", frame,
-        COLUMNS, {"estimate": INTERVALS["estimate"]}, first.level, first.unit, texts,
+        f"comparisons-{slug}", f"Relative prevalence of all conditions by {variable}{note}", frame,
+        COLUMNS, intervals, first.level, first.unit, texts, marked,
     )  # fmt: skip

@@ -265,7 +265,7 @@ def _estimate_tables(
         intervals: Mapping[str, tuple[str, str]],
     ) -> ReportTable:  # fmt: skip
         shown = tuple(one for one in columns if one not in same)
-        marked, note = _marks(report, rows, shown, intervals)
+        marked, note = marks(report, rows, shown, intervals)
         return ReportTable(
             f"{name}-{slug}", f"{caption} by {found.name}{against}{note}", rows, shown, intervals,
             report.level, report.unit, estimate_texts(rows, found, report.rule), marked,
@@ -279,7 +279,7 @@ def _estimate_tables(
     )
 
 
-def _marks(
+def marks(
     report: StudyReport, rows: pd.DataFrame, shown: Sequence[str],
     intervals: Mapping[str, tuple[str, str]],
 ) -> tuple[frozenset[tuple[int, str]], str]:  # fmt: skip
@@ -355,7 +355,7 @@ def _analysis(
     title = f"{about.title}, by {found.name}: {analysis.name}"
     known = {key: ends for key, ends in about.intervals.items() if {*ends} <= {*analysis.table}}
     columns = tuple(about.columns)
-    marked, note = _marks(report, analysis.table, columns, known)
+    marked, note = marks(report, analysis.table, columns, known)
     table = ReportTable(name, f"{title}{note}", analysis.table, columns, known, report.level,
                         report.unit, marked=marked)  # fmt: skip
     words = tuple(str(one.about(report.unit)) for one in analysis.words)
