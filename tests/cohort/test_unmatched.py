@@ -79,7 +79,7 @@ def test_codes_that_occur_but_not_as_the_case_asks_are_said_to():
                       case=Case(min_codes=2))  # fmt: skip
     with (
         source(["J45.9", *["R11"] * 39]) as data,
-        pytest.raises(TooFewCasesError, match=r"leaves out, or not as \[case\] asks \(2 codes\)"),
+        pytest.raises(TooFewCasesError, match=r"leaves out, or not as \[case\] asks"),
     ):
         build_cohorts(spec, data)
 

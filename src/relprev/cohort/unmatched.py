@@ -69,7 +69,8 @@ def what_was_meant(spec: CohortSpec, source: Source) -> Message:
     >>> spec = CohortSpec(asthma, (GroupVariable("ward"),), case=Case(min_codes=2))
     >>> with read_tables(visits, visit_id="id", code=["dx"], version="ICD10") as source:
     ...     print(what_was_meant(spec, source))
-    its codes occur only in visits that the study leaves out, or not as [case] asks (2 codes)
+    its codes occur only in visits that the study leaves out, or not as [case] asks: see its
+    roles and numbers
     """
     hints = code_hints(spec.condition, source)
     better = [hint for hint in hints if "other" in hint.values]
@@ -83,8 +84,8 @@ def what_was_meant(spec: CohortSpec, source: Source) -> Message:
     if spec.case == Case():
         return Message("its codes occur only in visits that the study leaves out")
     return Message(
-        "its codes occur only in visits that the study leaves out, or not as [case] asks ({case})",
-        case=str(spec.case),
+        "its codes occur only in visits that the study leaves out, or not as [case] asks: see its "
+        "roles and numbers"
     )
 
 

@@ -141,7 +141,7 @@ class DebiasedPURPLE(BaseEstimator):
     --------
     >>> from relprev import DebiasedPURPLE
     >>> from relprev.simulate import ed_visits
-    >>> visits = ed_visits(20_000, n_codes=50, prevalence=0.2, seed=2)
+    >>> visits = ed_visits(20_000, n_codes=50, prevalence=0.2, seed=1)
     >>> fitted = DebiasedPURPLE(lambdas=1e-4).fit(visits.cohort)
     >>> result = fitted.relative_prevalence("Group B")
     >>> table = result.to_frame().set_index("group")
@@ -149,9 +149,9 @@ class DebiasedPURPLE(BaseEstimator):
     >>> table[["observed_ratio", "estimate", "ci_low", "ci_high", "truth"]].round(2)
              observed_ratio  estimate  ci_low  ci_high  truth
     group
-    Group A            0.33      0.95    0.89     1.02   0.92
-    Group C            0.77      1.29    1.21     1.38   1.26
-    Group D            0.58      1.17    1.09     1.26   1.13
+    Group A            0.44      1.21    1.13     1.30   1.15
+    Group C            0.79      1.26    1.18     1.34   1.20
+    Group D            0.75      1.31    1.22     1.42   1.25
     """
 
     def __init__(

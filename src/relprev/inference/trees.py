@@ -40,7 +40,7 @@ MOST_VALUES = 255  # of a feature, which scikit-learn's trees tell apart
 CUT_ROWS = 50_000  # to find quantiles in
 CLEARLY = 1.8  # z above which trees are fitted: one time in 25 or fewer by chance
 PROBE = {"max_iter": 10, "max_leaf_nodes": 8, "learning_rate": 0.2, "early_stopping": False}
-TREES = {"max_iter": 200, "max_leaf_nodes": 12, "learning_rate": 0.06, "l2_regularization": 5.0}
+TREES = {"max_iter": 100, "max_leaf_nodes": 12, "learning_rate": 0.12, "l2_regularization": 5.0}
 
 
 @dataclass(frozen=True)
