@@ -17,12 +17,9 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from relprev import Cohort
 from relprev.inference import DebiasedPURPLE, adaptive, missed, moments, nuisance, repeats
 from simulations import coverage, learners
-from simulations.nonlinear import NONLINEAR
-from simulations.replicates import Job, seed_of
-from simulations.scenarios import SCENARIOS, draw
+from simulations.replicates import Job
 from simulations.study import Study
 
 COLUMNS = ["group", "estimate", "ci_low", "ci_high", "std_error"]
@@ -58,7 +55,7 @@ CONSTANTS = {
         Constant("MIN_MIXING", moments, (0.0, 0.05, 0.5), "strong_shift"),
         Constant("ASKING", adaptive, (0.02, 0.2, 1.0), "covariance_mild"),
         Constant("CLEARLY", adaptive, (1.0, 2.0, 4.0), "covariance_mild"),
-        Constant("MOST_REPEATS", repeats, (1, 5, 11), "few_cases"),
+        Constant("MOST_REPEATS", repeats, (1, 15, 25), "few_cases"),
     )
 }
 DEGREES = "degrees of freedom"  # judged from the same rows: t quantiles or normal ones
@@ -68,7 +65,7 @@ Z = float(stats.norm.ppf(0.975))
 def replicate(job: Job) -> list[dict[str, Any]]:
     """Estimates at all values of one constant for one cohort, versus the second group."""
     constant = CONSTANTS[job[0]]
-    cohort = _cohort((constant.world, job[1]))
+    cohort, _ = coverage.drawn((constant.world, job[1]))
     rows = []
     for value in constant.values:
         with constant.at(value):
@@ -76,13 +73,6 @@ def replicate(job: Job) -> list[dict[str, Any]]:
         head = {"scenario": job[0], "replicate": job[1], "value": value, "world": constant.world}
         rows += [head | row for row in found.to_frame()[COLUMNS].to_dict("records")]
     return rows
-
-
-def _cohort(job: Job) -> Cohort:
-    name = job[0]
-    if name in SCENARIOS:
-        return draw(SCENARIOS[name], seed_of(job)).cohort
-    return NONLINEAR[name].cohort(seed_of(job))
 
 
 def true_ratios(folder: Path) -> pd.DataFrame:

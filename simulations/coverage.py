@@ -21,6 +21,7 @@ from relprev.inference.moments import group_moments
 from relprev.inference.score import solve_score
 from relprev.simulate import ed_visits
 from relprev.simulate.visits import group_prevalences
+from simulations.nonlinear import NONLINEAR
 from simulations.replicates import Job, seed_of
 from simulations.scenarios import SCENARIOS, WORLDS, draw, truth
 from simulations.study import Option, Study, kept_truths
@@ -69,6 +70,8 @@ def drawn(job: Job) -> tuple[Cohort, dict[str, float]]:
     name, number = job
     if name in SCENARIOS:
         return draw(SCENARIOS[name], seed_of(job)).cohort, {}
+    if name in NONLINEAR:
+        return NONLINEAR[name].cohort(seed_of(job)), {}
     setting = WORLDS[name] | {"seed": FIRST_WORLD + number}
     cohort, (means, _) = (
         ed_visits(**setting).cohort, group_prevalences(**setting, truth_visits=TRUTH_VISITS)

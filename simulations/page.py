@@ -192,10 +192,12 @@ def _deals(results: Path) -> list[str]:
     if not (results / "deals.csv").is_file():
         return []
     rows = deals.summary(pd.read_csv(results / "deals.csv"))
-    rows = rows.sort_values("scenario", key=_order, kind="stable")
+    held_back = {name: f"*{NONLINEAR[name].words}" for name in deals.HELD_BACK}
+    names = WORDS | FEW_CASES | held_back
+    rows = rows.sort_values("scenario", key=lambda own: own.map(list(names).index), kind="stable")
     body = [
         [
-            (WORDS | FEW_CASES)[row.scenario], row.rule, f"{row.deals:.0f}", f"{row.cohorts:,}",
+            names[row.scenario], row.rule, f"{row.deals:.0f}", f"{row.cohorts:,}",
             f"{row.n_diagnosed:,.0f}", f"{row.spread:.2f}", f"{row.largest:.2f}",
             f"{row.error_spread:.0%}",
         ]
@@ -210,7 +212,9 @@ def _deals(results: Path) -> list[str]:
                 f"The same cohort, its folds dealt anew {deals.SEEDS} times: standard deviation of "
                 "the log ratio in units of its standard error (root mean square over cohorts and "
                 "groups, and the largest), and that of the standard error as a share of itself. "
-                "By default folds are dealt several times where cases are few, and medians taken.",
+                "By default folds are dealt several times where cases are few, and medians taken. "
+                "How many times was chosen with the first kinds in mind; those marked with a * only "
+                "confirm it.",
                 _table(head, body),
                 _made(results / "deals.json"),
             ]
