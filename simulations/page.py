@@ -213,7 +213,7 @@ def _deals(results: Path) -> list[str]:
                 "the log ratio in units of its standard error (root mean square over cohorts and "
                 "groups, and the largest), and that of the standard error as a share of itself. "
                 "By default folds are dealt several times where cases are few, and medians taken. "
-                "How many times was chosen with the first kinds in mind; those marked with a * only "
+                "How many times was chosen on the first kinds; those marked with a * only "
                 "confirm it.",
                 _table(head, body),
                 _made(results / "deals.json"),
