@@ -13,6 +13,7 @@ from relprev.cohort.part import ROW_FIELDS, CohortPart
 from relprev.errors import InvalidInputError
 from relprev.matrix import Matrix
 from relprev.rows import Rows, one_part
+from relprev.store.digests import digest
 
 MAX_GROUPS = 1000
 MAX_CONTROLS = 64
@@ -276,6 +277,10 @@ class Cohort(Rows[CohortPart]):
         """
         return self.with_values(**dict.fromkeys(names))
 
+    def digest(self) -> str:
+        """24 hexadecimal digits that tell cohorts apart; identifiers of visits do not count."""
+        return digest(self.group_names, self.feature_names, *self.map(_digest))
+
     def save(self, path: str | Path) -> None:
         """Write a cohort in memory to one file, whole or not at all; see also `write_parts`."""
         from relprev.cohort.storage import save
@@ -297,6 +302,12 @@ class Cohort(Rows[CohortPart]):
             f"<Cohort of {self.n:,} visits x {self.n_cols:,} features{parts}, groups "
             f"{', '.join(self.group_names)}{extras}>"
         )
+
+
+def _digest(part: CohortPart) -> str:
+    arrays = part.arrays()
+    arrays.pop("ids", None)
+    return digest(*arrays, *arrays.values())
 
 
 def _field(part: CohortPart, name: str) -> NDArray[Any]:

@@ -5,7 +5,8 @@ estimate is used, strata are left out. An estimator with cross-fitting keeps the
 sample: dealing new ones would add noise to every replicate, which the jackknife multiplies.
 
 Replicates are independent and each draws from a seed of its own, so results are the same for
-any number of processes.
+any number of processes. They are kept one by one, each under a digest of the cohort, the estimator,
+its code and the replicate's weights (`relprev.parallel.kept`): one of another study is never used.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,15 +28,15 @@ from relprev.arrays import FloatArray
 from relprev.cohort import Cohort
 from relprev.errors import DataWarning, InvalidInputError, TooFewCasesError
 from relprev.messages import Message, Number, message_of
-from relprev.parallel.processes import in_processes
-from relprev.progress import progress
-from relprev.store.digests import has_seal, is_sealed, seal
-from relprev.store.files import written_whole
+from relprev.parallel.kept import kept_outcomes
+from relprev.store.digests import digest
+from relprev.store.modules import source_digest
+from relprev.store.stages import Outcome
 
-SAVE_EVERY = 10
 MANY_FAILED = 0.05
 RATIOS = ["estimate", "observed_ratio", "diagnosis_ratio"]
 KEYS = ["replicate", "group", "versus", *RATIOS]
+ROWS = "rows"
 NO_LOGARITHM = Message("no finite estimate above 0")
 Weights = Callable[[int], FloatArray]
 
@@ -68,79 +70,57 @@ class Work:
 def refit(
     work: Work, count: int, processes: int, out: str | Path | None, verbose: bool
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The estimate, and a table of all replicates; those in the file ``out`` are not refitted."""
+    """The estimate, and a table of all replicates; those in the folder ``out`` are not refitted."""
+    folder = None if out is None else Path(out)
+    if folder is not None and folder.is_file():
+        raise InvalidInputError(
+            f"out must be a folder, in which replicates are kept, and {folder} is a file"
+        )
     fitted = clone(work.estimator).fit(work.cohort)
     base = fitted.relative_prevalence(work.versus).to_frame()
     if hasattr(fitted, "folds_"):
         fold = np.zeros(work.cohort.n, dtype=fitted.folds_.dtype)  # rows not used have no fold
         fold[fitted.rows_] = fitted.folds_
         work = replace(work, fold=fold)
-    path = None if out is None else Path(out)
-    tables = [_kept(work, path, base)] if path is not None and path.is_file() else []
-    done = set(tables[0]["replicate"]) if tables else set()
-    todo = [number for number in range(count) if number not in done]
-    with progress("Replicates", len(todo), verbose) as advance:
-        for finished, (number, table) in enumerate(
-            in_processes(_one, (work, base), todo, processes), 1
-        ):
-            advance(f"replicate {number + 1}")
-            tables.append(table)
-            if path is not None and (finished % SAVE_EVERY == 0 or finished == len(todo)):
-                with written_whole(path) as temporary:
-                    _ordered(tables)[KEYS].to_csv(temporary, index=False)
-                seal(path)
-    table = _ordered(tables)
-    table = table[table["replicate"] < count]
+    keys = _keys(work, base, count) if folder else {str(number): number for number in range(count)}
+    found = kept_outcomes(
+        partial(_outcome, work, base), keys, folder, processes, title="Replicates",
+        words=lambda number: f"replicate {number + 1}", verbose=verbose,
+    )  # fmt: skip
+    tables = [_with_reasons(found[key]) for key in keys]
+    table = pd.concat(tables, ignore_index=True)
     _warn_of_failures(base, table, count)
     return base, table[KEYS]
 
 
-def _ordered(tables: list[pd.DataFrame]) -> pd.DataFrame:
-    return pd.concat([table for table in tables if len(table)]).sort_values(
-        "replicate", kind="stable", ignore_index=True
-    )
+def _keys(work: Work, base: pd.DataFrame, count: int) -> dict[str, int]:
+    """Number of each replicate, by a digest of all that it depends on."""
+    kind = type(work.estimator)
+    own = [kind.__module__] if kind.__module__.startswith("relprev.") else []
+    parameters = [
+        value if isinstance(value, np.ndarray) else repr(value)
+        for _, value in sorted(work.estimator.get_params().items())
+    ]
+    mark = digest(
+        source_digest(__name__, *own), kind.__qualname__, work.cohort.digest(), work.versus,
+        base[RATIOS].to_numpy(dtype=float), *parameters,
+    )  # fmt: skip
+    return {digest(mark, number, work.weights(number)): number for number in range(count)}
 
 
-def _number(text: str) -> float:
-    """The number that was written, to its last digit."""
-    return float(text) if text else float("nan")
+def _outcome(work: Work, base: pd.DataFrame, number: int) -> Outcome:
+    table = _one(work, base, number)
+    reasons = [None if why is None else why.plain() for why in table["failure"]]
+    return Outcome({"failure": reasons}, {ROWS: table[KEYS]})
 
 
-def _kept(work: Work, path: Path, base: pd.DataFrame) -> pd.DataFrame:
-    """Replicates of an earlier run; one is refitted to check that it was the same study."""
-    if not is_sealed(path) and has_seal(path):
-        said = Message("{file} is damaged; its replicates are fitted again", file=path.name)
-        warnings.warn(DataWarning(said), stacklevel=5)
-        return pd.DataFrame(columns=[*KEYS, "failure"])
-    text = dict.fromkeys(["group", "versus"], str)
-    kept = pd.read_csv(
-        path, dtype=text, keep_default_na=False, converters=dict.fromkeys(RATIOS, _number)
-    )
-    missing = [name for name in KEYS if name not in kept]
-    if "replicate" in kept and missing:
-        raise InvalidInputError(
-            f"{path} has no column {', '.join(missing)}: an earlier version wrote it; give another "
-            "file as out, or delete this one"
-        )
-    wrong = list(kept.columns) != KEYS
-    if not wrong and len(kept):
-        number = int(kept["replicate"].iloc[0])
-        again = _one((work, base), number)
-        same = kept[kept["replicate"] == number]
-        wrong = len(same) != len(again) or not np.allclose(
-            same["estimate"], again["estimate"], rtol=1e-6, equal_nan=True
-        )
-    if wrong:
-        raise InvalidInputError(
-            f"{path} holds replicates of other data, settings or random_state; give another file "
-            "as out, or delete this one"
-        )
-    return kept.assign(failure=None)
+def _with_reasons(found: Outcome) -> pd.DataFrame:
+    reasons = [None if why is None else Message.from_plain(why) for why in found.values["failure"]]
+    return found.tables[ROWS].assign(failure=pd.Series(reasons, dtype=object))
 
 
-def _one(shared: tuple[Work, pd.DataFrame], number: int) -> pd.DataFrame:
+def _one(work: Work, base: pd.DataFrame, number: int) -> pd.DataFrame:
     """Estimates of a replicate; if it could not be fitted, NaN, and the reason in ``failure``."""
-    work, base = shared
     weight, estimator = work.weights(number), clone(work.estimator)
     if work.fold is not None:
         estimator.set_params(folds=work.fold[weight != 0])
@@ -184,7 +164,7 @@ def _warn_of_failures(base: pd.DataFrame, table: pd.DataFrame, count: int) -> No
             failed=Number(len(worst)), count=Number(count), group=group, versus=versus, left=left,
         )  # fmt: skip
         reasons = Counter(why for why in worst["failure"] if why is not None)
-        if reasons:  # those of an earlier run are not known
+        if reasons:
             why = reasons.most_common(1)[0][0]
             said = Message("{said}; most often because: {why}", said=said, why=why)
         warnings.warn(DataWarning(said), stacklevel=4)

@@ -171,7 +171,7 @@ def bootstrap(
         start by importing the main script, which must therefore guard its work by
         ``if __name__ == "__main__":``.
     out : path, optional
-        CSV file of the replicates; those it already holds are not fitted again.
+        Folder in which replicates are kept; those that it holds already are not fitted again.
     verbose : bool
 
     Returns

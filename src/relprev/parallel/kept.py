@@ -22,7 +22,7 @@ Work = Callable[[Item], Outcome]
 
 
 def kept_outcomes(
-    work: Work[Item], items: Mapping[str, Item], folder: Path, processes: int = 1, *,
+    work: Work[Item], items: Mapping[str, Item], folder: Path | None, processes: int = 1, *,
     title: str = "Cells", words: Callable[[Item], str] = str, verbose: bool = False,
 ) -> dict[str, Outcome]:  # fmt: skip
     """The outcome of each item, by its key.
@@ -34,8 +34,8 @@ def kept_outcomes(
         import it.
     items : mapping of key to item
         A key stands for everything that the outcome depends on.
-    folder : Path
-        Where outcomes are kept. Nobody else may be writing there.
+    folder : Path or None
+        Where outcomes are kept. Nobody else may be writing there. None: they are not kept.
     processes : int
         Number of processes.
     title, words, verbose : str, function from an item to str, bool
@@ -50,21 +50,26 @@ def kept_outcomes(
     {'square': 9}
     """
     damaged: list[str] = []
-    store = Store(folder, damaged.append)
-    kept = {key: store.find(STAGE, key) for key in items}
-    found = {key: outcome for key, outcome in kept.items() if outcome is not None}
+    found: dict[str, Outcome] = {}
+    if folder is not None:
+        store = Store(folder, damaged.append)
+        kept = {key: store.find(STAGE, key) for key in items}
+        found = {key: outcome for key, outcome in kept.items() if outcome is not None}
     missing = [(key, item) for key, item in items.items() if key not in found]
     with progress(title, len(missing), verbose) as advance:
-        note = f"{len(found)} more kept from an earlier run"
-        advance(f"{note}, {len(damaged)} damaged ones computed again" if damaged else note)
+        if folder is not None:
+            note = f"{len(found)} more kept from an earlier run"
+            advance(f"{note}, {len(damaged)} damaged ones computed again" if damaged else note)
         for (key, item), made in in_processes(_keep, (work, folder), missing, processes):
             found[key] = made
             advance(words(item))
-    remove_unfinished(folder)
+    if folder is not None:
+        remove_unfinished(folder)
     return found
 
 
-def _keep(shared: tuple[Work[Item], Path], missing: tuple[str, Item]) -> Outcome:
+def _keep(shared: tuple[Work[Item], Path | None], missing: tuple[str, Item]) -> Outcome:
     work, folder = shared
     key, item = missing
-    return Store(folder).keep(STAGE, key, work(item))
+    made = work(item)
+    return made if folder is None else Store(folder).keep(STAGE, key, made)

@@ -58,11 +58,6 @@ def seal(path: str | Path) -> None:
         temporary.write_text(file_digest(path), encoding="ascii")
 
 
-def has_seal(path: str | Path) -> bool:
-    """Whether there is a digest beside a file."""
-    return _seal(Path(path)).is_file()
-
-
 def is_sealed(path: str | Path) -> bool:
     """Whether a file is as it was when it was sealed."""
     try:

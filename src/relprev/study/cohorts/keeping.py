@@ -4,21 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from relprev.cohort import BuiltCohort, Cohort, StratumOfRows
-from relprev.cohort.part import ROW_FIELDS
 from relprev.cohort.part_files import HEADER, verify_parts
 from relprev.errors import InvalidInputError
 from relprev.store.digests import digest, file_digest
 from relprev.store.files import written_whole
 from relprev.store.stages import Outcome
-
-if TYPE_CHECKING:  # it leads to the report, which no cohort depends on
-    pass
-
 
 PARTS = "parts-"  # begins the name of a folder of cohorts kept in parts
 
@@ -41,7 +36,7 @@ def keep_cohort(cohort: Cohort, folder: Path, position: int) -> dict[str, Any]:
     if file.exists():
         mark = checksum = file_digest(file / HEADER)
     else:
-        mark = _cohort_digest(cohort)
+        mark = cohort.digest()
         file = folder.parent / f"cohort-{mark}.npz"
         cohort.save(file)
         checksum = file_digest(file)
@@ -85,10 +80,3 @@ def _is_kept(folder: Path, about: dict[str, Any]) -> bool:
         return file_digest(file / HEADER) == about["checksum"]
     except (OSError, InvalidInputError):
         return False
-
-
-def _cohort_digest(cohort: Cohort) -> str:
-    """Digest of a cohort without the identifiers of its visits."""
-    rows = [getattr(cohort, name) for name in ROW_FIELDS if name != "ids"]
-    arrays = [*cohort.X.to_arrays().values(), *(values for values in rows if values is not None)]
-    return digest(cohort.group_names, cohort.feature_names, *arrays)
