@@ -41,24 +41,22 @@ def forgetful_maximum(values, forget):
 
 
 @njit(nogil=True, cache=True)
-def count_columns(indptr, indices, n_columns, rows, s):
-    """Count, by column of a sparse 0/1 matrix, the ones in ``rows`` and those with s = 1."""
-    counts = np.zeros((2, n_columns), dtype=np.int64)
+def count_quarters(indptr, indices, home, parts, rows, s):
+    """Count rows, and rows with s = 1, in each of the parts of every feature: (2, p, parts).
+
+    Column ``parts * j + k`` of a sparse 0/1 matrix marks part k of feature j, except part
+    ``home[j]``, where rows without a mark are; if that is negative, every row has a mark.
+    """
+    counts = np.zeros((2, len(home), parts), dtype=np.int64)
+    flat = counts.reshape(2, -1)
+    diagnosed = 0
     for row in rows:
-        diagnosed = s[row] == 1
+        diagnosed += s[row] == 1
         for position in range(indptr[row], indptr[row + 1]):
-            counts[0, indices[position]] += 1
-            if diagnosed:
-                counts[1, indices[position]] += 1
+            flat[0, indices[position]] += 1
+            flat[1, indices[position]] += s[row] == 1
+    for j in range(len(home)):
+        if home[j] >= 0:
+            counts[0, j, home[j]] = len(rows) - counts[0, j].sum()
+            counts[1, j, home[j]] = diagnosed - counts[1, j].sum()
     return counts
-
-
-@njit(nogil=True, cache=True)
-def column_of(indptr, indices, rows, start, stop, otherwise):
-    """Which of the columns start, ..., stop - 1 is set in each row, counted from start."""
-    found = np.full(len(rows), otherwise)
-    for i in range(len(rows)):
-        for position in range(indptr[rows[i]], indptr[rows[i] + 1]):
-            if start <= indices[position] < stop:
-                found[i] = indices[position] - start
-    return found

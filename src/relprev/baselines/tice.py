@@ -16,7 +16,8 @@ root, the second the estimate of the first. The prevalence is p(s=1) / c.
 from __future__ import annotations
 
 import heapq
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from numpy.typing import NDArray
 from scipy import sparse as sp
 
 from relprev.baselines.base import GroupwiseBaseline
-from relprev.baselines.kernels import column_of, count_columns
+from relprev.baselines.kernels import count_quarters
 from relprev.cohort import Cohort
 from relprev.errors import InvalidInputError
 from relprev.model.splits import split
@@ -130,23 +131,26 @@ class Regions:
     member: sp.csr_array
     home: NDArray[np.int64]
 
-    def counts(self, rows: Rows, s: NDArray[np.int64]) -> tuple[Rows, Rows]:
-        """Numbers of rows and of diagnosed rows in each quarter, each of shape (p, 4)."""
+    def counts(self, rows: Rows, s: NDArray[np.int64]) -> Rows:
+        """Numbers of rows and of diagnosed rows in each quarter, shape (2, p, 4)."""
         member = self.member
-        marked = count_columns(member.indptr, member.indices, member.shape[1], rows, s)
-        counts = marked.reshape(2, -1, PARTS)
-        sparse = np.flatnonzero(self.home >= 0)
-        total = np.array([[len(rows)], [s[rows].sum()]])
-        counts[:, sparse, self.home[sparse]] = total - counts[:, sparse].sum(axis=2)
-        return counts[0], counts[1]
+        found: Rows = count_quarters(member.indptr, member.indices, self.home, PARTS, rows, s)
+        return found
 
     def parts(self, rows: Rows, feature: int) -> list[Rows]:
         """The rows in each quarter of one feature."""
-        start, home = PARTS * feature, self.home[feature]
-        quarter = column_of(
-            self.member.indptr, self.member.indices, rows, start, start + PARTS, home
-        )
-        return [rows[quarter == part] for part in range(PARTS)]
+        marks, first = self.member_by_column, PARTS * feature
+        quarter = np.full(marks.shape[0], self.home[feature], dtype=np.int8)
+        for part in range(PARTS):
+            start, stop = marks.indptr[first + part : first + part + 2]
+            quarter[marks.indices[start:stop]] = part
+        own = quarter[rows]
+        return [rows[own == part] for part in range(PARTS)]
+
+    @cached_property
+    def member_by_column(self) -> sp.csc_array:
+        """``member``, held by column."""
+        return self.member.tocsc()
 
 
 def quarters(X: Any) -> Regions:
@@ -179,9 +183,15 @@ def _quarter(
 
 @dataclass(frozen=True)
 class _Node:
+    """A region's rows in the tree's fold and in the rest; features not yet used on the path to it.
+
+    Counts of both may be known already.
+    """
+
     tree: Rows
     rest: Rows
-    features: NDArray[np.bool_]  # those not yet used on the path to the node
+    features: NDArray[np.bool_]
+    counts: tuple[Rows, Rows] | None = None
 
 
 class _Search:
@@ -203,7 +213,8 @@ class _Search:
             if not queue:
                 break
             node = heapq.heappop(queue)[2]
-            feature, left = self._best_feature(node, enough)
+            counts = node.counts or self._counts(node)
+            feature, left = self._best_feature(node.features, counts, enough)
             if feature is None:
                 continue
             inside = self.regions.parts(node.tree, feature)
@@ -211,11 +222,22 @@ class _Search:
             best = max([best, *(self._limit(rows) for rows in outside if len(rows) >= self.least)])
             # A region with fewer diagnosed rows cannot exceed the best limit so far.
             enough = self.spread / (1 - best) ** 2 if best < 1 else np.inf
-            for child in map(_Node, inside, outside, [left] * PARTS):
-                if self._worth_splitting(child, enough):
+            children = [_Node(*rows, left) for rows in zip(inside, outside, strict=True)]
+            worth = [self._worth_splitting(child, enough) for child in children]
+            largest = int(np.argmax([len(rows) for rows in outside]))
+            if worth[largest]:
+                apart = [child for child in children if len(child.tree) or len(child.rest)]
+                others = [self._counts(child) for child in apart if child is not children[largest]]
+                known = tuple(whole - sum(own) for whole, *own in zip(counts, *others, strict=True))
+                children[largest] = replace(children[largest], counts=known)
+            for child, is_worth in zip(children, worth, strict=True):
+                if is_worth:
                     heapq.heappush(queue, (-self._limit(child.tree), made, child))
                     made += 1
         return best
+
+    def _counts(self, node: _Node) -> tuple[Rows, Rows]:
+        return self.regions.counts(node.tree, self.s), self.regions.counts(node.rest, self.s)
 
     def _limit(self, rows: Rows) -> float:
         return float(self.s[rows].mean() - np.sqrt(self.spread / len(rows)))
@@ -228,17 +250,23 @@ class _Search:
             and 0 < labeled < len(node.tree)
         )
 
-    def _best_feature(self, node: _Node, enough: float) -> tuple[int | None, NDArray[np.bool_]]:
+    def _best_feature(
+        self, features: NDArray[np.bool_], counts: tuple[Rows, Rows], enough: float
+    ) -> tuple[int | None, NDArray[np.bool_]]:
         """The feature with the densest part, and those left for the node's children."""
-        rows, labeled = self.regions.counts(node.tree, self.s)
-        outside_rows, outside_labeled = self.regions.counts(node.rest, self.s)
-        useful = node.features & (outside_labeled.max(axis=1) >= enough)
+        (rows, labeled), (outside_rows, outside_labeled) = counts
+        useful = features & (_largest(outside_labeled) >= enough)
         if not useful.any():
             return None, useful
-        score = np.where(useful, (labeled / (rows + self.k)).max(axis=1), -1.0)
+        score = np.where(useful, _largest(labeled / (rows + self.k)), -1.0)
         feature = int(score.argmax())
         if score[feature] <= 0 or np.count_nonzero(outside_rows[feature]) < 2:
             return None, useful
         left = useful.copy()
         left[feature] = False
         return feature, left
+
+
+def _largest(values: NDArray[Any]) -> NDArray[Any]:
+    """The largest of the quarters, shape (p,); faster than a maximum over so short an axis."""
+    return np.maximum.reduce([values[:, part] for part in range(PARTS)])
