@@ -118,8 +118,8 @@ def load_table(
             relation = "staged"
         else:
             raise InvalidInputError(
-                f"{path.name}: expected .csv, .csv.gz, .tsv, .txt, .parquet, .dta, .sas7bdat, .xpt or "
-                ".xlsx (or one of them in a .zip)"
+                f"{path.name}: expected .csv, .csv.gz, .tsv, .txt, .parquet, .dta, .sas7bdat, "
+                ".xpt or .xlsx (or one of them in a .zip)"
             )
         available = column_names(connection, relation)
         picked = ", ".join(_picked(available, columns, optional, path.name))
@@ -209,7 +209,8 @@ def _picked(
         if separator:
             raise InvalidInputError(
                 f"{file_name}: its first line is a single column that contains {separator}; "
-                "columns must be separated by commas (.csv) or tabs (.tsv, .txt): convert or rename it"
+                "columns must be separated by commas (.csv) or tabs (.tsv, .txt): convert or "
+                "rename it"
             )
         if any("\0" in name for name in available):
             raise InvalidInputError(
