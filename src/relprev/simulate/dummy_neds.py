@@ -34,8 +34,8 @@ def write_dummy_neds(
     spec: CohortSpec, arguments: Mapping[str, Any], places: Places, n: int, seed: int
 ) -> list[Path]:
     """The files of 2019 that a neds source names, by their layouts."""
-    [core] = _names(arguments, "core")
-    names = {kind: _names(arguments, key) for key, kind in FILES.items() if arguments.get(key)}
+    core = _name(arguments, "core")
+    names = {kind: _name(arguments, key) for key, kind in FILES.items() if arguments.get(key)}
     given = {kind: arguments[key] for kind, key in LAYOUT_OPTIONS.items() if arguments.get(key)}
     for kind, layout in given.items():
         if not places.given(layout).is_file():
@@ -50,19 +50,18 @@ def write_dummy_neds(
     visits = pd.read_csv(path, names=list(read_layout("Core", YEAR)), usecols=["KEY_ED", "HOSP_ED"])
     rng = np.random.default_rng([seed, 6])
     files = [path]
-    for kind, [name] in names.items():
+    for kind, name in names.items():
         table = _hospitals(visits, rng) if kind == "Hospital" else _procedures(visits, kind, rng)
         files.append(places.written(name))
         with written_whole(files[-1]) as temporary:
-            table.reindex(columns=list(layouts[kind])).to_csv(
-                temporary, header=False, index=False,
-                compression="gzip" if name.endswith(".gz") else None,
-            )  # fmt: skip
+            packed = {"method": "gzip", "mtime": 0} if name.lower().endswith(".gz") else None
+            ordered = table.reindex(columns=list(layouts[kind]))
+            ordered.to_csv(temporary, header=False, index=False, compression=packed)
     return [*files, *map(places.copied, given.values())]
 
 
-def _names(arguments: Mapping[str, Any], key: str) -> list[str]:
-    """The one file of a key, in a list."""
+def _name(arguments: Mapping[str, Any], key: str) -> str:
+    """The one file that a key names."""
     names = listed(arguments[key])
     usual = f"NEDS_{YEAR}_{FILES.get(key, 'Core')}.csv"
     if len(names) != 1 or str(YEAR) not in names[0]:
@@ -75,7 +74,7 @@ def _names(arguments: Mapping[str, Any], key: str) -> list[str]:
             f"{key}: dummy NEDS files are .csv or .csv.gz; name such a file, {usual}, in the study "
             "for the time being"
         )
-    return names
+    return names[0]
 
 
 def _hospitals(visits: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:

@@ -89,6 +89,8 @@ class Source:
     (2, ('ward',), ('visit', 'version', 'code', 'role'))
     >>> source.query("SELECT ward, code FROM visits JOIN codes USING (visit) ORDER BY ward")
     [('a', 'T7411XA'), ('b', 'R51')]
+    >>> source.code_roles()
+    [('ICD10', 'diagnosis')]
     >>> source.close()
     """
 
