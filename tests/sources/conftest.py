@@ -11,6 +11,7 @@ import duckdb
 import pytest
 
 from relprev.sources import read_omop
+from relprev.sources.omop_tables import AMOUNTS
 
 TEXTS = (
     "vocabulary_id", "condition_source_value", "concept_name", "concept_code", "value_as_string",
@@ -118,6 +119,8 @@ def fill_postgres(url, schema, folder):
 def _type(column):
     if column.endswith("_date"):
         return "date"
+    if column in AMOUNTS:
+        return "numeric"
     return "text" if column in TEXTS else "integer"
 
 

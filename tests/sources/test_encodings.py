@@ -41,6 +41,13 @@ def test_a_byte_order_mark_says_the_encoding(tmp_path, mark, encoding):
     assert wards(file, encoding="cp1252" if encoding != "utf-8" else None) == WARDS
 
 
+def test_unicode_text_of_a_spreadsheet_is_read_under_its_own_ending(tmp_path):
+    """Excel calls the file .txt; it was refused without a remedy."""
+    file = tmp_path / "visits.txt"
+    file.write_text(TEXT.replace(",", "\t"), encoding="utf-16")
+    assert wards(file) == WARDS
+
+
 def test_wrong_encodings_are_refused(tmp_path):
     file = tmp_path / "visits.csv"
     file.write_bytes(TEXT.encode("cp1252"))

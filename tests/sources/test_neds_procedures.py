@@ -10,6 +10,7 @@ from relprev.cohort import CohortSpec, Features, GroupVariable
 from relprev.cohort.build import build_cohorts
 from relprev.errors import InvalidInputError
 from relprev.sources import read_neds
+from relprev.sources.derived import with_derived
 from relprev.sources.neds_store import read_layout
 
 CORE = {"AGE": 40, "FEMALE": 1, "DISCWT": 4.5, "HOSP_ED": 10001, "NEDS_STRATUM": 20001,
@@ -77,6 +78,20 @@ def test_procedures_are_features(files):
     assert built.cohort.feature_names == ("PROC:0HQ0XZZ", "PROC:99283")
     assert built.kinds == {"procedures": 2}
     assert built.cohort.diagnosed.tolist() == [1, 0, 0, 1]
+
+
+@pytest.mark.parametrize("kinds", [(), ("procedures",)])
+def test_roles_are_known_without_a_look_at_the_codes(files, kinds):
+    """A role that were not known would be left out of the cohort."""
+    source = read_neds(**files, kinds=kinds)
+    recorded = {tuple(pair) for pair in source.query("SELECT DISTINCT version, role FROM codes")}
+    assert recorded <= set(source.code_roles())
+    assert len(source.code_roles()) == 3 + len(kinds)
+    derived = with_derived(source, {"early": "visit_id <= 8"})
+    assert ("IS", "derived") in derived.code_roles()
+    spec = CohortSpec(CodeSet.of("early", ["IS:early"]), (GroupVariable("payer"),),
+                      features=Features(min_count=0))  # fmt: skip
+    assert build_cohorts(spec, derived)["payer"].cohort.diagnosed.sum() == 2
 
 
 def test_procedures_need_a_supplemental_file(files):

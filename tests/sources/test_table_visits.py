@@ -27,6 +27,7 @@ def test_age_and_year_follow_from_dates():
     ({"birth_date": "born", "date": "seen", "age": "years"}, "give date, and no age"),
     ({"birth_date": "seen", "date": "born"}, "birth_date: 3 visits are dated before the birth"),
     ({"age": "seen"}, "age: column 'seen' holds no numbers; .*under birth_date"),
+    ({"sex": "seen"}, "sex: column 'seen' holds neither F nor M"),
     ({"year": "who"}, "year: column 'who' holds no numbers; .*under date"),
 ])  # fmt: skip
 def test_columns_that_give_no_age_or_year_are_refused(names, words):

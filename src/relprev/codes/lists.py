@@ -19,6 +19,7 @@ CODES = ("code", "icd", "icd9", "icd9cm", "icd10", "icd10cm", "icd_code", "icd_i
 TERMS = ("term", "description", "icd_str", "icd_name", "icd9 string", "icd10 string",
          "icd9cm_str", "icd10cm_str", "name")  # fmt: skip
 VERSIONS = ("vocabulary_id", "flag", "icd_version", "vocabulary", "version")
+PHECODE = "phecode"  # column of a map
 NAMES = ("phenotype", "phecode_str", "phecode_name", "phecode_string")
 
 
@@ -66,6 +67,11 @@ def read_code_list(
     """
     path = Path(path)
     header, rows = _rows(path)
+    if PHECODE in header and not code:
+        raise InvalidInputError(
+            f"{path.name} is a map of phecodes, whose codes together are no condition; take one of "
+            "them by phecode= (read_phecodes)"
+        )
     at = _column(header, code, CODES, "code", path, remedy="name the right one by code=")
     words = _column(header, term, TERMS, "term", path, needed=bool(term))
     return _code_set(path, header, rows, at, words, version, children, title or path.stem)
@@ -101,7 +107,7 @@ def read_phecodes(path: str | Path, phecode: str, version: str = "") -> CodeSet:
     """
     path = Path(path)
     header, rows = _rows(path)
-    at = _column(header, "", ("phecode",), "phecode", path)
+    at = _column(header, "", (PHECODE,), "phecode", path)
     wanted = _plain(phecode)
     below = f"{wanted}." if "." not in wanted else wanted
     rows = [row for row in rows if _plain(row[at]) == wanted or _plain(row[at]).startswith(below)]
@@ -143,7 +149,7 @@ def read_phecode_sets(path: str | Path, version: str = "") -> list[CodeSet]:
     """
     path = Path(path)
     header, rows = _rows(path)
-    at = _column(header, "", ("phecode",), "phecode", path)
+    at = _column(header, "", (PHECODE,), "phecode", path)
     code = _column(header, "", CODES, "code", path)
     named = next((header.index(name) for name in NAMES if name in header), None)
     whole: dict[str, list[list[str]]] = {}

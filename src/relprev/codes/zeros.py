@@ -64,6 +64,26 @@ def restored_zeros(codes: Iterable[str], *, from_numbers: bool = False) -> dict[
     return {}
 
 
+def zeros_in_doubt(codes: Iterable[str]) -> bool:
+    """Whether ICD-9 codes without dots look as if they had lost zeros, though nothing proves it.
+
+    No code begins with 0, and some are cut short as they stand, but complete with zeros in front.
+    Categories alone (all of three digits) are not in doubt.
+
+    Examples
+    --------
+    >>> zeros_in_doubt(["0389", "389", "4019"]), zeros_in_doubt(["389", "250"])
+    (False, False)
+    """
+    numeric = {code.strip() for code in codes if NUMERIC.fullmatch(code.strip())}
+    if any("." in code or code.startswith("0") for code in numeric):
+        return False
+    whole = icd9_descriptions()
+    return any(len(code) > 3 for code in numeric) and any(
+        code not in whole and ("0" + code in whole or "00" + code in whole) for code in numeric
+    )
+
+
 def _by_their_dots(dotted: list[str], short: list[str]) -> dict[str, str]:
     lacking = [code for code in dotted if SHORT.fullmatch(code)]
     if 2 * len(lacking) > len(dotted):

@@ -255,7 +255,7 @@ class _Spool:
 def _recorded(source: Source, selected: Selected, spool: _Spool) -> list[tuple[str, str, str]]:
     """Spool the recorded codes; return the distinct (version, code, role), by number."""
     numbers: dict[tuple[str, str, str], int] = {}
-    for version, role in source.query("SELECT DISTINCT version, role FROM codes ORDER BY ALL"):
+    for version, role in source.code_roles():
         same_role = "role IS NULL" if role is None else f"role = {quoted(role)}"
         reader = source.connection.sql(
             f"SELECT visit, code FROM codes WHERE version = {quoted(version)} AND {same_role}"

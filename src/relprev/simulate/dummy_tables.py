@@ -15,6 +15,8 @@ from relprev.cohort import CohortSpec
 from relprev.errors import InvalidInputError
 from relprev.simulate.dummy import Dummy, dummy
 from relprev.simulate.places import Places
+from relprev.simulate.workbook import write_workbook
+from relprev.sources.formats import DELIMITERS
 from relprev.sources.source import VISIT_COLUMNS
 from relprev.sources.tables import VERSIONS
 from relprev.store.files import written_whole
@@ -44,12 +46,21 @@ def write_dummy_tables(
         key: places.written(arguments[key]) for key in ("visits", "codes") if arguments.get(key)
     }
     if "codes" in place_of:
-        codes = _long_codes(made, arguments, fixed)
-        write_table(codes, place_of["codes"], arguments)
+        tables = {"visits": visits, "codes": _long_codes(made, arguments, fixed)}
     else:
-        visits = pd.concat([visits, _wide_codes(made, arguments, fixed)], axis=1)
-    write_table(visits, place_of["visits"], arguments)
-    return list(place_of.values())
+        tables = {"visits": pd.concat([visits, _wide_codes(made, arguments, fixed)], axis=1)}
+    sheets = {"visits": arguments.get("sheet"), "codes": arguments.get("codes_sheet")}
+    files = list(dict.fromkeys(place_of.values()))
+    for file in files:
+        own = {sheets[key] or key: tables[key] for key, path in place_of.items() if path == file}
+        if file.name.lower().endswith(".xlsx"):
+            write_workbook(own, file)
+            continue
+        if len(own) > 1:
+            raise InvalidInputError(f"{file.name}: visits and codes must be two files, or sheets")
+        [table] = own.values()
+        write_table(table, file, arguments)
+    return files
 
 
 def listed(value: Any) -> list[str]:
@@ -89,11 +100,11 @@ def _wide_codes(made: Dummy, arguments: Mapping[str, Any], fixed: bool) -> pd.Da
 
 
 def write_table(table: pd.DataFrame, path: Path, arguments: Mapping[str, Any]) -> None:
-    """Write a table in the format that its name says."""
+    """Write a table in the format that its name says, which is not a spreadsheet's."""
     name = path.name.lower()
     with written_whole(path) as temporary:
-        if name.endswith((".csv", ".csv.gz", ".tsv", ".tsv.gz")):
-            separator = "\t" if ".tsv" in name else ","
+        if name.endswith(tuple(DELIMITERS)):
+            separator = next(mark for end, mark in DELIMITERS.items() if name.endswith(end))
             text = table.to_csv(index=False, sep=separator, lineterminator="\n")
             content = text.encode(arguments.get("encoding") or "utf-8")
             temporary.write_bytes(
@@ -107,6 +118,6 @@ def write_table(table: pd.DataFrame, path: Path, arguments: Mapping[str, Any]) -
             table.assign(**plain).to_stata(temporary, write_index=False, version=118)
         else:
             raise InvalidInputError(
-                f"{path.name}: dummy tables are written as .csv, .csv.gz, .tsv, .parquet or .dta; "
-                "name such a file in the study for the time being"
+                f"{path.name}: dummy tables are written as .csv, .csv.gz, .tsv, .parquet, .dta or "
+                ".xlsx; name such a file in the study for the time being"
             )

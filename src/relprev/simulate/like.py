@@ -13,9 +13,9 @@ from typing import Any
 from relprev.cohort import CohortSpec
 from relprev.errors import InvalidInputError
 from relprev.simulate.dummy_meds import write_dummy_meds
+from relprev.simulate.dummy_neds import write_dummy_neds
 from relprev.simulate.dummy_omop import write_dummy_omop
-from relprev.simulate.dummy_tables import listed, write_dummy_tables
-from relprev.simulate.neds import write_neds
+from relprev.simulate.dummy_tables import write_dummy_tables
 from relprev.simulate.places import Places
 
 
@@ -67,7 +67,7 @@ def write_like(
     """
     writers = {
         "tables": write_dummy_tables, "meds": write_dummy_meds, "omop": write_dummy_omop,
-        "neds": _neds,
+        "neds": write_dummy_neds,
     }  # fmt: skip
     if kind not in writers:
         instead = {"mimic-iv": "'relprev simulate mimic' writes files of that format"}
@@ -77,26 +77,3 @@ def write_like(
         )
     places = Places(Path(base), Path(folder))
     return writers[kind](spec, arguments, places, n_visits, seed)
-
-
-def _neds(
-    spec: CohortSpec, arguments: Mapping[str, Any], places: Places, n: int, seed: int
-) -> list[Path]:
-    names = listed(arguments["core"])
-    if len(names) != 1 or "2019" not in names[0]:
-        raise InvalidInputError(
-            "core: dummy NEDS files are those of 2019; name one file, NEDS_2019_Core.csv, in the "
-            "study for the time being"
-        )
-    further = [key for key in ("hospital", "ed", "ip") if arguments.get(key)]
-    layouts = listed(arguments.get("layout"))
-    if further:
-        raise InvalidInputError(
-            f"{further[0]}: dummy NEDS files are Core files; leave {' and '.join(further)} out of "
-            "the study for the time being"
-        )
-    for layout in layouts:
-        if not places.given(layout).is_file():
-            raise InvalidInputError(f"layout: expected a file at {places.given(layout)}")
-    core = write_neds(places.written(names[0]), n, condition=spec.condition, seed=seed).path
-    return [core, *map(places.copied, layouts)]

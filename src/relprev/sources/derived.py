@@ -87,4 +87,4 @@ def with_derived(source: Source, columns: Mapping[str, str]) -> Source:
     cursor.execute(f"CREATE VIEW {schema}.codes AS {' UNION ALL '.join(codes)}")
     cursor.execute(f"SET search_path = '{schema},{place}'")
     kinds = source.kinds if DERIVED in source.kinds else (*source.kinds, DERIVED)
-    return replace(source, connection=cursor, kinds=kinds)
+    return replace(source, connection=cursor, kinds=kinds, roles=())

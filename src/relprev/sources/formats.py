@@ -34,7 +34,7 @@ from relprev.sources.packed import unpacked
 from relprev.sources.spreadsheets import SPREADSHEETS, load_spreadsheet
 from relprev.sources.statistics_files import STATISTICS_FILES, load_statistics_file
 
-DELIMITERS = {".csv": ",", ".csv.gz": ",", ".tsv": "\t", ".tsv.gz": "\t"}
+DELIMITERS = {".csv": ",", ".csv.gz": ",", ".tsv": "\t", ".tsv.gz": "\t", ".txt": "\t"}
 LONGEST_HEADER = 2**22  # characters
 
 
@@ -118,8 +118,8 @@ def load_table(
             relation = "staged"
         else:
             raise InvalidInputError(
-                f"{path.name}: expected .csv, .csv.gz, .tsv, .parquet, .dta, .sas7bdat, .xpt or "
-                ".xlsx (or one of them in a .zip)"
+                f"{path.name}: expected .csv, .csv.gz, .tsv, .txt, .parquet, .dta, .sas7bdat, "
+                ".xpt or .xlsx (or one of them in a .zip)"
             )
         available = column_names(connection, relation)
         picked = ", ".join(_picked(available, columns, optional, path.name))
@@ -209,7 +209,8 @@ def _picked(
         if separator:
             raise InvalidInputError(
                 f"{file_name}: its first line is a single column that contains {separator}; "
-                "columns must be separated by commas (.csv) or tabs (.tsv): convert or rename it"
+                "columns must be separated by commas (.csv) or tabs (.tsv, .txt): convert or "
+                "rename it"
             )
         if any("\0" in name for name in available):
             raise InvalidInputError(

@@ -162,6 +162,7 @@ def read_neds(
     connection.execute(f"CREATE VIEW wide AS {' UNION ALL BY NAME '.join(parts)}")
     lists = {"secondary": "secondary", "causes": "cause"}
     single = {"principal": "principal"}
+    roles = [("ICD10", role) for role in (*single.values(), *lists.values())]
     expose_wide(connection, "wide", lists, "'ICD10'", single=single, more=more)
     return Source(
         "neds",
@@ -169,6 +170,7 @@ def read_neds(
         absent={"race": "NEDS records race from 2019 on"},
         details={"data": files},
         kinds=wanted,
+        roles=(*roles, *([("PROC", "procedure")] if more else ())),
     )
 
 

@@ -187,12 +187,16 @@ def _convert(relation: str, year: int, name: str, target: Path) -> None:
         causes = sorted(c for c in present if re.fullmatch(r"I10_ECAUSE\d+", c))
         if not dx:
             raise InvalidInputError(f"{name} has no I10_DX columns; ICD-9 years are not supported")
+        # All diagnoses in one spelling at once; a first one that is blank keeps its place.
+        columns = ", ".join([f"coalesce({dx[0]}, '')", *dx[1:]])
+        together = normalize_sql(f"concat_ws(',', {columns})")
         execute(
             connection,
             f"""
-            COPY (SELECT {", ".join(numbers)}, nullif({normalize_sql(dx[0])}, '') AS principal,
-                         {code_list(dx[1:])} AS secondary, {code_list(causes)} AS causes
-                  FROM {relation})
+            COPY (SELECT {", ".join(numbers)}, nullif(listed[1], '') AS principal,
+                         [code for code in listed[2:] if code <> ''] AS secondary,
+                         {code_list(causes)} AS causes
+                  FROM (SELECT *, string_split({together}, ',') AS listed FROM {relation}))
             TO {quoted(str(target))} (FORMAT parquet, COMPRESSION zstd, USE_TMP_FILE false)
             """,
         )

@@ -30,6 +30,8 @@ from relprev.store.files import TemporaryFolder
 
 BATCH_ROWS = 1_000_000
 TEXTS = ("vocabulary_id",)  # identifiers that are not numbers
+AMOUNTS = ("value_as_number", "range_low", "range_high")
+NUMBERS = ("smallint", "integer", "bigint", "numeric", "real", "double precision")  # of PostgreSQL
 
 
 class OmopTables(ABC):
@@ -38,8 +40,8 @@ class OmopTables(ABC):
     def __init__(self, connection: Connection) -> None:
         self.connection = connection  # our database, which receives what is fetched
         self.dialect = Dialect(
-            self.relation, "try_cast({} AS BIGINT)".format, "try_cast({} AS DOUBLE)".format,
-            "try_cast({} AS DATE)".format,
+            self.relation, "try_cast({} AS BIGINT)".format,
+            "nullif(try_cast({} AS DOUBLE), 'NaN')".format, "try_cast({} AS DATE)".format,
         )  # fmt: skip
 
     @abstractmethod
@@ -174,15 +176,33 @@ class OmopPostgres(OmopSchema):
         super().__init__(connection, schema)
         self.server, self.folder = server, folder
         # Columns keep their types, so that the server can use its indexes.
-        self.dialect = Dialect(self.relation, "{}".format, "{}".format, "CAST({} AS DATE)".format)
+        self.dialect = Dialect(
+            self.relation, "{}".format, "nullif(CAST({} AS DOUBLE PRECISION), 'NaN')".format,
+            "CAST({} AS DATE)".format,
+        )  # fmt: skip
 
     def columns(self, table: str) -> list[str]:
+        return list(self._types(table))
+
+    def require(self, table: str, columns: Sequence[str]) -> bool:
+        present = super().require(table, columns)
+        types = self._types(table) if present else {}
+        for column in columns if present else ():
+            if (_is_number(column) or column in AMOUNTS) and types[column] not in NUMBERS:
+                raise InvalidInputError(
+                    f"{table}.{column} is of the type {types[column]} on the server, where OMOP "
+                    "has numbers; change its type there (ALTER TABLE)"
+                )
+        return present
+
+    def _types(self, table: str) -> dict[str, str]:
+        """Types of a table's columns by name."""
         found = self.server.execute(
-            "SELECT column_name FROM information_schema.columns "
+            "SELECT column_name, data_type FROM information_schema.columns "
             "WHERE table_schema = %s AND table_name = %s",
             [self.schema, table],
         ).fetchall()
-        return [name for (name,) in found]
+        return dict(found)
 
     def fetch(self, query: str, into: str) -> None:
         file = self.folder / f"{into}.csv"
@@ -192,8 +212,7 @@ class OmopPostgres(OmopSchema):
                 target.write(block)
         with file.open(encoding="utf-8") as lines:
             names = lines.readline().strip().split(",")
-        numbers = [name for name in names if name.endswith("_id") and name not in TEXTS]
-        kinds = dict.fromkeys(numbers, "BIGINT")
+        kinds = dict.fromkeys(filter(_is_number, names), "BIGINT")
         relation = csv_relation(file, names, header=True, kinds=kinds)
         execute(self.connection, f"CREATE TABLE {into} AS FROM {relation}")
         file.unlink()
@@ -220,11 +239,20 @@ def open_tables(
     else:
         path = Path(database)
         if not path.is_file():
-            raise InvalidInputError(
-                f"there is no folder or DuckDB file at {path}; for PostgreSQL give postgresql://..."
-            )
+            raise _nothing_at(path)
         with reading(path.name), open_database(path) as opened:
             yield OmopDuckDB(connection, opened, schema or "main", path.name)
+
+
+def _nothing_at(path: Path) -> InvalidInputError:
+    if path.name.startswith("$"):  # it would have been replaced if it were set
+        return InvalidInputError(
+            f"database: the environment variable {path.name[1:].strip('{}')} is not set; set it to "
+            "the folder, the DuckDB file or the address of the database"
+        )
+    return InvalidInputError(
+        f"there is no folder or DuckDB file at {path}; for PostgreSQL give postgresql://..."
+    )
 
 
 @contextmanager
@@ -258,6 +286,7 @@ def _problem(error: Exception) -> str:
         "InsufficientPrivilege": "the user may not read a table",
         "UndefinedFunction": "a column is not of the type that OMOP gives it",
         "DatatypeMismatch": "a column is not of the type that OMOP gives it",
+        "InvalidDatetimeFormat": "a column of dates holds something else",
         "DiskFull": "the server's disk is full",
     }
     return kinds.get(type(error).__name__, "the server reports an error")
@@ -276,6 +305,11 @@ def _parquet(path: Path) -> str:
         raise InvalidInputError(f"the folder {path.name} has no Parquet files (*.parquet)")
     files = ", ".join(map(file_literal, parts))
     return f"read_parquet([{files}], hive_partitioning=false, union_by_name=true)"
+
+
+def _is_number(column: str) -> bool:
+    """Whether a column holds numbers that identify something."""
+    return column.endswith("_id") and column not in TEXTS
 
 
 def _no_table(table: str, schema: str) -> tuple[str, str]:

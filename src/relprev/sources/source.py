@@ -74,6 +74,9 @@ class Source:
         Names of features of which a visit has at most one, such as the bins of a vital sign.
     unit : Unit
         What a row of ``visits`` is, see :mod:`relprev.units`.
+    roles : tuple of pairs of str, optional
+        All pairs of version and role that its codes may have. Default: those that they have,
+        which takes a pass over the codes.
 
     Examples
     --------
@@ -86,6 +89,8 @@ class Source:
     (2, ('ward',), ('visit', 'version', 'code', 'role'))
     >>> source.query("SELECT ward, code FROM visits JOIN codes USING (visit) ORDER BY ward")
     [('a', 'T7411XA'), ('b', 'R51')]
+    >>> source.code_roles()
+    [('ICD10', 'diagnosis')]
     >>> source.close()
     """
 
@@ -99,6 +104,7 @@ class Source:
     kinds: tuple[Kind, ...] = (DIAGNOSES,)
     exclusive: tuple[tuple[str, ...], ...] = ()
     unit: Unit = VISIT
+    roles: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
         for table, expected in (("visits", VISIT_COLUMNS), ("codes", CODE_COLUMNS)):
@@ -122,6 +128,10 @@ class Source:
     def columns(self, table: str) -> tuple[str, ...]:
         """Column names of the table ``"visits"`` or ``"codes"``."""
         return column_names(self.connection, table)
+
+    def code_roles(self) -> Sequence[tuple[Any, ...]]:
+        """Pairs of version and role that codes may have."""
+        return self.roles or self.query("SELECT DISTINCT version, role FROM codes ORDER BY ALL")
 
     @property
     def n_visits(self) -> int:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from relprev.codes.spelling import normalize_sql, version_name
-from relprev.codes.zeros import restored_zeros
+from relprev.codes.zeros import REMEDY, restored_zeros, zeros_in_doubt
 from relprev.errors import DataWarning, InvalidInputError
 from relprev.messages import Message, Number
 from relprev.sources.database import Connection, identifier, quoted
@@ -22,6 +22,11 @@ MOST_VERSIONS = 100
 PRESENT = ("Y", "W", "1", "E", "YES", "TRUE", "T")  # W: cannot be determined, 1 and E: exempt
 LATER = ("N", "U", "0", "NO", "FALSE", "F")  # U: documentation does not say
 LATER_WORDS = " (arisen later)"
+IN_DOUBT = (
+    "code: no ICD-9 code begins with 0, and some are complete only with a zero in front, as if a "
+    "spreadsheet had taken it away (389 may be 389, hearing loss, or 038.9, septicemia); if so, "
+    "{remedy}"
+)
 
 
 @dataclass(frozen=True)
@@ -163,15 +168,18 @@ def _restore_zeros(connection: Connection, code: str, version_sql: str, from_num
         f"SELECT DISTINCT {text} FROM raw_codes JOIN versions ON raw = {version_sql} "
         f"WHERE name = 'ICD9' AND {text} <> ''"
     ).fetchall()
+    codes = [value for (value,) in different]
     try:
-        full = restored_zeros((value for (value,) in different), from_numbers=from_numbers)
+        full = restored_zeros(codes, from_numbers=from_numbers)
     except InvalidInputError as error:
         raise InvalidInputError(f"code: {error}") from None
     if not full:
+        if zeros_in_doubt(codes):
+            warnings.warn(DataWarning(Message(IN_DOUBT, remedy=REMEDY)), stacklevel=4)
         return False
     connection.execute("CREATE TEMP TABLE zeros (raw VARCHAR, full_code VARCHAR)")
     connection.executemany("INSERT INTO zeros VALUES (?, ?)", [
-        (value, full[value.strip()]) for (value,) in different if value.strip() in full
+        (value, full[value.strip()]) for value in codes if value.strip() in full
     ])  # fmt: skip
     words = (
         "code: {n} different ICD-9 codes had lost leading zeros (38.9 instead of 038.9), as "

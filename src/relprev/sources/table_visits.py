@@ -77,8 +77,11 @@ def _derived(
 
 
 def _refuse_text(connection: Connection, named: Mapping[str, str | None]) -> None:
-    """Refuse ages and years of which none is a number: every visit would lack one."""
-    given = {key: named[key] for key in ("age", "year") if named[key]}
+    """Refuse ages and years of which none is a number, and sexes of which none is F or M.
+
+    Every visit would lack one.
+    """
+    given = {key: named[key] for key in ("age", "year", "sex") if named[key]}
     for key, column in given.items():
         if connection.execute(f"SELECT count({key}) FROM visits").fetchall()[0][0]:
             continue
@@ -86,6 +89,11 @@ def _refuse_text(connection: Connection, named: Mapping[str, str | None]) -> Non
         known, numbers = connection.execute(
             f"SELECT count({text}), count(try_cast({text} AS DOUBLE)) FROM raw_visits"
         ).fetchall()[0]
+        if known and key == "sex":
+            raise InvalidInputError(
+                f"sex: column {column!r} holds neither F nor M (female, male); recode it, or name "
+                "it under attributes, as it is"
+            )
         if known and not numbers:
             instead = "date" if key == "year" else "birth_date"
             raise InvalidInputError(
