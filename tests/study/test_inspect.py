@@ -22,11 +22,11 @@ def test_check_shows_steps_groups_and_codes_with_small_counts_hidden(tmp_path):
     assert "Codes of the condition that occur: 1 of 1" in result.output
     assert "age 18 or more" in result.output
     row = next(line for line in result.output.splitlines() if "North" in line)
-    assert "–" in row
+    assert "hidden" in row
     assert "Ready: relprev run" in result.output
     file.write_text(TABLES + "[disclosure]\nhide = false\n")
     row = next(line for line in invoke("check", file).output.splitlines() if "North" in line)
-    assert "–" not in row
+    assert "hidden" not in row
 
 
 def test_check_names_misspelt_columns_and_values_with_their_lines(tmp_path):

@@ -114,10 +114,11 @@ KINDS = {
     "strata": Kind(
         "Estimates within strata",
         "Each stratum is estimated on its own, with its own diagnosis rates.",
-        {"stratum": Column.NAME, "group": Column.NAME, "versus": Column.NAME, "note": Column.NAME}
+        {"stratum": Column.NAME, "group": Column.NAME, "versus": Column.NAME}
         | dict.fromkeys(["estimate", *RATIOS["estimate"]], Column.FREE)
         | dict.fromkeys(["observed_ratio", *RATIOS["observed_ratio"]], Column.REVEALING)
-        | dict.fromkeys(COUNTS, Column.COUNT),
+        | dict.fromkeys(COUNTS, Column.COUNT)
+        | {"note": Column.NAME},
         RATIOS,
         together="stratum",
     ),
