@@ -122,3 +122,15 @@ def test_a_file_saved_on_windows_is_refused_with_the_option_that_reads_it(tmp_pa
     file.write_text(TABLES.replace('["N"]', '["Nörd"]').replace(
         'kind = "tables"', 'kind = "tables"\nencoding = "cp1252"'))  # fmt: skip
     assert invoke("check", file).exit_code == 0
+
+
+def test_check_names_the_strata_and_remarks_on_many(tmp_path):
+    """Single years of age were taken as strata without a word."""
+    file = write_tables(tmp_path)
+    file.write_text(TABLES + '[[strata]]\ncolumn = "age"\nedges = [45]\n')
+    said = invoke("check", file).output
+    assert "Strata by age: under 45, 45 and over" in said
+    file.write_text(TABLES + '[[strata]]\ncolumn = "age"\n')
+    said = " ".join(invoke("check", file).output.split())
+    assert said.count("strata by age, and each is estimated on its own") == 1
+    assert "make fewer with edges or recode" in said
