@@ -162,10 +162,11 @@ class VariableTables:
             return None
         table = frame.reset_index(drop=True)
         cells = [self.names.level(row, self.variables) for row in table.to_dict("records")]
-        where = dict.fromkeys(("n", "weighted", "share"), self._where(cells, table.index))
+        gone = self._where(cells, table.index)
+        where = dict.fromkeys(("n", "weighted", "relative_error", "share"), gone)
         counted = table["weighted"].where(table["weighted"].notna(), table["n"]).astype(float)
         whole = counted.groupby([table["characteristic"], table["among"], table["group"]])
-        table = table.assign(share=counted / whole.transform("sum"))[list(CHARACTERISTICS)]
+        table = _declared(table.assign(share=counted / whole.transform("sum")), CHARACTERISTICS)
         return written(table, where, CHARACTERISTICS, self.rule, table["n"])
 
     # -- analyses, checks and symptoms ---------------------------------------------------------
