@@ -35,6 +35,8 @@ class Kind:
         Column with a name that rows share whose revealing numbers are shown or hidden together.
     key : str
         Column that is true in a row whose counts follow from all other rows' numbers.
+    made_of : str
+        Kind of the analysis of the same name whose counts its revealing numbers are made of.
     """
 
     title: str
@@ -43,6 +45,7 @@ class Kind:
     intervals: Mapping[str, tuple[str, str]]
     together: str = ""
     key: str = ""
+    made_of: str = ""
 
 
 @dataclass(frozen=True)
@@ -125,11 +128,14 @@ KINDS = {
     "standardised": Kind(
         "Standardised relative prevalence",
         "As if every group had the standard's distribution of strata, the unadjusted ratio beside "
-        "it. A group's diagnosis rate is taken to be the same in all strata.",
+        "it. A group's diagnosis rate is taken to be the same in all strata. Hidden where counts "
+        "of strata are: standardised and unadjusted ratio together would give them away; with "
+        "fewer strata there may be none to hide.",
         {"group": Column.NAME, "versus": Column.NAME}
-        | dict.fromkeys(["estimate", *RATIOS["estimate"]], Column.FREE)
+        | dict.fromkeys(["estimate", *RATIOS["estimate"]], Column.REVEALING)  # with the unadjusted
         | dict.fromkeys(["unadjusted", *UNADJUSTED["unadjusted"]], Column.FREE)
         | dict.fromkeys(["observed_ratio", *RATIOS["observed_ratio"]], Column.REVEALING),
         RATIOS | UNADJUSTED,
+        made_of="strata",
     ),
 }

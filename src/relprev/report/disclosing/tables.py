@@ -185,7 +185,9 @@ class VariableTables:
                 where[column] = self._where(cells, table.index)
                 touched |= where[column]
         elif "versus" in table:
-            touched |= (table["versus"] == COMPLEMENT) & bool(self._groups)
+            small = self._groups | self._with_hidden_parts(analysis)
+            touched |= (table["versus"] == COMPLEMENT) & bool(small)
+            touched |= table["group"].isin(small) | table["versus"].isin(small)
         if about.together and len(table):
             touched = touched.groupby(table[about.together]).transform("any")
         if about.key and bool((touched & table[about.key].astype(bool)).any()):
@@ -197,6 +199,17 @@ class VariableTables:
             table=written(table, where, about.columns, self.rule, self._fewest(table)),
             words=tuple(as_message(self._said(one)) for one in analysis.words),
         )
+
+    def _with_hidden_parts(self, analysis: Analysis) -> set[str]:
+        """Groups with a hidden count in the strata that the analysis is made of."""
+        return {
+            str(row["group"])
+            for one in self.names.found.analyses
+            if (one.kind, one.name) == (analysis.about.made_of, analysis.name)
+            for row in one.parts()
+            for column in COUNTS
+            if self.names.part(column, one, row["stratum"], row["group"]) in self.hidden
+        }
 
     def _check(self, check: CheckResult) -> CheckResult:
         table = self._table(check.kind, check.table, CHECKS[check.kind].table)

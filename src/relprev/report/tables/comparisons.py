@@ -129,7 +129,8 @@ def analysis_texts(frame: pd.DataFrame, columns: Iterable[str], rule: Rule) -> T
         if row.get("versus") == "" and why in ("", "reference"):
             texts |= {(k, name): REFERENCE for name in ANALYSED & set(frame)}
         for name in ANALYSED & set(frame):
-            if pd.isna(row[name]) and (why or name not in hidden):
+            absent = name not in hidden or pd.isna(row.get("unadjusted", 0.0))
+            if pd.isna(row[name]) and (why or absent):
                 texts.setdefault((k, name), why or "none")
         for name in hidden:
             if pd.isna(row[name]):
