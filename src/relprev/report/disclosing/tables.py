@@ -13,7 +13,7 @@ Hidden are:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -29,7 +29,7 @@ from relprev.messages import Cell, Message
 from relprev.report.analyses import Analysis
 from relprev.report.disclosing.counted import CHARACTERISTICS, SYMPTOMS, attrition_levels
 from relprev.report.disclosing.names import COUNTS, VariableCells
-from relprev.report.disclosing.written import lost_numbers, written
+from relprev.report.disclosing.written import lost_numbers, shown_numbers, written
 from relprev.report.findings import VariableFindings
 
 RATIOS = (
@@ -109,9 +109,12 @@ class VariableTables:
         cells = [self.names.group("n_diagnosed", group) for group in self.names.counts.index]
         return any(cell in self.hidden for cell in cells)
 
-    def _said(self, message: Message | str, more: Iterable[float] = ()) -> str:
+    def _said(
+        self, message: Message | str, more: Iterable[float] = (),
+        coarse: Callable[[float], float] | None = None,
+    ) -> str:  # fmt: skip
         """A message as text; ``more`` are numbers that are hidden too."""
-        return shown(message, self.rule, self.local, self.values.union(more))
+        return shown(message, self.rule, self.local, self.values.union(more), coarse)
 
     def _where(self, cells: Sequence[Cell | None], index: pd.Index) -> pd.Series:
         """Where the cells of a table's rows are hidden."""
@@ -213,17 +216,27 @@ class VariableTables:
 
     def _check(self, check: CheckResult) -> CheckResult:
         table = self._table(check.kind, check.table, CHECKS[check.kind].table)
-        lost = lost_numbers(check.table, table)
+        lost, coarse = lost_numbers(check.table, table), self._coarse(check.table, table)
         statistic, p_value, low, high = (
-            np.nan if value in lost else value
+            np.nan if value in lost else value if coarse is None else coarse(value)
             for value in (check.statistic, check.p_value, *check.interval)
         )
         if CHECKS[check.kind].by_cases and self._few_diagnosed:
             p_value = np.nan  # with the statistic it tells the effective cases
         return replace(
             check, table=table, statistic=statistic, p_value=p_value, interval=(low, high),
-            effect=as_message(self._said(check.effect, lost)),
+            effect=as_message(self._said(check.effect, lost, coarse)),
         )  # fmt: skip
+
+    def _coarse(
+        self, before: pd.DataFrame, after: pd.DataFrame
+    ) -> Callable[[float], float] | None:
+        """Where counts are rounded: a statistic as a check's table has it, or else by few digits."""
+        if not self.rule.round_to:
+            return None
+        known = shown_numbers(before, after)
+        fewest = float(self.names.counts["n_diagnosed"].min())
+        return lambda value: known.get(value, self.rule.coarse(value, fewest))
 
     def _table(self, kind: str, frame: pd.DataFrame, columns: Mapping[str, Column]) -> pd.DataFrame:
         """A table's declared columns, without what is hidden."""

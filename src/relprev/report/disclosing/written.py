@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from relprev.disclosure import Column, Rule
 
@@ -68,13 +69,32 @@ def _in_order(table: pd.DataFrame, middle: str) -> pd.DataFrame:
 
 def lost_numbers(before: pd.DataFrame, after: pd.DataFrame) -> set[float]:
     """The hidden numbers of a table, in full and rounded as words might have them."""
-    if "feature" in after:  # rows with hidden counts come last
-        after = after.set_index("feature").loc[before["feature"]]
     lost: set[float] = set()
-    for name in set(before.select_dtypes("number")):
-        values = before[name].to_numpy(float)
-        gone = np.isfinite(values)
-        if name in after:
-            gone &= after[name].isna().to_numpy()
+    for values, now in _numbers(before, after):
+        gone = np.isfinite(values) & np.isnan(now)
         lost |= set(values[gone]) | {float(round(one)) for one in values[gone] if one >= 10}
     return lost
+
+
+def shown_numbers(before: pd.DataFrame, after: pd.DataFrame) -> dict[float, float]:
+    """The numbers of a table that are shown, as they were and as they are."""
+    shown: dict[float, float] = {}
+    for values, now in _numbers(before, after):
+        there = np.isfinite(values) & np.isfinite(now)
+        for value, rounded in zip(values[there].tolist(), now[there].tolist(), strict=True):
+            if abs(rounded - value) >= abs(shown.get(value, value) - value):  # the coarsest
+                shown[value] = rounded
+    return shown
+
+
+def _numbers(
+    before: pd.DataFrame, after: pd.DataFrame
+) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64]]]:
+    """Every column of numbers before and after, NaN where it is not shown."""
+    if "feature" in after:  # rows with hidden counts come last
+        after = after.set_index("feature").loc[before["feature"]]
+    for name in before.select_dtypes("number"):
+        values = before[name].to_numpy(float)
+        now = after[name].astype(float).to_numpy(np.float64, na_value=np.nan) if name in after else (
+            np.full(len(values), np.nan))  # fmt: skip
+        yield values, now
