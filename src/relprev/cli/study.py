@@ -221,10 +221,10 @@ def compare(
     across = across_runs(table)
     for (variable, method), part in table.groupby(["variable", "method"], sort=False):
         typer.echo(f"{variable}, {method}: corrected ratios, and their ratios over the first run")
-        typer.echo(_text(_side_by_side(part)))
+        typer.echo(_text(_side_by_side(part), missing="none"))
         own = across[(across["variable"] == variable) & (across["method"] == method)]
         if own["p_equal"].notna().any():
-            typer.echo(_text(_tests(own)))
+            typer.echo(_text(_tests(own), missing="no test"))
     for text in [*differences(*folders, names=names), DIFFERENCING]:
         say_warning(text)
     if out is not None:
@@ -352,14 +352,17 @@ def _side_by_side(part: pd.DataFrame) -> pd.DataFrame:
     """Contrasts and runs as people read them."""
     import pandas as pd
 
+    from relprev.display import cell
     from relprev.estimates import versus_words
 
+    first = (part["run"] == part["run"].iloc[0]).to_numpy()
+    over = pd.Series(_with_intervals(part, ("ratio", "ratio_ci_low", "ratio_ci_high")), part.index)
     return pd.DataFrame({
         "group": part["group"], "versus": part["versus"].map(versus_words), "run": part["run"],
         "corrected ratio": _with_intervals(part, ("estimate", "ci_low", "ci_high")),
-        "over the first": _with_intervals(part, ("ratio", "ratio_ci_low", "ratio_ci_high")),
-        "p_value": part["ratio_p_value"],
-    })  # fmt: skip
+        "over the first": over.mask(first, "1 (first)"),
+        "p_value": [cell(p, "p_value") for p in part["ratio_p_value"]],
+    }).assign(p_value=lambda table: table["p_value"].mask(first, ""))  # fmt: skip
 
 
 def _tests(across: pd.DataFrame) -> pd.DataFrame:
