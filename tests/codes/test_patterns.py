@@ -38,7 +38,9 @@ def test_a_range_holds_all_codes_from_its_first_to_its_last(text, inside, outsid
     assert CodePattern.parse(str(pattern)) == pattern
 
 
-@pytest.mark.parametrize("text", ["ICD10:I13-I10", "ICD9:617-9", "ICD10:I10-13", "ICD9:490-ICD10:J44"])
+@pytest.mark.parametrize(
+    "text", ["ICD10:I13-I10", "ICD9:617-9", "ICD10:I10-13", "ICD9:490-ICD10:J44"]
+)
 def test_ends_of_a_range_that_do_not_fit_are_refused(text):
     with pytest.raises(InvalidInputError, match="ICD10:I10-I13 or ICD9:401-405"):
         CodePattern.parse(text)

@@ -98,7 +98,7 @@ class _Search:
             self.hidden.add(cover)
 
     def _following(self) -> set[Cell]:
-        """Cover that is all that is unknown of an equation, or is once other such cover is known."""
+        """Cover that is all that is unknown of an equation, given other such cover."""
         found: set[Cell] = set()
         waiting = list(range(len(self.equations)))
         while waiting:

@@ -99,12 +99,21 @@ class Analysis:
                         for row in once.to_dict("records"))  # fmt: skip
 
 
+RECORDED = {"rate": ("rate_low", "rate_high")}
 RATES = {name: (f"{name}_low", f"{name}_high") for name in ("diagnosis_rate", "prevalence")}
 RATIOS = {
     "estimate": ("ci_low", "ci_high"), "observed_ratio": ("observed_ci_low", "observed_ci_high"),
 }  # fmt: skip
 UNADJUSTED = {"unadjusted": ("unadjusted_ci_low", "unadjusted_ci_high")}
 KINDS = {
+    "recorded": Kind(
+        "Recorded rates",
+        "The share with the recorded diagnosis, by sampling weights. How common the condition is, "
+        "these data do not tell.",
+        {"group": Column.NAME} | dict.fromkeys(["rate", *RECORDED["rate"]], Column.REVEALING),
+        RECORDED,
+        made_of="strata",
+    ),
     "absolute": Kind(
         "Absolute rates, from an outside value",
         "The data determine ratios only. Diagnosis rates and prevalences in this table rest on the "

@@ -103,7 +103,8 @@ def test_strata_are_estimated_on_their_own_and_tested_for_differences(stratified
     whole = stratified.table("ward").set_index("group")["estimate"]["North"]
     parts = strata.table.set_index("group").loc["North", "estimate"]
     assert parts.min() < whole < parts.max()
-    assert re.match(r"North versus everyone else: test that all strata have the same ratio, p = 0", str(strata.words[0]))
+    words = "North versus everyone else: test that all strata have the same ratio, p = 0"
+    assert str(strata.words[0]).startswith(words)
     page = (stratified.folder / "report.html").read_text()
     assert "Estimates within strata, by ward: age" in page
     assert (stratified.folder / "tables" / "strata-ward-age.csv").is_file()

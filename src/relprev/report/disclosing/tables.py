@@ -187,10 +187,12 @@ class VariableTables:
                 cells = [self.names.part(column, analysis, *pair) for pair in pairs]
                 where[column] = self._where(cells, table.index)
                 touched |= where[column]
-        elif "versus" in table:
+        else:
             small = self._groups | self._with_hidden_parts(analysis)
-            touched |= (table["versus"] == COMPLEMENT) & bool(small)
-            touched |= table["group"].isin(small) | table["versus"].isin(small)
+            touched |= table["group"].isin(small)
+            if "versus" in table:
+                everyone_else = (table["versus"] == COMPLEMENT) & bool(small)
+                touched |= table["versus"].isin(small) | everyone_else
         if about.together and len(table):
             touched = touched.groupby(table[about.together]).transform("any")
         if about.key and bool((touched & table[about.key].astype(bool)).any()):
@@ -228,10 +230,8 @@ class VariableTables:
             effect=as_message(self._said(check.effect, lost, coarse)),
         )  # fmt: skip
 
-    def _coarse(
-        self, before: pd.DataFrame, after: pd.DataFrame
-    ) -> Callable[[float], float] | None:
-        """Where counts are rounded: a statistic as a check's table has it, or else by few digits."""
+    def _coarse(self, before: pd.DataFrame, after: pd.DataFrame) -> Callable[[float], float] | None:
+        """Where counts are rounded: a statistic as a check's table has it, or by few digits."""
         if not self.rule.round_to:
             return None
         known = shown_numbers(before, after)

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from relprev.arrays import FloatArray
 from relprev.disclosure import Column, Rule
 
 MIDDLES = {"observed_ci": "observed_ratio", "diagnosis_ci": "diagnosis_ratio"}  # of intervals
@@ -87,14 +87,13 @@ def shown_numbers(before: pd.DataFrame, after: pd.DataFrame) -> dict[float, floa
     return shown
 
 
-def _numbers(
-    before: pd.DataFrame, after: pd.DataFrame
-) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64]]]:
+def _numbers(before: pd.DataFrame, after: pd.DataFrame) -> Iterator[tuple[FloatArray, FloatArray]]:
     """Every column of numbers before and after, NaN where it is not shown."""
     if "feature" in after:  # rows with hidden counts come last
         after = after.set_index("feature").loc[before["feature"]]
-    for name in before.select_dtypes("number"):
-        values = before[name].to_numpy(float)
-        now = after[name].astype(float).to_numpy(np.float64, na_value=np.nan) if name in after else (
-            np.full(len(values), np.nan))  # fmt: skip
+    for name in map(str, before.select_dtypes("number")):
+        values: FloatArray = before[name].to_numpy(float)
+        now: FloatArray = np.full(len(values), np.nan)
+        if name in after:
+            now = after[name].to_numpy(float, na_value=np.nan)
         yield values, now

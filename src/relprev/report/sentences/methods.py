@@ -192,6 +192,8 @@ def _further(report: StudyReport) -> str:
     by: dict[str, list[str]] = {}  # what was done, and the variables
     for found in report.variables:
         for one in found.analyses:
+            if one.kind == "recorded":
+                continue
             said = " and ".join(map(str, one.words))
             if one.kind == "strata":
                 trend = ", and a trend," if " per unit of " in said else ""

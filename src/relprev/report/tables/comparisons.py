@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from relprev.disclosure import Rule
@@ -107,9 +108,8 @@ def reference_first(frame: pd.DataFrame) -> pd.DataFrame:
     if "versus" not in frame:
         return frame
     if "stratum" in frame:
-        place = pd.factorize(frame["stratum"])[0]
-        order = pd.DataFrame({"stratum": place, "compared": (frame["versus"] != "").to_numpy()})
-        return frame.iloc[order.sort_values(list(order), kind="stable").index]
+        place, compared = pd.factorize(frame["stratum"])[0], (frame["versus"] != "").to_numpy()
+        return frame.iloc[np.lexsort((compared, place))]
     reference = reference_of(frame)
     if reference is None:
         return frame

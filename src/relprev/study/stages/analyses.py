@@ -15,6 +15,7 @@ from relprev.errors import DataWarning, TooFewCasesError
 from relprev.estimates import versus_words
 from relprev.inference import anchor
 from relprev.inference.differences import heterogeneity, numbers_of, trend
+from relprev.inference.rates import recorded_rates
 from relprev.inference.standardising import standardised
 from relprev.matrix.coerce import listed
 from relprev.messages import Message, Number
@@ -33,6 +34,17 @@ SHOWN_RATIOS = (
     "group", "versus", "estimate", "ci_low", "ci_high", "observed_ratio", "observed_ci_low",
     "observed_ci_high",
 )  # fmt: skip
+
+
+def crude_rates(variable: Variable) -> list[Analysis]:
+    """Recorded rates of all groups, where visits have weights; counts tell them where not."""
+    if "weights" not in variable.cohort.fields:
+        return []
+    options = variable.options
+    table = recorded_rates(
+        variable.cohort, lonely_psu=variable.inference.lonely_psu, level=options.level
+    )
+    return [Analysis("recorded", "crude", table)]
 
 
 def absolute_rates(variable: Variable, options: AnchorOptions) -> Outcome:
@@ -83,7 +95,7 @@ def within_strata(
         told = Message("{variable}: {why}", variable=variable.name, why=why)
         warnings.warn(DataWarning(told), stacklevel=2)
     elif standard:
-        more.append(_standardised(variable, own, name, standard))
+        more += _standardised(variable, own, name, standard)
     return Outcome.of([Analysis("strata", name, table, tuple(words)), *more])
 
 
@@ -172,7 +184,8 @@ def _differences(
 
 def _standardised(
     variable: Variable, own: StratumOfRows, name: str, standard: str | Mapping[str, float]
-) -> Analysis:
+) -> list[Analysis]:
+    """Standardised relative prevalences and, where visits have weights, recorded rates."""
     numbers = np.where(own.number < 0, -1, own.number)[variable.debiased.rows_]
     present = np.unique(numbers[numbers >= 0])
     place = np.full(len(own.names) + 1, -1, dtype=np.int32)
@@ -184,4 +197,11 @@ def _standardised(
     to = "all visits" if isinstance(standard, str) else "the study's standard: " + ", ".join(
         f"{key} {value:g}" for key, value in standard.items())  # fmt: skip
     words = Message("standardised by {name} to {to}", name=name, to=to)
-    return Analysis("standardised", name, table, (words,))
+    found = [Analysis("standardised", name, table, (words,))]
+    if "weights" in variable.cohort.fields:
+        rates = recorded_rates(
+            variable.cohort, own.number, own.names, standard=standard,
+            lonely_psu=variable.inference.lonely_psu, level=variable.options.level,
+        )  # fmt: skip
+        found.append(Analysis("recorded", name, rates, (words,)))
+    return found
