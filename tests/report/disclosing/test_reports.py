@@ -493,7 +493,7 @@ def test_a_check_says_no_more_digits_than_its_table():
     full = replace(check("informativeness", table), statistic=0.7654, p_value=0.012345,
                    interval=(0.7, 0.7923), effect=words)  # fmt: skip
     (seen,) = shown(variable(checks=[full]), rule=Rule(threshold=7, round_to=5)).checks
-    assert (seen.statistic, seen.p_value, seen.interval) == (0.8, 0.01, (0.7, 0.8))
+    assert (seen.statistic, seen.p_value, seen.interval) == (0.8, 0.01, (0.7, 0.79))
     assert str(seen.effect) == "0.8000 in c, 0.7000 elsewhere; the margin is 1.5"
     (exact,) = shown(variable(checks=[full]), rule=Rule(threshold=7)).checks
     assert (exact.statistic, exact.interval) == (0.7654, (0.7, 0.7923))

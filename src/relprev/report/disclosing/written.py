@@ -77,12 +77,12 @@ def lost_numbers(before: pd.DataFrame, after: pd.DataFrame) -> set[float]:
 
 
 def shown_numbers(before: pd.DataFrame, after: pd.DataFrame) -> dict[float, float]:
-    """The numbers of a table that are shown, as they were and as they are."""
+    """The numbers of a table that are shown, as they were and as the finest of them are."""
     shown: dict[float, float] = {}
     for values, now in _numbers(before, after):
         there = np.isfinite(values) & np.isfinite(now)
         for value, rounded in zip(values[there].tolist(), now[there].tolist(), strict=True):
-            if abs(rounded - value) >= abs(shown.get(value, value) - value):  # the coarsest
+            if abs(rounded - value) <= abs(shown.get(value, np.inf) - value):  # of several rows
                 shown[value] = rounded
     return shown
 
