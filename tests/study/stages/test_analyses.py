@@ -176,3 +176,29 @@ def test_impossible_strata_are_refused_with_their_line(old, new, words, tmp_path
     with pytest.raises(InvalidInputError) as refused:
         study(tmp_path, STRATA.replace(old, new)).run(verbose=False)
     assert re.search(rf"pain.toml, line \d+: .*{words}", str(refused.value))
+
+
+@pytest.mark.parametrize("methods", ['"debiased"', '"purple"'])
+def test_weighted_visits_have_recorded_rates(methods, tmp_path):
+    """Also where a stratum of the survey has one sampling unit, which PURPLE does not mind."""
+    file = write_tables(tmp_path)
+    visits = pd.read_csv(tmp_path / "visits.csv")
+    visits = visits.assign(w=1.0 + visits["person"] % 3, layer=visits["person"] % 4)
+    if methods == '"purple"':
+        visits["layer"] = visits["visit"] == visits["visit"].iloc[0]
+    visits.assign(unit=visits["person"] % 40 * (visits["layer"] < 1)).to_csv(
+        tmp_path / "visits.csv", index=False
+    )
+    design = 'age = "age"\nweight = "w"'
+    design += '\nstratum = "layer"\npsu = "unit"' if methods == '"purple"' else ""
+    text = TABLES.replace('age = "age"', design).replace('"debiased", "purple"', methods)
+    file.write_text(text.replace('run = ["overlap", "leakage"]', "run = []"))
+    found = Study.from_toml(file).run(tmp_path / "out", verbose=False).report.variables[0]
+    if methods == '"purple"':
+        assert not found.analyses
+        return
+    (rates,) = found.analyses
+    table = rates.table
+    assert (table["rate_low"] < table["rate"]).all()
+    assert (table["rate"] < table["rate_high"]).all()
+    assert "Recorded rates, by ward: crude" in (tmp_path / "out" / "report.html").read_text()

@@ -125,7 +125,7 @@ def analysis_texts(frame: pd.DataFrame, columns: Iterable[str], rule: Rule) -> T
     texts: Texts = {}
     hidden = [name for name in columns if name in frame]
     for k, row in enumerate(frame.to_dict("records")):
-        why = str(row.get("note") or "")
+        why = "" if pd.isna(row.get("note", "")) else str(row.get("note", ""))
         if row.get("versus") == "" and why in ("", "reference"):
             texts |= {(k, name): REFERENCE for name in ANALYSED & set(frame)}
         for name in ANALYSED & set(frame):

@@ -50,8 +50,9 @@ def render_text(
     >>> text.splitlines()[0].strip()
     'By group'
     """
-    notes = [row.get("note") or (why_missing(row) if pd.isna(row["estimate"]) else "")
-             for row in frame.to_dict("records")]  # fmt: skip
+    given = frame["note"].fillna("") if "note" in frame else [""] * len(frame)
+    notes = [note or (why_missing(row) if pd.isna(row["estimate"]) else "")
+             for note, row in zip(given, frame.to_dict("records"), strict=True)]  # fmt: skip
     texts = readable(frame.assign(note=notes), unit)
     words = dict.fromkeys((*COUNTS, *RATIOS[1:]), missing_word(rule)) | {"estimate": "none"}
     for name in [name for name in words if name in frame]:

@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from relprev.cohort import Cohort, StratumOfRows
-from relprev.errors import DataWarning, TooFewCasesError
+from relprev.errors import DataWarning, InvalidInputError, TooFewCasesError
 from relprev.estimates import versus_words
 from relprev.inference import anchor
 from relprev.inference.differences import heterogeneity, numbers_of, trend
@@ -40,10 +40,11 @@ def crude_rates(variable: Variable) -> list[Analysis]:
     """Recorded rates of all groups, where visits have weights; counts tell them where not."""
     if "weights" not in variable.cohort.fields:
         return []
-    options = variable.options
-    table = recorded_rates(
-        variable.cohort, lonely_psu=variable.inference.lonely_psu, level=options.level
-    )
+    lonely, level = variable.inference.lonely_psu, variable.options.level
+    try:
+        table = recorded_rates(variable.cohort, lonely_psu=lonely, level=level)
+    except InvalidInputError:  # no variance; estimators that need one say so, with the remedy
+        return []
     return [Analysis("recorded", "crude", table)]
 
 
