@@ -55,6 +55,7 @@ HEADINGS = {
     "auc": "AUC",
     "stratum": "Stratum",
     "unadjusted": "Unadjusted ratio",
+    "rate": "Recorded rate",
     "diagnosis_rate": "Diagnosis rate",
     "prevalence": "Prevalence",
     "outside": "Outside value",
@@ -62,6 +63,7 @@ HEADINGS = {
 PERCENT = {
     "predicted", "predicted_sd", "recorded", "recorded_sd", "sure_share",
     "diagnosed_with_exclusive_codes", "predictive_value", "reach", "diagnosis_rate", "prevalence",
+    "rate",
 }  # fmt: skip
 ROUNDED = {"effective_cases"}
 

@@ -38,8 +38,8 @@ REPR = (
     "group", "versus", "observed_ratio", "diagnosis_ratio", "estimate", "ci_low", "ci_high",
 )  # fmt: skip  # columns that a prompt shows
 READ = (
-    "group", "versus", "observed_ratio", "diagnosis_ratio", "estimate", "truth", "n", "n_diagnosed",
-    "note",
+    "group", "versus", "observed_ratio", "diagnosis_ratio", "estimate", "split_sd", "truth", "n",
+    "n_diagnosed", "note",
 )  # fmt: skip  # columns for people to read
 
 

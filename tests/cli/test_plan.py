@@ -38,3 +38,14 @@ def test_impossible_plans_are_refused_by_their_flags(options, words):
     done = relprev("plan", *RATES, *options)
     assert done.returncode == 2
     assert words in done.stderr
+
+
+@pytest.mark.parametrize(
+    "rates", [(0.004,), ("0.4%", "0.5%"), ("0.004,0.005",)], ids=["one", "percent", "comma"]
+)
+def test_rates_that_are_not_two_numbers_are_refused_with_the_way_to_write_them(rates):
+    """With one number, the next flag was taken for the second: "unable to parse string"."""
+    done = relprev("plan", "--rates", *rates, "--mixing", 0.7, "--ratio", 1.2)
+    assert done.returncode == 2
+    assert "Invalid value for '--rates': two numbers are needed" in done.stderr
+    assert "such as 0.004 0.005" in " ".join(done.stderr.split())

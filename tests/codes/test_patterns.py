@@ -27,6 +27,7 @@ def test_unreadable_patterns_are_refused(text):
         ("icd9: 401 - 405", ["4010", "40599"], ["400", "4069", "E401"]),
         ("ICD9:E960–E969*", ["E9600", "E9689"], ["E9599", "960"]),
         ("ICD10:N80.1-N81", ["N801", "N809", "N8110"], ["N800", "N82"]),
+        ("ICD9:490 - icd-9:496", ["490", "4919", "496"], ["489", "497"]),
     ],
 )
 def test_a_range_holds_all_codes_from_its_first_to_its_last(text, inside, outside):
@@ -37,8 +38,10 @@ def test_a_range_holds_all_codes_from_its_first_to_its_last(text, inside, outsid
     assert CodePattern.parse(str(pattern)) == pattern
 
 
-@pytest.mark.parametrize("text", ["ICD10:I13-I10", "ICD9:617-9", "ICD10:I10-13"])
-def test_ends_of_a_range_that_are_not_in_order_are_refused(text):
+@pytest.mark.parametrize(
+    "text", ["ICD10:I13-I10", "ICD9:617-9", "ICD10:I10-13", "ICD9:490-ICD10:J44"]
+)
+def test_ends_of_a_range_that_do_not_fit_are_refused(text):
     with pytest.raises(InvalidInputError, match="ICD10:I10-I13 or ICD9:401-405"):
         CodePattern.parse(text)
 

@@ -1,3 +1,4 @@
+import sys
 import tracemalloc
 
 import numpy as np
@@ -170,3 +171,11 @@ def test_features_take_little_more_memory_than_their_numbers(tmp_path):
 
 def test_free_memory_is_known_here():
     assert table_module.available_memory() > 2**20
+
+
+def test_sas_files_without_the_package_that_reads_them_say_how_to_install_it(tmp_path, monkeypatch):
+    """The remedy was cut off, and the file was said to be damaged."""
+    monkeypatch.setitem(sys.modules, "pyreadstat", None)
+    (tmp_path / "visits.xpt").write_bytes(b"x")
+    with pytest.raises(InvalidInputError, match=r"pip install relprev\[sas\]$"):
+        read_table(tmp_path / "visits.xpt", diagnosed="d", group="g", features=["x"])

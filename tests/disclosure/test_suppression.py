@@ -92,6 +92,14 @@ def test_small_counts_within_strata_do_not_cost_those_of_whole_groups():
     assert all(len(cell) == 2 and len(cell[0]) == 2 for cell in gone)
 
 
+def test_cover_that_another_table_shows_is_shown_in_both():
+    """A group hidden here and printed there covers nothing; what covers is another one."""
+    cells = table({"a": 400, "b": 100, "c": 4})
+    cells.add(("b in Table 1",), 100, rank=(3,))
+    cells.sums(("b in Table 1",), [("b",)])
+    assert cells.hidden(Rule()) == {("a",), ("c",)}
+
+
 def test_visits_of_few_people_are_small():
     cells = table({"a": 400, "b": 300})
     cells.add(("c",), 70, people=3)

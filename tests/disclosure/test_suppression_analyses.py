@@ -44,3 +44,62 @@ def test_all_rates_are_hidden_if_the_outside_value_is_of_a_group_with_hidden_cou
     """They and the estimates would give the recorded rate of that group."""
     table = absolute(COUNTS, "D")
     assert table.drop(columns="outside").isna().all(axis=None)
+
+
+STRATA = {  # visits and diagnosed: 6 young of B are hidden, with the old of B as cover
+    ("young", "A"): (3000, 200), ("old", "A"): (2000, 200), ("young", "B"): (1500, 6),
+    ("old", "B"): (2500, 94), ("young", "C"): (800, 60), ("old", "C"): (900, 80),
+}  # fmt: skip
+
+
+def standardised(versus):
+    """The standardised table of groups A, B and C as shown, with exact ratios."""
+    strata = pd.DataFrame([(*key, *counts) for key, counts in STRATA.items()],
+                          columns=["stratum", "group", "n", "n_diagnosed"])  # fmt: skip
+    whole = strata.groupby("group", as_index=False)[["n", "n_diagnosed"]].sum()
+    crude = (whole["n_diagnosed"] / whole["n"]).set_axis(whole["group"])
+    rates = strata["n_diagnosed"] / strata["n"]
+    rate = (rates * 0.5).groupby(strata["group"]).sum()
+    compared = whole if versus == "complement" else whole[whole["group"] != versus]
+    groups = compared["group"].to_numpy()
+    other = {name: value.get(versus, 0.06) for name, value in (("crude", crude), ("rate", rate))}
+    ratios = {
+        "estimate": 1.3 * rate[groups].to_numpy() / other["rate"],
+        "unadjusted": 1.3 * crude[groups].to_numpy() / other["crude"],
+    }
+    table = pd.DataFrame({"group": groups, "versus": versus, **ratios})
+    table["observed_ratio"] = table["estimate"] / 1.3
+    for name, stem in (("estimate", "ci"), ("unadjusted", "unadjusted_ci"),
+                       ("observed_ratio", "observed_ci")):  # fmt: skip
+        table[f"{stem}_low"], table[f"{stem}_high"] = table[name] / 1.2, table[name] * 1.2
+    estimates = compared.assign(versus=versus, estimate=ratios["unadjusted"])
+    steps = pd.DataFrame({"step": ["all"], "visits": [whole["n"].sum()],
+                          "patients": pd.array([pd.NA], dtype="Int64")})  # fmt: skip
+    analyses = (
+        Analysis("strata", "age", strata.assign(versus="", note="")),
+        Analysis("standardised", "age", table),
+    )
+    found = VariableFindings("race", {"debiased": estimates}, steps, (), pd.DataFrame(),
+                             groups=whole, analyses=analyses)  # fmt: skip
+    report = disclosed(StudyFindings("", "", "", "", (found,), {}), Rule())
+    shown, ratios = (one.table for one in report.variables[0].analyses)
+    hidden = shown[shown["n_diagnosed"].isna()]
+    assert set(zip(hidden["stratum"], hidden["group"], strict=True)) == {
+        ("young", "B"), ("old", "B")
+    }  # fmt: skip
+    return ratios.set_index("group")
+
+
+def test_standardised_ratios_of_groups_with_hidden_strata_are_hidden():
+    """The sum of both is known. With the unadjusted ratio, the diagnosis rates cancel:
+    standardised / unadjusted is a second equation of the two counts, which gives them away."""
+    table = standardised("A")
+    ours = ["estimate", "ci_low", "ci_high", "observed_ratio", "observed_ci_low"]
+    assert table.loc["B", ours].isna().all()
+    assert table.loc["C", ours].notna().all()
+    assert table["unadjusted"].notna().all()
+
+
+def test_standardised_ratios_versus_such_groups_are_hidden():
+    assert standardised("B")["estimate"].isna().all()
+    assert standardised("complement")["estimate"].isna().all()

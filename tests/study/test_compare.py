@@ -78,6 +78,8 @@ def test_runs_named_by_years_have_a_test_for_trend(tmp_path, monkeypatch):
     assert found["per_unit"].tolist() == pytest.approx([1.2] * 6)
     assert found["p_line"].min() > 0.99
     named = invoke("compare", "2016", "2018", "--name", "before", "--name", "after").output
+    assert "1 (first)" in named  # in place of a dash
+    assert "–" not in named
     assert "before" in named
     assert "change per unit" not in named.lower()
 

@@ -22,11 +22,11 @@ def test_check_shows_steps_groups_and_codes_with_small_counts_hidden(tmp_path):
     assert "Codes of the condition that occur: 1 of 1" in result.output
     assert "age 18 or more" in result.output
     row = next(line for line in result.output.splitlines() if "North" in line)
-    assert "–" in row
+    assert "hidden" in row
     assert "Ready: relprev run" in result.output
     file.write_text(TABLES + "[disclosure]\nhide = false\n")
     row = next(line for line in invoke("check", file).output.splitlines() if "North" in line)
-    assert "–" not in row
+    assert "hidden" not in row
 
 
 def test_check_names_misspelt_columns_and_values_with_their_lines(tmp_path):
@@ -122,3 +122,15 @@ def test_a_file_saved_on_windows_is_refused_with_the_option_that_reads_it(tmp_pa
     file.write_text(TABLES.replace('["N"]', '["Nörd"]').replace(
         'kind = "tables"', 'kind = "tables"\nencoding = "cp1252"'))  # fmt: skip
     assert invoke("check", file).exit_code == 0
+
+
+def test_check_names_the_strata_and_remarks_on_many(tmp_path):
+    """Single years of age were taken as strata without a word."""
+    file = write_tables(tmp_path)
+    file.write_text(TABLES + '[[strata]]\ncolumn = "age"\nedges = [45]\n')
+    said = invoke("check", file).output
+    assert "Strata by age: under 45, 45 and over" in said
+    file.write_text(TABLES + '[[strata]]\ncolumn = "age"\n')
+    said = " ".join(invoke("check", file).output.split())
+    assert said.count("strata by age, and each is estimated on its own") == 1
+    assert "make fewer with edges or recode" in said

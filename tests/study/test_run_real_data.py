@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import stats
+from scipy import special, stats
 
 from relprev.disclosure import Rule
 from relprev.study import Study
@@ -198,7 +198,7 @@ def test_recorded_numbers_of_nhamcs_are_those_of_a_survey_package(real_data, tmp
         ).pl()
     frame = frame.with_columns(
         pl.col("g").fill_null(""), (pl.col("g").fill_null("") + pl.col("band")).alias("cell"),
-        pl.col("inside").fill_null(False),
+        pl.col("inside").fill_null(False), pl.lit(1.0).alias("one"),
     )  # fmt: skip
     sample = svy.Sample(frame, svy.Design(stratum="stratum", psu="psu", wgt="weight"))
     inside = frame.filter("inside")
@@ -222,10 +222,37 @@ def test_recorded_numbers_of_nhamcs_are_those_of_a_survey_package(real_data, tmp
         ours = table.set_index("group")[RECORDED]
         for g in ("Black", "Hispanic"):
             np.testing.assert_allclose(ours.loc[g].to_numpy(float), found[by, g], rtol=1e-6)
+    rates = {one.name: one.table.set_index("group") for one in race.analyses
+             if one.kind == "recorded"}  # fmt: skip
+    for by, name, shares in (("g", "crude", {"": 1.0}), ("cell", "age", STANDARD)):
+        made = sample.estimation.mean("s", by=by, where=pl.col("inside"))
+        mean = made.to_polars()
+        place = {cell: k for k, cell in enumerate(mean[by])}
+        for g in ("Black", "Hispanic", "White"):
+            slope = np.zeros(len(place))
+            slope[[place[g + k] for k in shares]] = list(shares.values())
+            rate = float(slope @ mean["est"].to_numpy())
+            error = np.sqrt(slope @ made.covariance @ slope)
+            half = stats.t.ppf(0.975, freedom) * error / (rate * (1 - rate))  # as svyciprop
+            ends = special.expit(special.logit(rate) + np.array([0.0, -half, half]))
+            ours = rates[name].loc[g, ["rate", "rate_low", "rate_high"]].to_numpy(float)
+            np.testing.assert_allclose(ours, ends, rtol=1e-6)
     everyone = race.characteristics.query("characteristic == 'age' and among == 'group'")
+    _totals_agree(sample.estimation, everyone, pl)
     totals = everyone.groupby("group")["weighted"].sum()
     for g, weight in inside.group_by("g").agg(pl.col("weight").sum()).iter_rows():
         assert totals[g] == pytest.approx(weight, rel=1e-9)
+
+
+def _totals_agree(estimation, ours, pl):
+    """Weighted totals of groups by age, and their relative standard errors."""
+    bands = {"young": ["18 to 44"], "middle": ["45 to 64"], "old": ["65 or more"]}
+    made = estimation.total("one", by="cell", where=pl.col("inside")).to_polars()
+    for cell, est, error in made.select("cell", "est", "se").iter_rows():
+        band = next(name for name in bands if cell.endswith(name))
+        rows = ours[(ours["group"] == cell.removesuffix(band)) & ours["level"].isin(bands[band])]
+        assert rows["weighted"].sum() == pytest.approx(est, rel=1e-9)
+        assert rows["relative_error"].item() == pytest.approx(error / est, rel=1e-6)
 
 
 def test_nhanes_gives_the_same_answer_by_bins_numbers_and_splines(real_data, tmp_path):

@@ -129,7 +129,7 @@ def estimate(
     with _said_by(rule):
         frame = estimator.fit(cohort).relative_prevalence(versus).to_frame()
     frame = disclosed_estimates(frame, groups_table(cohort), rule)
-    typer.echo(render_text(frame, f"Relative prevalence by {group}"))
+    typer.echo(render_text(frame, f"Relative prevalence by {group}", rule=rule))
     if rule.words:
         typer.echo(rule.words)
     typer.echo(NO_INTERVAL if purple else INTERVAL)

@@ -20,11 +20,27 @@ ASSUMED = (
 )
 
 
+def _two_numbers(texts: tuple[str, str]) -> tuple[str, str]:
+    """Two texts that are numbers; with one alone, the next flag is taken for the second."""
+    try:
+        list(map(float, texts))
+    except ValueError:
+        raise typer.BadParameter(
+            f"two numbers are needed, of groups A and B, with a space between them and no percent "
+            f"sign, such as 0.004 0.005; got {texts[0]} and {texts[1]}"
+        ) from None
+    return texts
+
+
 @app.command()
 def plan(
     rates: Annotated[
-        tuple[float, float],
-        typer.Option(metavar="A B", help="Recorded rates to expect in groups A and B."),
+        tuple[str, str],
+        typer.Option(
+            metavar="A B",
+            callback=_two_numbers,
+            help="Recorded rates to expect in groups A and B.",
+        ),
     ],
     mixing: Annotated[
         float,
@@ -47,8 +63,11 @@ def plan(
         typer.Option(help="Or: the wanted interval, from estimate / factor to estimate x factor."),
     ] = None,
     shares: Annotated[
-        tuple[float, float], typer.Option(metavar="A B", help="The groups' shares of the visits.")
-    ] = (0.5, 0.5),
+        tuple[str, str],
+        typer.Option(
+            metavar="A B", callback=_two_numbers, help="The groups' shares of the visits."
+        ),
+    ] = ("0.5", "0.5"),
     design_effect: Annotated[
         float, typer.Option(help="Variance inflation by repeat visits, clusters and weights.")
     ] = 1.0,
@@ -70,13 +89,14 @@ def plan(
         raise InvalidInputError("give --visits, or what the study is to find: --ratio or --factor")
     if visits is not None and factor is not None:
         raise InvalidInputError("give --visits or --factor, not both")
-    more: dict[str, Any] = {"shares": shares, "design_effect": design_effect, "level": level}
+    (a, b), parts = map(float, rates), (float(shares[0]), float(shares[1]))
+    more: dict[str, Any] = {"shares": parts, "design_effect": design_effect, "level": level}
     with _named_by_flags():
         if visits is None:
             wanted: dict[str, Any] = {"ratio": ratio, "chance": power, "factor": factor}
-            visits = visits_needed(rates, mixing, **wanted, **more)
+            visits = visits_needed((a, b), mixing, **wanted, **more)
             typer.echo(f"Visits needed, both groups together: {visits:,.0f}")
-        found = expected_precision(visits, rates, mixing, **more)
+        found = expected_precision(visits, (a, b), mixing, **more)
         typer.echo(f"With {visits:,.0f} visits, {found}.")
         if ratio is not None:
             typer.echo(

@@ -102,6 +102,7 @@ def _say_inspection(study: Study) -> bool:
     """Print what the data hold for a study, and return whether it can be run."""
     from relprev.disclosure import shown
     from relprev.report import StudyFindings, disclosed
+    from relprev.report.tables.comparisons import missing_word
     from relprev.study.inspect import inspect_study
 
     seen = inspect_study(study)
@@ -113,8 +114,9 @@ def _say_inspection(study: Study) -> bool:
     for variable in disclosed(found_so_far, rule).variables:
         steps = seen.unit.table(variable.attrition[["step", "visits", "patients"]])
         typer.echo(f"\n{variable.name}: {seen.words[variable.name]}")
-        typer.echo(_text(steps.dropna(axis="columns", how="all")))
-        typer.echo(_text(seen.unit.table(variable.counts), seen.unit))
+        gone = missing_word(rule)
+        typer.echo(_text(steps.dropna(axis="columns", how="all"), missing=gone))
+        typer.echo(_text(seen.unit.table(variable.counts), seen.unit, gone))
     if rule.words:
         typer.echo(rule.words)
     for note in seen.notes:
@@ -219,10 +221,10 @@ def compare(
     across = across_runs(table)
     for (variable, method), part in table.groupby(["variable", "method"], sort=False):
         typer.echo(f"{variable}, {method}: corrected ratios, and their ratios over the first run")
-        typer.echo(_text(_side_by_side(part)))
+        typer.echo(_text(_side_by_side(part), missing="none"))
         own = across[(across["variable"] == variable) & (across["method"] == method)]
         if own["p_equal"].notna().any():
-            typer.echo(_text(_tests(own)))
+            typer.echo(_text(_tests(own), missing="no test"))
     for text in [*differences(*folders, names=names), DIFFERENCING]:
         say_warning(text)
     if out is not None:
@@ -284,17 +286,18 @@ def _on_terminal() -> bool:
     return sys.stdin.isatty()
 
 
-def _text(frame: pd.DataFrame, unit: Unit | None = None) -> str:
-    """A whole frame as a table on the terminal."""
+def _text(frame: pd.DataFrame, unit: Unit | None = None, missing: str = "") -> str:
+    """A whole frame as a table on the terminal, with a word for what is missing."""
     import pandas as pd
 
-    from relprev.display import cell, heading
+    from relprev.display import MISSING, cell, heading
     from relprev.report.tables.terminal import print_table
     from relprev.units import VISIT
 
     texts = {heading(str(name), unit or VISIT): [cell(value, str(name)) for value in frame[name]]
              for name in frame}  # fmt: skip
-    return print_table(pd.DataFrame(texts)).rstrip()
+    words = pd.DataFrame(texts).replace({MISSING: missing or MISSING})
+    return print_table(words).rstrip()
 
 
 def _say_result(result: StudyResult) -> None:
@@ -306,7 +309,7 @@ def _say_result(result: StudyResult) -> None:
     for variable in report.variables:
         method, table = next(iter(variable.estimates.items()))
         title = f"Relative prevalence by {variable.name} ({method})"
-        typer.echo(render_text(table, title, report.unit))
+        typer.echo(render_text(table, title, report.unit, report.rule))
     for text in report.warnings:
         say_warning(str(text))
     verdict = trust(report)
@@ -319,19 +322,22 @@ def _say_result(result: StudyResult) -> None:
 
 def _say_conditions(result: ConditionsResult) -> None:
     """Print the comparisons of all conditions, warnings, verdicts and where the report is."""
+    from relprev.display import MISSING
     from relprev.estimates import versus_words
+    from relprev.report.tables.comparisons import missing_word
 
     report = result.report
     shown = report.comparisons
     for variable, part in shown.groupby("variable", sort=False):
         typer.echo(f"Relative prevalence by {variable}")
         ratio = _with_intervals(part, ("estimate", "ci_low", "ci_high"))
+        ratio = ["none" if one == MISSING else one for one in ratio]
         read = part[["condition", "group", "versus", "observed_ratio", "p_adjusted"]]
         read = read.assign(versus=read["versus"].map(versus_words))
         read.insert(3, "corrected ratio", ratio)
         if (part["note"] != "").any():
             read = read.assign(note=part["note"])
-        typer.echo(_text(read))
+        typer.echo(_text(read, missing=missing_word(report.rule)))
     for text in report.warnings:
         say_warning(text)
     for one, verdict in zip(report.each, report.trust, strict=True):
@@ -346,14 +352,17 @@ def _side_by_side(part: pd.DataFrame) -> pd.DataFrame:
     """Contrasts and runs as people read them."""
     import pandas as pd
 
+    from relprev.display import cell
     from relprev.estimates import versus_words
 
+    first = (part["run"] == part["run"].iloc[0]).to_numpy()
+    over = pd.Series(_with_intervals(part, ("ratio", "ratio_ci_low", "ratio_ci_high")), part.index)
     return pd.DataFrame({
         "group": part["group"], "versus": part["versus"].map(versus_words), "run": part["run"],
         "corrected ratio": _with_intervals(part, ("estimate", "ci_low", "ci_high")),
-        "over the first": _with_intervals(part, ("ratio", "ratio_ci_low", "ratio_ci_high")),
-        "p_value": part["ratio_p_value"],
-    })  # fmt: skip
+        "over the first": over.mask(first, "1 (first)"),
+        "p_value": [cell(p, "p_value") for p in part["ratio_p_value"]],
+    }).assign(p_value=lambda table: table["p_value"].mask(first, ""))  # fmt: skip
 
 
 def _tests(across: pd.DataFrame) -> pd.DataFrame:

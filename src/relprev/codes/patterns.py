@@ -10,7 +10,9 @@ from relprev.errors import InvalidInputError
 
 LAST = "\uffff"  # comes after all characters of codes
 SHORTEST = 3  # characters of an ICD category, of which ranges are made
-_RANGE = re.compile(r"([A-Za-z0-9.]+)\*?\s*[-\u2013]\s*([A-Za-z0-9.]+)\*?")
+_RANGE = re.compile(  # the version may stand before the second end too
+    r"([A-Za-z0-9.]+)\*?\s*[-\u2013]\s*(?:([A-Za-z0-9 -]+):\s*)?([A-Za-z0-9.]+)\*?"
+)
 
 
 @dataclass(frozen=True)
@@ -48,8 +50,8 @@ class CodePattern:
         version, colon, pattern = text.partition(":")
         if not (colon and version.strip() and pattern.strip()):
             raise InvalidInputError(
-                f"a code must be written VERSION:code, for example ICD10:T74.11XA or ICD9:E967*, "
-                f"got {text!r}"
+                "a code must be written VERSION:code, for example ICD10:T74.11XA or ICD9:E967*, "
+                f"and a range ICD10:I10-I13, got {text!r}"
             )
         pattern = pattern.strip()
         if is_expression(pattern):
@@ -160,10 +162,12 @@ def _range(text: str, pattern: str) -> str:
     """The canonical spelling of a range; fails if its ends are not in order."""
     found = _RANGE.fullmatch(pattern)
     assert found is not None
-    low, high = map(normalize, found.groups())
-    if min(len(low), len(high)) < SHORTEST or low[: len(high)] > high[: len(low)]:
+    first, version, last = found.groups()
+    low, high = normalize(first), normalize(last)
+    mixed = version is not None and version_name(version) != version_name(text.partition(":")[0])
+    if mixed or min(len(low), len(high)) < SHORTEST or low[: len(high)] > high[: len(low)]:
         raise InvalidInputError(
-            f"{text!r} is not a range of codes; write both ends in full, the lower one first, as "
-            "in ICD10:I10-I13 or ICD9:401-405"
+            f"{text!r} is not a range of codes; write both ends in full, of one version, the lower "
+            "one first, as in ICD10:I10-I13 or ICD9:401-405"
         )
     return f"{low}-{high}"

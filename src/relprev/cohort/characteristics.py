@@ -9,7 +9,7 @@ A level is a number per visit, made in the database, so that memory holds a few 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,25 +22,39 @@ from relprev.sources.database import identifier, quoted
 from relprev.sources.source import Source
 
 ALL, GROUP, DIAGNOSED = "all", "group", "diagnosed"  # among whom levels are counted
-COLUMNS = ("characteristic", "level", "among", "group", "n", "weighted", "patients")
+COLUMNS = (
+    "characteristic", "level", "among", "group", "n", "weighted", "relative_error", "patients",
+)  # fmt: skip
 AGE_BANDS = {"under 18": 18, "18 to 44": 45, "45 to 64": 65, "65 or more": 1000}
 MISSING = "missing"
 COLUMNS_READ = ("age", "sex", "year")
 MOST_LEVELS = 20  # of a characteristic that is worth a table
 Codes = NDArray[np.integer[Any]]
+Errors = Callable[[Codes, int], NDArray[np.float64]]
 
 
 def characteristics_table(
-    name: str, built: Mapping[str, BuiltCohort], source: Source
+    name: str, built: Mapping[str, BuiltCohort], source: Source, errors: Errors | None = None
 ) -> pd.DataFrame:
     """The characteristics of the cohort of a group variable.
+
+    Parameters
+    ----------
+    name : str
+        The variable.
+    built : mapping of variable to BuiltCohort
+        All cohorts of the study.
+    source : Source
+    errors : function of every row's cell, -1 for none, and the number of cells, optional
+        Standard errors of the cells' sums of weights.
 
     Returns
     -------
     DataFrame
         One row for every level that occurs, with columns characteristic, level, among ("all",
         "group" or "diagnosed"), group (empty unless among is "group"), n, weighted (sum of sampling
-        weights) and patients; the last two are NaN where there are none.
+        weights), relative_error (standard error of that sum, over it) and patients; the last three
+        are NaN where there are none.
     """
     cohort, rows = built[name].cohort, np.flatnonzero(built[name].visits)
     everybody = np.zeros(cohort.n, dtype=np.int8)
@@ -53,15 +67,16 @@ def characteristics_table(
             (ALL, everybody, [""]), (GROUP, cohort.groups, cohort.group_names),
             (DIAGNOSED, np.where(cohort.diagnosed == 1, 0, -1), [""]),
         ):  # fmt: skip
-            counts = _counted(cohort, own, part, levels, names)
+            counts = _counted(cohort, own, part, levels, names, errors)
             found.append(counts.assign(characteristic=characteristic, among=among))
     table = pd.concat(found, ignore_index=True) if found else pd.DataFrame(columns=list(COLUMNS))
     return table[list(COLUMNS)]
 
 
 def _counted(
-    cohort: Cohort, level: Codes, part: Codes, levels: Sequence[str], names: Sequence[str]
-) -> pd.DataFrame:
+    cohort: Cohort, level: Codes, part: Codes, levels: Sequence[str], names: Sequence[str],
+    errors: Errors | None,
+) -> pd.DataFrame:  # fmt: skip
     """Visits, weights and patients by level and part (-1: in none), where there are any."""
     inside = part >= 0
     cell = level[inside].astype(np.int64) * len(names) + part[inside]
@@ -69,8 +84,13 @@ def _counted(
     n = np.bincount(cell, minlength=size)
     weights, patients = cohort.weights, cohort.clusters
     weighted: Any = np.nan
+    relative: Any = np.nan
     if weights is not None:
         weighted = np.bincount(cell, np.asarray(weights)[inside], minlength=size)
+    if weights is not None and errors is not None:
+        every = np.full(len(part), -1, dtype=np.int64)
+        every[inside] = cell
+        relative = errors(every, size) / np.where(n > 0, weighted, 1.0)
     people: Any = np.nan
     if patients is not None:
         pairs = np.unique(np.asarray(patients)[inside].astype(np.int64) * size + cell)
@@ -78,7 +98,7 @@ def _counted(
     table = pd.DataFrame({
         "level": np.repeat(np.asarray(levels, dtype=object), len(names)),
         "group": np.tile(np.asarray(names, dtype=object), len(levels)),
-        "n": n, "weighted": weighted, "patients": people,
+        "n": n, "weighted": weighted, "relative_error": relative, "patients": people,
     })  # fmt: skip
     return table[n > 0]
 

@@ -20,8 +20,9 @@ from relprev.cohort.numbers import NumberFeature
 from relprev.cohort.recode import MISSING
 from relprev.cohort.spec import NO_CONDITION, CohortSpec
 from relprev.cohort.summary import MIN_PATIENTS
-from relprev.cohort.unmatched import what_was_meant
+from relprev.cohort.unmatched import nameable, values_of, what_was_meant
 from relprev.errors import DataWarning, InvalidInputError, TooFewCasesError
+from relprev.matrix.coerce import listed
 from relprev.messages import Count, Message, Number
 from relprev.sources.attrition import Attrition, Step
 
@@ -214,8 +215,9 @@ class CohortMaker:
             raise InvalidInputError(
                 Message(
                     "{variable}: {kept} of the groups ({groups}) have visits, but at least two are "
-                    "needed; compare the recode with the values in the source",
+                    "needed; compare the recode with the values in the source{known}",
                     variable=variable.name, kept=Number(len(kept)), groups=list(names),
+                    known=self._known_values(),
                 )
             )  # fmt: skip
         visits, diagnosed = int(self._size[kept].sum()), int(self._diagnosed[kept].sum())
@@ -240,6 +242,13 @@ class CohortMaker:
         self._group_names = tuple(names[k] for k in kept)
         self._number = np.full(len(names), -1)
         self._number[kept] = np.arange(len(kept))
+
+    def _known_values(self) -> str:
+        """The values that a recode could have named."""
+        variable = self._variable
+        if not variable.recode:
+            return ""
+        return f": {listed(nameable(values_of(self._source, variable.columns[0])))}"
 
     def _thin(self, large: Mask) -> Mask:
         """Groups with too few diagnosed patients; none, if fewer than two others would remain."""

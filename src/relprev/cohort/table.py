@@ -256,7 +256,7 @@ def _read(path: Path) -> pa.Table:
         )
     try:
         return reader(path)
-    except MemoryError:  # also Arrow's, which is one of its exceptions too
+    except (MemoryError, InvalidInputError):  # Arrow's is one of its exceptions too; ours says why
         raise
     except (pa.ArrowException, OSError, ValueError) as error:
         if "launch worker thread" in str(error):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
+from dataclasses import replace
 
 from relprev.disclosure.rule import Rule
 from relprev.messages import Cell, Count, Message, Number
@@ -20,6 +21,7 @@ def shown(
     rule: Rule,
     hidden: Collection[Cell] = (),
     values: Collection[float] = (),
+    coarse: Callable[[float], float] | None = None,
 ) -> str:
     """A message with only the counts that may be shown.
 
@@ -33,6 +35,8 @@ def shown(
         Names of the hidden counts, small ones and their cover.
     values : collection of float
         Their values: a number declared without cells is hidden too if it equals one of them.
+    coarse : function of a statistic, optional
+        The statistic with as many digits as rounded counts support; settings stay as they are.
 
     Returns
     -------
@@ -59,7 +63,9 @@ def shown(
             or (not item.cells and item.value in values and not _is_setting(item))
         )
         if isinstance(item, Number):
-            return "(hidden)" if covered else str(item)
+            exact = coarse is None or _is_setting(item)
+            told = item if exact else replace(item, value=coarse(item.value))  # type: ignore[misc]
+            return "(hidden)" if covered else str(told)
         if rule.is_small(item.value):
             return item.of(f"fewer than {rule.threshold + 1}")
         if covered:

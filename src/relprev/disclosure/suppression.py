@@ -13,7 +13,8 @@ it was chosen for another sum, of which the reader cannot know.
 
 A count is safe if its range holds at least `MIN_VALUES` values. As long as one is not, the cheapest
 of the cells that the programs' dual values name is hidden: shown cells whose value moves the bound.
-A known sum of hidden cells that is itself small counts as revealed.
+A known sum of hidden cells that is itself small counts as revealed. Cover that follows from what is
+shown in the end, such as a count that another table shows too, covers nothing and is shown again.
 """
 
 from __future__ import annotations
@@ -83,12 +84,30 @@ class _Search:
                 self.places.setdefault(cell, []).append(number)
         small = [cell for cell in self.known if self._sensitive(cell)]
         self.hidden = {cell for cell in small if not self.known[cell].derived}
+        self._cover(small)
+        if follows := self._following():
+            self.hidden -= follows
+            self._cover(small)  # shown again, they may tell how large cover beside them is
+        return self.hidden
+
+    def _cover(self, small: Sequence[Cell]) -> None:
         for cell in small:  # more cover for one never uncovers another
             while (cover := self._missing_cover(cell)) is not None:
                 self.hidden.add(cover)
         while (cover := self._uncovered_sum()) is not None:
             self.hidden.add(cover)
-        return self.hidden
+
+    def _following(self) -> set[Cell]:
+        """Cover that is all that is unknown of an equation, given other such cover."""
+        found: set[Cell] = set()
+        waiting = list(range(len(self.equations)))
+        while waiting:
+            unknown = [cell for cell in self.equations[waiting.pop()]
+                       if self._unknown(cell) and cell not in found]  # fmt: skip
+            if len(unknown) == 1 and unknown[0] in self.hidden and not self._sensitive(unknown[0]):
+                found.add(unknown[0])
+                waiting += self.places[unknown[0]]
+        return found
 
     def _sensitive(self, cell: Cell) -> bool:
         return self.known[cell].secret or self.rule.is_small(self.known[cell].people)

@@ -35,6 +35,8 @@ class Kind:
         Column with a name that rows share whose revealing numbers are shown or hidden together.
     key : str
         Column that is true in a row whose counts follow from all other rows' numbers.
+    made_of : str
+        Kind of the analysis of the same name whose counts its revealing numbers are made of.
     """
 
     title: str
@@ -43,6 +45,7 @@ class Kind:
     intervals: Mapping[str, tuple[str, str]]
     together: str = ""
     key: str = ""
+    made_of: str = ""
 
 
 @dataclass(frozen=True)
@@ -96,12 +99,21 @@ class Analysis:
                         for row in once.to_dict("records"))  # fmt: skip
 
 
+RECORDED = {"rate": ("rate_low", "rate_high")}
 RATES = {name: (f"{name}_low", f"{name}_high") for name in ("diagnosis_rate", "prevalence")}
 RATIOS = {
     "estimate": ("ci_low", "ci_high"), "observed_ratio": ("observed_ci_low", "observed_ci_high"),
 }  # fmt: skip
 UNADJUSTED = {"unadjusted": ("unadjusted_ci_low", "unadjusted_ci_high")}
 KINDS = {
+    "recorded": Kind(
+        "Recorded rates",
+        "The share with the recorded diagnosis, by sampling weights. How common the condition is, "
+        "these data do not tell.",
+        {"group": Column.NAME} | dict.fromkeys(["rate", *RECORDED["rate"]], Column.REVEALING),
+        RECORDED,
+        made_of="strata",
+    ),
     "absolute": Kind(
         "Absolute rates, from an outside value",
         "The data determine ratios only. Diagnosis rates and prevalences in this table rest on the "
@@ -114,21 +126,25 @@ KINDS = {
     "strata": Kind(
         "Estimates within strata",
         "Each stratum is estimated on its own, with its own diagnosis rates.",
-        {"stratum": Column.NAME, "group": Column.NAME, "versus": Column.NAME, "note": Column.NAME}
+        {"stratum": Column.NAME, "group": Column.NAME, "versus": Column.NAME}
         | dict.fromkeys(["estimate", *RATIOS["estimate"]], Column.FREE)
         | dict.fromkeys(["observed_ratio", *RATIOS["observed_ratio"]], Column.REVEALING)
-        | dict.fromkeys(COUNTS, Column.COUNT),
+        | dict.fromkeys(COUNTS, Column.COUNT)
+        | {"note": Column.NAME},
         RATIOS,
         together="stratum",
     ),
     "standardised": Kind(
         "Standardised relative prevalence",
         "As if every group had the standard's distribution of strata, the unadjusted ratio beside "
-        "it. A group's diagnosis rate is taken to be the same in all strata.",
+        "it. A group's diagnosis rate is taken to be the same in all strata. Hidden where counts "
+        "of strata are: standardised and unadjusted ratio together would give them away; with "
+        "fewer strata there may be none to hide.",
         {"group": Column.NAME, "versus": Column.NAME}
-        | dict.fromkeys(["estimate", *RATIOS["estimate"]], Column.FREE)
+        | dict.fromkeys(["estimate", *RATIOS["estimate"]], Column.REVEALING)  # with the unadjusted
         | dict.fromkeys(["unadjusted", *UNADJUSTED["unadjusted"]], Column.FREE)
         | dict.fromkeys(["observed_ratio", *RATIOS["observed_ratio"]], Column.REVEALING),
         RATIOS | UNADJUSTED,
+        made_of="strata",
     ),
 }

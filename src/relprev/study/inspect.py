@@ -105,6 +105,10 @@ def inspect_study(study: Study) -> Inspection:
             )  # fmt: skip
             words[name] = _words(variable.cohort)
             words[name] += f"\nFeatures: {features_words(item.kinds, source)}"
+            words[name] += "".join(
+                f"\nStrata by {strata}: {listed(list(own.names))}"
+                for strata, own in item.strata.items()
+            )
             notes += [*_notes(variable), *groups_notes(item, study)]
             notes += [
                 Message("{variable}: {what}", variable=name, what=what)
@@ -116,6 +120,7 @@ def inspect_study(study: Study) -> Inspection:
         notes += features_notes(study.cohort.condition, features, source.descriptions)
         inside = groups_inside(built)
     unit = study.cohort.unit_of(source)
+    notes = list(dict.fromkeys(notes))
     return Inspection(
         source.name, codes, tuple(variables), words, tuple(note.about(unit) for note in notes),
         tuple(problem.about(unit) for problem in problems), inside, unit,
@@ -131,9 +136,10 @@ def unknown_values(study: Study, source: Source) -> Iterator[Message]:
         for k, rule in enumerate(rules)
     ]
     named += [
-        (("groups", k, "recode", name), group.columns[0], tuple(values))
-        for k, group in enumerate(cohort.groups)
-        for name, values in group.recode.items()
+        ((key, k, "recode", name), one.columns[0], tuple(values))
+        for key, several in (("groups", cohort.groups), ("strata", cohort.strata))
+        for k, one in enumerate(several)
+        for name, values in one.recode.items()
     ]
     counts = {
         column: values_of(source, column) for column in {item[1] for item in named if item[2]}

@@ -248,9 +248,9 @@ def _analyses(
     study: Study, variable: Variable, key: str, stages: Stages, about: Mapping[str, Any]
 ) -> list[Analysis]:
     """What the study asks for besides the estimates."""
-    from relprev.study.stages.analyses import absolute_rates, within_strata
+    from relprev.study.stages.analyses import absolute_rates, crude_rates, within_strata
 
-    found: list[Analysis] = []
+    found = crude_rates(variable)
     if variable.name in study.anchor:
         options = study.anchor[variable.name]
         if options.group not in variable.cohort.group_names:

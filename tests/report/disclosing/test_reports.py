@@ -482,6 +482,23 @@ def test_a_row_of_all_groups_is_rounded_by_the_cases_of_all():
     assert seen.table["auc"].tolist() == [0.77, 0.8]
 
 
+def test_a_check_says_no_more_digits_than_its_table():
+    """checks.csv and the sentence had 0.7654, and the table 0.8."""
+    table = pd.DataFrame({
+        "group": ["all groups", "c"], "auc": [0.7123, 0.7654], "ci_low": 0.7, "ci_high": 0.7923,
+        "lift": 3.21, "verdict": "no concern",
+    })  # fmt: skip
+    words = Message("{auc} in c, {other} elsewhere; the margin is {margin}", margin=Number(1.5),
+                    auc=Number(0.7654, ".4f"), other=Number(0.654321, ".4f"))  # fmt: skip
+    full = replace(check("informativeness", table), statistic=0.7654, p_value=0.012345,
+                   interval=(0.7, 0.7923), effect=words)  # fmt: skip
+    (seen,) = shown(variable(checks=[full]), rule=Rule(threshold=7, round_to=5)).checks
+    assert (seen.statistic, seen.p_value, seen.interval) == (0.8, 0.01, (0.7, 0.79))
+    assert str(seen.effect) == "0.8000 in c, 0.7000 elsewhere; the margin is 1.5"
+    (exact,) = shown(variable(checks=[full]), rule=Rule(threshold=7)).checks
+    assert (exact.statistic, exact.interval) == (0.7654, (0.7, 0.7923))
+
+
 def test_rounded_counts_are_not_given_back_by_statistics():
     frame = shown(variable(), rule=Rule(threshold=7, round_to=5)).estimates["DebiasedPURPLE"]
     assert frame["n_diagnosed"].tolist() == [400, 300, 40]

@@ -55,7 +55,10 @@ def test_analyses_besides_the_main_one_are_told(bare):
     text = methods_text(study(replace(bare, analyses=further)))
     assert "By race, groups were also compared within strata of age, each estimated on" in text
     assert "relative prevalences were also standardised by age to all visits" in text
-    assert "Absolute rates by race rest on an outside value: prevalence 0.25 in a, from a" in text
+    assert "By race, absolute rates rest on an outside value: prevalence 0.25 in a, from a" in text
+    both = [replace(bare, name=name, analyses=further) for name in ("race", "ward")]
+    twice = methods_text(study(*both))
+    assert "By race and ward, groups were also compared within strata of age, each" in twice
     assert "also" not in methods_text(study(bare))
 
 

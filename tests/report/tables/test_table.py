@@ -1,15 +1,23 @@
 import pandas as pd
 
 from relprev.disclosure import Rule
-from relprev.estimates import RelativePrevalence
+from relprev.estimates import RelativePrevalence, withheld
 from relprev.report import disclosed_estimates, render_text
 
 
-def test_text_table_shows_dashes_for_hidden_values(frame):
-    text = render_text(disclosed_estimates(frame, frame, Rule()), "Title")
+def test_text_table_says_which_values_are_hidden(frame):
+    text = render_text(disclosed_estimates(frame, frame, Rule()), "Title", rule=Rule())
     assert "everyone else" in text
-    assert "–" in text
+    assert "hidden" in text
+    assert "–" not in text
     assert " 5 " not in text
+
+
+def test_text_table_says_why_there_is_no_estimate(frame):
+    frame = frame.assign(estimate=float("nan"), withheld=withheld({"few diagnosed": ["Ward C"]}))
+    text = render_text(frame, "Title", rule=Rule())
+    assert "none" in text
+    assert " ".join(text.replace("│", " ").split()).count("too few patients are") == len(frame)
 
 
 def test_interval_is_shown_when_there_is_one(frame):

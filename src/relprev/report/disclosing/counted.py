@@ -43,7 +43,8 @@ SYMPTOMS = {
 }  # fmt: skip
 CHARACTERISTICS = {
     "characteristic": Column.NAME, "level": Column.NAME, "among": Column.NAME,
-    "group": Column.NAME, "n": Column.COUNT, "weighted": Column.REVEALING, "share": Column.SHARE,
+    "group": Column.NAME, "n": Column.COUNT, "weighted": Column.REVEALING,
+    "relative_error": Column.REVEALING, "share": Column.SHARE,
 }  # fmt: skip
 
 

@@ -13,7 +13,7 @@ Hidden are:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -29,7 +29,7 @@ from relprev.messages import Cell, Message
 from relprev.report.analyses import Analysis
 from relprev.report.disclosing.counted import CHARACTERISTICS, SYMPTOMS, attrition_levels
 from relprev.report.disclosing.names import COUNTS, VariableCells
-from relprev.report.disclosing.written import lost_numbers, written
+from relprev.report.disclosing.written import lost_numbers, shown_numbers, written
 from relprev.report.findings import VariableFindings
 
 RATIOS = (
@@ -109,9 +109,12 @@ class VariableTables:
         cells = [self.names.group("n_diagnosed", group) for group in self.names.counts.index]
         return any(cell in self.hidden for cell in cells)
 
-    def _said(self, message: Message | str, more: Iterable[float] = ()) -> str:
+    def _said(
+        self, message: Message | str, more: Iterable[float] = (),
+        coarse: Callable[[float], float] | None = None,
+    ) -> str:  # fmt: skip
         """A message as text; ``more`` are numbers that are hidden too."""
-        return shown(message, self.rule, self.local, self.values.union(more))
+        return shown(message, self.rule, self.local, self.values.union(more), coarse)
 
     def _where(self, cells: Sequence[Cell | None], index: pd.Index) -> pd.Series:
         """Where the cells of a table's rows are hidden."""
@@ -162,10 +165,11 @@ class VariableTables:
             return None
         table = frame.reset_index(drop=True)
         cells = [self.names.level(row, self.variables) for row in table.to_dict("records")]
-        where = dict.fromkeys(("n", "weighted", "share"), self._where(cells, table.index))
+        gone = self._where(cells, table.index)
+        where = dict.fromkeys(("n", "weighted", "relative_error", "share"), gone)
         counted = table["weighted"].where(table["weighted"].notna(), table["n"]).astype(float)
         whole = counted.groupby([table["characteristic"], table["among"], table["group"]])
-        table = table.assign(share=counted / whole.transform("sum"))[list(CHARACTERISTICS)]
+        table = _declared(table.assign(share=counted / whole.transform("sum")), CHARACTERISTICS)
         return written(table, where, CHARACTERISTICS, self.rule, table["n"])
 
     # -- analyses, checks and symptoms ---------------------------------------------------------
@@ -183,8 +187,12 @@ class VariableTables:
                 cells = [self.names.part(column, analysis, *pair) for pair in pairs]
                 where[column] = self._where(cells, table.index)
                 touched |= where[column]
-        elif "versus" in table:
-            touched |= (table["versus"] == COMPLEMENT) & bool(self._groups)
+        else:
+            small = self._groups | self._with_hidden_parts(analysis)
+            touched |= table["group"].isin(small)
+            if "versus" in table:
+                everyone_else = (table["versus"] == COMPLEMENT) & bool(small)
+                touched |= table["versus"].isin(small) | everyone_else
         if about.together and len(table):
             touched = touched.groupby(table[about.together]).transform("any")
         if about.key and bool((touched & table[about.key].astype(bool)).any()):
@@ -197,19 +205,38 @@ class VariableTables:
             words=tuple(as_message(self._said(one)) for one in analysis.words),
         )
 
+    def _with_hidden_parts(self, analysis: Analysis) -> set[str]:
+        """Groups with a hidden count in the strata that the analysis is made of."""
+        return {
+            str(row["group"])
+            for one in self.names.found.analyses
+            if (one.kind, one.name) == (analysis.about.made_of, analysis.name)
+            for row in one.parts()
+            for column in COUNTS
+            if self.names.part(column, one, row["stratum"], row["group"]) in self.hidden
+        }
+
     def _check(self, check: CheckResult) -> CheckResult:
         table = self._table(check.kind, check.table, CHECKS[check.kind].table)
-        lost = lost_numbers(check.table, table)
+        lost, coarse = lost_numbers(check.table, table), self._coarse(check.table, table)
         statistic, p_value, low, high = (
-            np.nan if value in lost else value
+            np.nan if value in lost else value if coarse is None else coarse(value)
             for value in (check.statistic, check.p_value, *check.interval)
         )
         if CHECKS[check.kind].by_cases and self._few_diagnosed:
             p_value = np.nan  # with the statistic it tells the effective cases
         return replace(
             check, table=table, statistic=statistic, p_value=p_value, interval=(low, high),
-            effect=as_message(self._said(check.effect, lost)),
+            effect=as_message(self._said(check.effect, lost, coarse)),
         )  # fmt: skip
+
+    def _coarse(self, before: pd.DataFrame, after: pd.DataFrame) -> Callable[[float], float] | None:
+        """Where counts are rounded: a statistic as a check's table has it, or by few digits."""
+        if not self.rule.round_to:
+            return None
+        known = shown_numbers(before, after)
+        fewest = float(self.names.counts["n_diagnosed"].min())
+        return lambda value: known.get(value, self.rule.coarse(value, fewest))
 
     def _table(self, kind: str, frame: pd.DataFrame, columns: Mapping[str, Column]) -> pd.DataFrame:
         """A table's declared columns, without what is hidden."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from relprev.arrays import FloatArray
 from relprev.disclosure import Column, Rule
 
 MIDDLES = {"observed_ci": "observed_ratio", "diagnosis_ci": "diagnosis_ratio"}  # of intervals
@@ -68,13 +69,31 @@ def _in_order(table: pd.DataFrame, middle: str) -> pd.DataFrame:
 
 def lost_numbers(before: pd.DataFrame, after: pd.DataFrame) -> set[float]:
     """The hidden numbers of a table, in full and rounded as words might have them."""
-    if "feature" in after:  # rows with hidden counts come last
-        after = after.set_index("feature").loc[before["feature"]]
     lost: set[float] = set()
-    for name in set(before.select_dtypes("number")):
-        values = before[name].to_numpy(float)
-        gone = np.isfinite(values)
-        if name in after:
-            gone &= after[name].isna().to_numpy()
+    for values, now in _numbers(before, after):
+        gone = np.isfinite(values) & np.isnan(now)
         lost |= set(values[gone]) | {float(round(one)) for one in values[gone] if one >= 10}
     return lost
+
+
+def shown_numbers(before: pd.DataFrame, after: pd.DataFrame) -> dict[float, float]:
+    """The numbers of a table that are shown, as they were and as the finest of them are."""
+    shown: dict[float, float] = {}
+    for values, now in _numbers(before, after):
+        there = np.isfinite(values) & np.isfinite(now)
+        for value, rounded in zip(values[there].tolist(), now[there].tolist(), strict=True):
+            if abs(rounded - value) <= abs(shown.get(value, np.inf) - value):  # of several rows
+                shown[value] = rounded
+    return shown
+
+
+def _numbers(before: pd.DataFrame, after: pd.DataFrame) -> Iterator[tuple[FloatArray, FloatArray]]:
+    """Every column of numbers before and after, NaN where it is not shown."""
+    if "feature" in after:  # rows with hidden counts come last
+        after = after.set_index("feature").loc[before["feature"]]
+    for name in map(str, before.select_dtypes("number")):
+        values: FloatArray = before[name].to_numpy(float)
+        now: FloatArray = np.full(len(values), np.nan)
+        if name in after:
+            now = after[name].to_numpy(float, na_value=np.nan)
+        yield values, now

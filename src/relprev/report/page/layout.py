@@ -27,7 +27,14 @@ from relprev.report.sentences.methods import methods_text
 from relprev.report.sentences.words import feature_words, method_name, size_words
 from relprev.report.tables.characteristics import table_one
 from relprev.report.tables.checklist import checklist
-from relprev.report.tables.comparisons import count_texts, estimate_texts, once, with_absent
+from relprev.report.tables.comparisons import (
+    analysis_texts,
+    count_texts,
+    estimate_texts,
+    once,
+    reference_first,
+    with_absent,
+)
 from relprev.report.tables.frames import variable_estimates, with_excluded
 from relprev.report.tables.reliability import UNRELIABLE, unreliable
 from relprev.report.tables.table import ReportTable, blank
@@ -210,6 +217,8 @@ def _variable(report: StudyReport, found: VariableFindings, slug: str) -> Variab
     bands = [check for check in found.checks if not CHECKS[check.kind].assumption]
     estimates, decomposition = _estimate_tables(report, found, slug)
     attrition, symptoms = with_excluded(found.attrition), report.unit.table(found.symptoms)
+    named = list(dict.fromkeys(one.name for one in found.analyses))
+    own = dict(zip(named, slugs(named), strict=True))
     return VariablePart(
         name=found.name,
         slug=slug,
@@ -239,9 +248,8 @@ def _variable(report: StudyReport, found: VariableFindings, slug: str) -> Variab
         ),
         weights=_weights(found, slug),
         analyses=tuple(
-            _analysis(report, found, one, f"{one.kind}-{slug}-{own}")
-            for one, own in zip(found.analyses, slugs([one.name for one in found.analyses]),
-                                strict=True)
+            _analysis(report, found, one, f"{one.kind}-{slug}-{own[one.name]}")
+            for one in found.analyses
         ),
     )  # fmt: skip
 
@@ -351,13 +359,18 @@ def _check(report: StudyReport, variable: str, check: CheckResult, name: str) ->
 def _analysis(
     report: StudyReport, found: VariableFindings, analysis: Analysis, name: str
 ) -> AnalysisPart:
-    about = analysis.about
+    about, frame = analysis.about, reference_first(analysis.table)
+    others = [one for one in frame.get("versus", pd.Series(dtype=str)).unique() if one]
+    against = f", versus {versus_words(others[0])}" if len(others) == 1 else ""
     title = f"{about.title}, by {found.name}: {analysis.name}"
-    known = {key: ends for key, ends in about.intervals.items() if {*ends} <= {*analysis.table}}
-    columns = tuple(about.columns)
-    marked, note = marks(report, analysis.table, columns, known)
-    table = ReportTable(name, f"{title}{note}", analysis.table, columns, known, report.level,
-                        report.unit, marked=marked)  # fmt: skip
+    known = {key: ends for key, ends in about.intervals.items() if {*ends} <= {*frame}}
+    left_out = {"note", *(["versus"] if against else [])}  # said in cells and in the caption
+    columns = tuple(one for one in about.columns if one not in left_out)
+    marked, note = marks(report, frame, columns, known)
+    hides = (Column.COUNT, Column.REVEALING)
+    gone = [one for one, holds in about.columns.items() if holds in hides]
+    table = ReportTable(name, f"{title}{against}{note}", frame, columns, known, report.level,
+                        report.unit, analysis_texts(frame, gone, report.rule), marked)  # fmt: skip
     words = tuple(str(one.about(report.unit)) for one in analysis.words)
     return AnalysisPart(title, about.explained, words, table)
 

@@ -188,20 +188,25 @@ def _over_splits(row: Mapping[Any, Any]) -> str:
 
 
 def _further(report: StudyReport) -> str:
-    """Analyses besides the main one: strata, a standard, absolute rates."""
-    words = []
+    """Analyses besides the main one: strata, a standard, absolute rates; each said once."""
+    by: dict[str, list[str]] = {}  # what was done, and the variables
     for found in report.variables:
         for one in found.analyses:
+            if one.kind == "recorded":
+                continue
             said = " and ".join(map(str, one.words))
             if one.kind == "strata":
-                words.append(
-                    f"By {found.name}, groups were also compared within strata of {one.name}, each "
-                    "estimated on its own; whether strata differ was tested."
+                trend = ", and a trend," if " per unit of " in said else ""
+                what = (
+                    f"groups were also compared within strata of {one.name}, each estimated on its "
+                    f"own; whether strata differ{trend} was tested"
                 )
             elif one.kind == "standardised":
-                words.append(f"By {found.name}, relative prevalences were also {said}.")
+                what = f"relative prevalences were also {said}"
             else:
-                words.append(f"Absolute rates by {found.name} rest on an {said}.")
+                what = f"absolute rates rest on an {said}"
+            by.setdefault(what, []).append(found.name)
+    words = [f"By {listed(names)}, {what}." for what, names in by.items()]
     return " ".join(words)
 
 

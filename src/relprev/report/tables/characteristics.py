@@ -20,7 +20,7 @@ import pandas as pd
 from relprev.cohort.characteristics import ALL, DIAGNOSED, GROUP
 from relprev.report.findings import StudyReport, VariableFindings
 from relprev.report.tables.comparisons import HIDDEN
-from relprev.report.tables.reliability import FEW_RECORDS, MARK, is_few
+from relprev.report.tables.reliability import MARK, UNRELIABLE_TOTAL, is_unreliable_total
 from relprev.report.tables.table import ReportTable
 
 
@@ -60,7 +60,8 @@ def table_one(report: StudyReport, found: VariableFindings, slug: str) -> Report
     words = f"{report.unit.plural}, n (%)"
     if weighted:
         words += "; N: sum of sampling weights, which the percentages use"
-        words += f"; {FEW_RECORDS}" if any(is_few(n) for n in table["n"]) else ""
+        marked = any(is_unreliable_total(row) for row in table.to_dict("records"))
+        words += f"; {UNRELIABLE_TOTAL}" if marked else ""
     return ReportTable(f"table1-{slug}", f"Who is in the data, by {found.name}: {words}",
                        pd.DataFrame(rows))  # fmt: skip
 
@@ -68,8 +69,10 @@ def table_one(report: StudyReport, found: VariableFindings, slug: str) -> Report
 def _text(row: Mapping[Any, Any], weighted: bool) -> str:
     if pd.isna(row["n"]) or pd.isna(row["share"]):
         return HIDDEN
-    more = f"; N {row['weighted']:,.0f}{MARK if is_few(row['n']) else ''}" if weighted else ""
-    return f"{int(row['n']):,} ({row['share']:.1%}){more}"
+    text = f"{int(row['n']):,} ({row['share']:.1%})"
+    if not weighted:
+        return text
+    return f"{text}; N {row['weighted']:,.0f}{MARK if is_unreliable_total(row) else ''}"
 
 
 def _differences(known: Mapping[tuple[Any, ...], Mapping[Any, Any]]) -> dict[str, str]:

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from relprev.disclosure import Rule
@@ -17,6 +18,7 @@ from relprev.estimates import COMPLEMENT, why_missing
 from relprev.report.findings import VariableFindings
 
 RATIOS = ("estimate", "observed_ratio", "diagnosis_ratio")
+ANALYSED = {"estimate", "observed_ratio", "unadjusted"}
 COUNTS = ("n", "n_diagnosed")
 REFERENCE = "1 (reference)"
 HIDDEN = "hidden"
@@ -74,6 +76,11 @@ def with_absent(frame: pd.DataFrame, found: VariableFindings) -> pd.DataFrame:
     )
 
 
+def missing_word(rule: Rule | None) -> str:
+    """What a count or a recorded ratio that is missing is said to be."""
+    return HIDDEN if rule is not None and rule.hide else "not known"
+
+
 def estimate_texts(frame: pd.DataFrame, found: VariableFindings, rule: Rule) -> Texts:
     """What a table of estimates says in place of missing values and of the reference group's."""
     texts: Texts = {}
@@ -87,12 +94,47 @@ def estimate_texts(frame: pd.DataFrame, found: VariableFindings, rule: Rule) -> 
             texts[k, "p_value"] = ""
         elif pd.isna(row["ci_low"]):
             texts[k, "p_value"] = "no test"
-        gone = HIDDEN if rule.hide else "not known"
+        gone = missing_word(rule)
         if row["group"] in found.left_out and row["group"] not in counted:
             gone = "left out"
         for name in (*COUNTS, *RATIOS[1:], "p_value"):
             if (k, name) not in texts and pd.isna(row.get(name)):
                 texts[k, name] = gone
+    return texts
+
+
+def reference_first(frame: pd.DataFrame) -> pd.DataFrame:
+    """An analysis with the reference group before the groups compared with it."""
+    if "versus" not in frame:
+        return frame
+    if "stratum" in frame:
+        place, compared = pd.factorize(frame["stratum"])[0], (frame["versus"] != "").to_numpy()
+        return frame.iloc[np.lexsort((compared, place))]
+    reference = reference_of(frame)
+    if reference is None:
+        return frame
+    first = {"group": reference, "versus": ""} | dict.fromkeys(set(frame) & ANALYSED, 1.0)
+    return pd.DataFrame([first, *frame.to_dict("records")], columns=frame.columns)
+
+
+def analysis_texts(frame: pd.DataFrame, columns: Iterable[str], rule: Rule) -> Texts:
+    """What the table of an analysis says in place of missing values and of the reference group's.
+
+    Hidden are those of ``columns``, counts and what would reveal them.
+    """
+    texts: Texts = {}
+    hidden = [name for name in columns if name in frame]
+    for k, row in enumerate(frame.to_dict("records")):
+        why = "" if pd.isna(row.get("note", "")) else str(row.get("note", ""))
+        if row.get("versus") == "" and why in ("", "reference"):
+            texts |= {(k, name): REFERENCE for name in ANALYSED & set(frame)}
+        for name in ANALYSED & set(frame):
+            absent = name not in hidden or pd.isna(row.get("unadjusted", 0.0))
+            if pd.isna(row[name]) and (why or absent):
+                texts.setdefault((k, name), why or "none")
+        for name in hidden:
+            if pd.isna(row[name]):
+                texts.setdefault((k, name), missing_word(rule))
     return texts
 
 

@@ -10,13 +10,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import log
 from statistics import NormalDist
+from typing import Any
 
 import pandas as pd
 
 LEAST_RECORDS = 30
 LARGEST_ERROR = 0.3
 MARK = " *"
-FEW_RECORDS = f"*: from fewer than {LEAST_RECORDS} records, unreliable by the rules of NCHS"
+UNRELIABLE_TOTAL = (
+    f"*: unreliable by the rules of NCHS (fewer than {LEAST_RECORDS} records, or a relative "
+    f"standard error above {LARGEST_ERROR:.0%})"
+)
 UNRELIABLE = (
     f"*: unreliable by the rules of NCHS (fewer than {LEAST_RECORDS} records diagnosed, or a "
     f"relative standard error above {LARGEST_ERROR:.0%})"
@@ -32,6 +36,21 @@ def is_few(records: float | None) -> bool:
     (True, False, False, False)
     """
     return records is not None and not pd.isna(records) and 0 < records < LEAST_RECORDS
+
+
+def is_unreliable_total(row: Mapping[Any, Any]) -> bool:
+    """Whether a sum of weights that is shown is to be marked; ``row`` is one of Table 1.
+
+    Examples
+    --------
+    >>> is_unreliable_total({"n": 29}), is_unreliable_total({"n": 90, "relative_error": 0.31})
+    (True, True)
+    >>> is_unreliable_total({"n": 90, "relative_error": 0.29}), is_unreliable_total({"n": None})
+    (False, False)
+    """
+    if row["n"] is None or pd.isna(row["n"]):
+        return False
+    return is_few(row["n"]) or bool(row.get("relative_error", 0.0) > LARGEST_ERROR)
 
 
 def unreliable(

@@ -9,8 +9,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from relprev.display import HEADINGS
-from relprev.estimates import readable
+from relprev.disclosure import Rule
+from relprev.display import HEADINGS, heading
+from relprev.estimates import readable, why_missing
+from relprev.report.tables.comparisons import COUNTS, RATIOS, missing_word
 from relprev.units import VISIT, Unit
 
 TEXT_COLUMNS = {HEADINGS["group"], HEADINGS["versus"], HEADINGS["note"], "Condition", "Step"}
@@ -18,8 +20,10 @@ NARROW, WIDE = 80, 140  # characters of a table on the terminal
 LEAST = 8  # characters that a column of text keeps, however wide the others are
 
 
-def render_text(frame: pd.DataFrame, title: str, unit: Unit = VISIT) -> str:
-    """Plain-text table of estimates, with a dash for hidden or missing values.
+def render_text(
+    frame: pd.DataFrame, title: str, unit: Unit = VISIT, rule: Rule | None = None
+) -> str:
+    """Plain-text table of estimates, which says why a value is missing.
 
     Parameters
     ----------
@@ -29,11 +33,13 @@ def render_text(frame: pd.DataFrame, title: str, unit: Unit = VISIT) -> str:
         Printed above the table.
     unit : Unit
         What a row of the data is.
+    rule : Rule, optional
+        What was hidden; without one, nothing was.
 
     Returns
     -------
     str
-        Only the columns that a reader needs.
+        Only the columns that a reader needs. The reason why there is no estimate is a note.
 
     Examples
     --------
@@ -44,7 +50,15 @@ def render_text(frame: pd.DataFrame, title: str, unit: Unit = VISIT) -> str:
     >>> text.splitlines()[0].strip()
     'By group'
     """
-    return print_table(readable(frame, unit), title)
+    given = frame["note"].fillna("") if "note" in frame else [""] * len(frame)
+    notes = [note or (why_missing(row) if pd.isna(row["estimate"]) else "")
+             for note, row in zip(given, frame.to_dict("records"), strict=True)]  # fmt: skip
+    texts = readable(frame.assign(note=notes), unit)
+    words = dict.fromkeys((*COUNTS, *RATIOS[1:]), missing_word(rule)) | {"estimate": "none"}
+    for name in [name for name in words if name in frame]:
+        column, gone = heading(name, unit), frame[name].isna().to_numpy()
+        texts[column] = texts[column].mask(gone, words[name])
+    return print_table(texts, title)
 
 
 def print_table(texts: pd.DataFrame, title: str | None = None) -> str:

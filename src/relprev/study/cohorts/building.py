@@ -13,13 +13,14 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from relprev.cohort import BuiltCohort, Cohort, GroupVariable, build_cohorts
-from relprev.cohort.characteristics import characteristics_table
+from relprev.cohort.characteristics import Codes, Errors, characteristics_table
 from relprev.cohort.group_variable import Division
 from relprev.cohort.summary import group_patients, group_totals
 from relprev.disclosure import nested_groups
 from relprev.disclosure.nesting import Nesting, within
 from relprev.disclosure.suppression import MIN_VALUES
 from relprev.errors import InvalidInputError
+from relprev.inference.sampling import SamplingDesign
 from relprev.messages import message_of
 from relprev.settings import KeyPath, suggestion, unprintable
 from relprev.sources.source import Source
@@ -162,7 +163,9 @@ def build(study: Study, folder: Path, *, verbose: bool = False) -> Outcome:
             }
             tables[f"attrition{position}"] = item.attrition.to_frame()
             tables[f"groups{position}"] = groups_table(item.cohort)
-            tables[f"characteristics{position}"] = characteristics_table(name, built, source)
+            tables[f"characteristics{position}"] = characteristics_table(
+                name, built, source, _errors_of_totals(cohort, study.inference.lonely_psu)
+            )
             if isinstance(source, SimulatedSource):
                 reference = reference_group(cohort, name, study.estimate)
                 truth = source.truth(item, versus_words(reference, study.estimate)).to_frame()
@@ -178,6 +181,30 @@ def build(study: Study, folder: Path, *, verbose: bool = False) -> Outcome:
     for item in built.values():
         said += groups_notes(item, study)
     return Outcome(values, tables, tuple(said))
+
+
+def _errors_of_totals(cohort: Cohort, lonely: str) -> Errors | None:
+    """Standard errors of sums of weights under the design; None if there is none, or no weights."""
+    weights = cohort.weights
+    if weights is None:
+        return None
+    try:
+        design = SamplingDesign.from_cohort(cohort, lonely)
+    except InvalidInputError:  # estimators will say so, with the remedy
+        return None
+    if design.degrees_of_freedom < 1:
+        return None
+
+    def errors(cell: Codes, size: int) -> NDArray[np.float64]:
+        found = np.zeros(size)
+        for k in range(size):
+            rows = np.flatnonzero(cell == k)
+            if len(rows):
+                own = design.take(rows).totals([weights[rows]])
+                found[k] = np.sqrt(max(float(design.covariance(own)[0, 0]), 0.0))
+        return found
+
+    return errors
 
 
 def groups_inside(built: Mapping[str, BuiltCohort]) -> tuple[Nesting, ...]:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from relprev.study.study import Study
 
 LONG = 5  # letters of a word that says which condition is meant
+MANY_STRATA = 20  # each is estimated on its own
 MANY_MISSING = 0.1  # share of visits without a group that is worth a remark
 COMMON_WORDS = {
     "acute", "adult", "chronic", "condition", "conditions", "disease", "diseases", "disorder",
@@ -28,7 +29,7 @@ COMMON_WORDS = {
 
 def groups_notes(built: BuiltCohort, study: Study) -> list[Message]:
     """What to say about the groups of a cohort."""
-    return [*tested_note(built, study), *missing_note(built, study)]
+    return [*tested_note(built, study), *missing_note(built, study), *strata_note(built)]
 
 
 def features_notes(
@@ -91,6 +92,18 @@ def missing_note(built: BuiltCohort, study: Study) -> list[Message]:
         "the others, and missing = {example} makes them a group of their own",
         variable=built.name, share=Number(share, ".0%"), example='"Unknown"',
     )]  # fmt: skip
+
+
+def strata_note(built: BuiltCohort) -> list[Message]:
+    """The remark that there are many strata, such as single years of age, in a list; or nothing."""
+    return [
+        Message(
+            "there are {n} strata by {strata}, and each is estimated on its own, which takes time "
+            "and leaves few cases in each; make fewer with edges or recode",
+            n=Number(len(own.names), ",d"), strata=name,
+        )
+        for name, own in built.strata.items() if len(own.names) > MANY_STRATA
+    ]  # fmt: skip
 
 
 def protocol_note(study: Study) -> list[Message]:

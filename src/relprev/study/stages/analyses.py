@@ -11,11 +11,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from relprev.cohort import Cohort, StratumOfRows
-from relprev.errors import DataWarning, TooFewCasesError
+from relprev.errors import DataWarning, InvalidInputError, TooFewCasesError
 from relprev.estimates import versus_words
 from relprev.inference import anchor
 from relprev.inference.differences import heterogeneity, numbers_of, trend
+from relprev.inference.rates import recorded_rates
 from relprev.inference.standardising import standardised
+from relprev.matrix.coerce import listed
 from relprev.messages import Message, Number
 from relprev.report.analyses import Analysis
 from relprev.store.stages import Outcome
@@ -32,6 +34,18 @@ SHOWN_RATIOS = (
     "group", "versus", "estimate", "ci_low", "ci_high", "observed_ratio", "observed_ci_low",
     "observed_ci_high",
 )  # fmt: skip
+
+
+def crude_rates(variable: Variable) -> list[Analysis]:
+    """Recorded rates of all groups, where visits have weights; counts tell them where not."""
+    if "weights" not in variable.cohort.fields:
+        return []
+    lonely, level = variable.inference.lonely_psu, variable.options.level
+    try:
+        table = recorded_rates(variable.cohort, lonely_psu=lonely, level=level)
+    except InvalidInputError:  # no variance; estimators that need one say so, with the remedy
+        return []
+    return [Analysis("recorded", "crude", table)]
 
 
 def absolute_rates(variable: Variable, options: AnchorOptions) -> Outcome:
@@ -65,16 +79,42 @@ def within_strata(
         with recorded_warnings() as said:
             frame, errors = _in_stratum(variable, own.number == k)
         for message in said:
-            told = Message("{strata} {stratum}: {said}", strata=name, stratum=stratum, said=message)
+            told = Message("{variable}, {strata} {stratum}: {said}", variable=variable.name,
+                           strata=name, stratum=stratum, said=message)  # fmt: skip
             warnings.warn(DataWarning(told), stacklevel=2)
         frames.append(frame.assign(stratum=stratum))
         precision.append(errors)
     table = _with_counts(pd.concat(frames, ignore_index=True), variable.cohort, own)
-    words = _differences(frames, precision, own.names, name, variable.options.level)
-    found = [Analysis("strata", name, table, tuple(words))]
-    if standard:
-        found.append(_standardised(variable, own, name, standard))
-    return Outcome.of(found)
+    words = list(_differences(frames, precision, own.names, name, variable.options.level))
+    more = []
+    if standard and (empty := _empty_cells(variable, own, standard)):
+        why = Message(
+            "not standardised by {strata}: there are no visits of {empty}; merge strata or groups, "
+            "or leave these strata out of the standard", strata=name, empty=listed(empty),
+        )  # fmt: skip
+        words.append(why)
+        told = Message("{variable}: {why}", variable=variable.name, why=why)
+        warnings.warn(DataWarning(told), stacklevel=2)
+    elif standard:
+        more += _standardised(variable, own, name, standard)
+    return Outcome.of([Analysis("strata", name, table, tuple(words)), *more])
+
+
+def _empty_cells(
+    variable: Variable, own: StratumOfRows, standard: str | Mapping[str, float]
+) -> list[str]:
+    """Estimated groups without visits in a stratum that the standard has, in words."""
+    rows = variable.debiased.rows_
+    stratum, group = own.number[rows], variable.cohort.groups[rows]
+    names = variable.cohort.group_names
+    counts = np.zeros((len(own.names), len(names)), dtype=np.int64)
+    inside = stratum >= 0
+    np.add.at(counts, (stratum[inside], group[inside]), 1)
+    used = [bool(total) if isinstance(standard, str) else standard.get(name, 0) > 0
+            for name, total in zip(own.names, counts.sum(axis=1), strict=True)]  # fmt: skip
+    estimated = [names.index(name) for name in variable.debiased.moments_.names]
+    return [f"{names[g]} in {own.names[k]}" for g in estimated for k in np.flatnonzero(used)
+            if not counts[k, g]]  # fmt: skip
 
 
 def _in_stratum(
@@ -130,8 +170,8 @@ def _differences(
         if np.isnan(found.p_value):
             continue
         who = {"group": str(group), "versus": versus_words(str(versus))}
-        yield Message("{group} versus {versus}: strata differ, p = {p}", **who,
-                      p=Number(found.p_value, ".2g", cells))  # fmt: skip
+        yield Message("{group} versus {versus}: test that all strata have the same ratio, p = {p}",
+                      **who, p=Number(found.p_value, ".2g", cells))  # fmt: skip
         if at is not None:
             line = trend(part["estimate"], part["error"], [at[k] for k in part["place"]],
                          level=level)  # fmt: skip
@@ -145,7 +185,8 @@ def _differences(
 
 def _standardised(
     variable: Variable, own: StratumOfRows, name: str, standard: str | Mapping[str, float]
-) -> Analysis:
+) -> list[Analysis]:
+    """Standardised relative prevalences and, where visits have weights, recorded rates."""
     numbers = np.where(own.number < 0, -1, own.number)[variable.debiased.rows_]
     present = np.unique(numbers[numbers >= 0])
     place = np.full(len(own.names) + 1, -1, dtype=np.int32)
@@ -157,4 +198,11 @@ def _standardised(
     to = "all visits" if isinstance(standard, str) else "the study's standard: " + ", ".join(
         f"{key} {value:g}" for key, value in standard.items())  # fmt: skip
     words = Message("standardised by {name} to {to}", name=name, to=to)
-    return Analysis("standardised", name, table, (words,))
+    found = [Analysis("standardised", name, table, (words,))]
+    if "weights" in variable.cohort.fields:
+        rates = recorded_rates(
+            variable.cohort, own.number, own.names, standard=standard,
+            lonely_psu=variable.inference.lonely_psu, level=variable.options.level,
+        )  # fmt: skip
+        found.append(Analysis("recorded", name, rates, (words,)))
+    return found
