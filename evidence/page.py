@@ -155,9 +155,9 @@ def _made_by(stored: Stored) -> str:
 
 
 def _not_run(stored: Stored) -> str:
-    """What is still to be run, with the command; TIcE is left out on codes on purpose."""
+    """What is still to be run, with the command."""
     experiment, variant, data = RUNS[stored.name]
-    done = {*stored.results["method"], *(["tice"] if data else [])}
+    done = set(stored.results["method"])
     missing = [name for name in stored.experiment.methods_in(variant) if name not in done]
     if not missing:
         return ""
