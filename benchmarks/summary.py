@@ -162,11 +162,14 @@ def whole_study(found: Rows) -> str:
     body = [
         [
             f"{row['visits']:,}", str(row["variables"]), f"{row['minutes']:.1f} min",
+            f"{row['processor_minutes']:.1f} min" if "processor_minutes" in row else "",
+            f"{row['minutes_again']:.1f} min" if "minutes_again" in row else "",
             f"{row['peak_gib']:.1f} GiB", f"{row['report_bytes'] / 1e6:.1f} MB",
         ]
         for row in found
     ]  # fmt: skip
-    head = ["visits in the file", "group variables", "raw file to report", "peak memory", "report"]
+    head = ["visits in the file", "group variables", "raw file to report", "processor time",
+            "again, cohorts kept", "peak memory", "report"]  # fmt: skip
     return "`relprev run` on a simulated NEDS file, all checks:\n\n" + table(head, body)
 
 

@@ -11,12 +11,12 @@ from evidence import parity, printed, store
 
 from relprev.baselines import km2
 from relprev.cohort.feature_rules import Features
-from relprev.experiments.methods import KM2_AS_PUBLISHED, METHODS
+from relprev.experiments.methods import KM2_AS_PUBLISHED
 from relprev.experiments.visits import SIMULATED_VISITS
 from relprev.simulate import gauss_synth
 from relprev.study.file.source import SOURCES
 from relprev.study.file.template import study_template
-from tests.evidence_pages.test_prose import NHDS, cells, error, say
+from tests.evidence_pages.test_prose import cells, error, say
 
 SIMULATED = "semisynthetic-simulated"
 
@@ -39,13 +39,6 @@ def test_km2_is_called_as_published_with_fewer_rows() -> None:
     say('(`KM2(component="mixture", compat="published")`), with 800 rows per group in place')
     called = KM2_AS_PUBLISHED
     assert (called.component, called.compat, called.max_rows) == ("mixture", "published", 800)
-
-
-@pytest.mark.parametrize("run", [NHDS, SIMULATED])
-def test_tice_was_left_out_on_codes(run: str) -> None:
-    say("TIcE, which is slow on thousands of codes, was left out there")
-    assert "tice" not in set(store.load(run).results["method"])
-    assert "tice" in METHODS
 
 
 def test_solver_of_km2_decides_its_estimate_on_nhds() -> None:

@@ -278,7 +278,15 @@ class Cohort(Rows[CohortPart]):
         return self.with_values(**dict.fromkeys(names))
 
     def digest(self) -> str:
-        """24 hexadecimal digits that tell cohorts apart; identifiers of visits do not count."""
+        """24 hexadecimal digits that tell cohorts apart; identifiers of visits do not count.
+
+        Examples
+        --------
+        >>> from relprev.simulate import gauss_synth
+        >>> first, same, other = (gauss_synth(seed=seed).cohort.digest() for seed in (0, 0, 1))
+        >>> first == same, first == other
+        (True, False)
+        """
         return digest(self.group_names, self.feature_names, *self.map(_digest))
 
     def save(self, path: str | Path) -> None:
