@@ -2,10 +2,12 @@
 
 import numpy as np
 import pandas as pd
+import pytest
 
 from relprev.disclosure import Rule
 from relprev.report import StudyFindings, VariableFindings, disclosed
 from relprev.report.analyses import Analysis
+from relprev.report.disclosing.counted import study_cells
 
 
 def absolute(counts, outside):
@@ -103,3 +105,41 @@ def test_standardised_ratios_of_groups_with_hidden_strata_are_hidden():
 def test_standardised_ratios_versus_such_groups_are_hidden():
     assert standardised("B")["estimate"].isna().all()
     assert standardised("complement")["estimate"].isna().all()
+
+
+PAYERS = {  # visits in strata of age and sex
+    "old / M": {"A": 300, "B": 60}, "old / F": {"A": 280, "B": 50},
+    "young / M": {"A": 500, "B": 90}, "young / F": {"A": 400, "B": 80},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("inner", ["stratum", "level"])
+def test_levels_of_table_1_are_sums_of_their_strata_and_strata_of_their_levels(inner):
+    """A level was compared with one stratum at a time. In NHAMCS, three old men with one kind of
+    payer were all old men less those of other payers, one of which, hidden as cover, was the old
+    with that payer less its old women."""
+    strata = pd.DataFrame(
+        [(s, g, n, n // 2) for s, groups in PAYERS.items() for g, n in groups.items()],
+        columns=["stratum", "group", "n", "n_diagnosed"],
+    )
+    wide = strata.assign(level=strata["stratum"].str.split(" / ").str[0], among="group")
+    wide = wide.groupby(["level", "among", "group"], as_index=False)[["n", "n_diagnosed"]].sum()
+    fine, coarse = strata, wide.drop(columns="among").rename(columns={"level": "stratum"})
+    levels = wide if inner == "stratum" else fine.rename(columns={"stratum": "level"})
+    table = levels.assign(characteristic="age", among="group", weighted=np.nan)
+    table = table.drop(columns="n_diagnosed")
+    counts = strata.groupby("group", as_index=False)[["n", "n_diagnosed"]].sum()
+    steps = pd.DataFrame({"step": ["all"], "visits": [strata["n"].sum()],
+                          "patients": pd.array([pd.NA], dtype="Int64")})  # fmt: skip
+    used = fine if inner == "stratum" else coarse
+    analysis = Analysis("strata", "by", used.assign(versus="", note=""))
+    found = VariableFindings("payer", {}, steps, (), pd.DataFrame(), groups=counts,
+                             characteristics=table, analyses=(analysis,))  # fmt: skip
+    outer = "level" if inner == "stratum" else "stratum"
+    nested = tuple(("payer", "age", "by", inner, s, outer, s.split(" / ")[0]) for s in PAYERS)
+    cells, _ = study_cells(StudyFindings("", "", "", "", (found,), {}, levels=nested), Rule())
+    level = ("0", "level", "age")
+    stratum = ("0", "n", "strata", "by")
+    whole, part = (level, stratum) if inner == "stratum" else (stratum, level)
+    expected = {(*whole, "old", "B"): -1, (*part, "old / M", "B"): 1, (*part, "old / F", "B"): 1}
+    assert expected in cells.equations

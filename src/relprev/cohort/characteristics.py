@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from relprev.cohort.cohort import Cohort
 from relprev.cohort.grouped import BuiltCohort
+from relprev.disclosure.nesting import Nesting, nested_groups
 from relprev.sources.database import identifier, quoted
 from relprev.sources.source import Source
 
@@ -71,6 +72,25 @@ def characteristics_table(
             found.append(counts.assign(characteristic=characteristic, among=among))
     table = pd.concat(found, ignore_index=True) if found else pd.DataFrame(columns=list(COLUMNS))
     return table[list(COLUMNS)]
+
+
+def levels_and_strata(
+    name: str, built: Mapping[str, BuiltCohort], source: Source
+) -> Iterator[tuple[str, str, tuple[Nesting, ...]]]:
+    """Strata within levels of a variable's characteristics, and levels within strata.
+
+    Yields the names of a characteristic and of strata, and pairs of one's parts within the other's
+    (`relprev.disclosure.nesting`), where these are called "level" and "stratum".
+    """
+    rows = np.flatnonzero(built[name].visits)
+    for characteristic, levels, codes in _characteristics(name, built, source):
+        for strata, own in built[name].strata.items():
+            numbers = {"level": codes[rows], "stratum": own.number}
+            yield (
+                characteristic,
+                strata,
+                nested_groups(numbers, {"level": levels, "stratum": own.names}),
+            )
 
 
 def _counted(

@@ -121,6 +121,9 @@ class StudyFindings:
         Groups that lie within a group of another variable, from
         `relprev.disclosure.nested_groups`. If None, this is not known, and groups of two recodes of
         one column that differ by few people are taken to be nested.
+    levels : tuple of (variable, characteristic, strata, inner, its name, outer, its name)
+        Strata within levels of Table 1 and levels within strata; inner and outer are "stratum" and
+        "level", or the other way round.
     exclusive : tuple of tuple of str
         Features of which a visit has at most one, such as the bins of one measurement.
     features : str
@@ -158,6 +161,7 @@ class StudyFindings:
     level: float = 0.95
     sampling: str = ""
     inside: tuple[Nesting, ...] | None = None
+    levels: tuple[tuple[str, ...], ...] = ()
     exclusive: tuple[tuple[str, ...], ...] = ()
     features: str = ""
     unit: Unit = VISIT
@@ -184,7 +188,7 @@ class StudyReport(StudyFindings):
     warnings : tuple of str
     level : float
     sampling : str
-    inside, exclusive : tuple
+    inside, levels, exclusive : tuple
     features : str
     unit : Unit
     descriptions : mapping

@@ -104,6 +104,7 @@ def study_findings(
         level=study.estimate.level,
         sampling=about["sampling"],
         inside=tuple(tuple(one) for one in about["inside"]),
+        levels=tuple(tuple(one) for one in about["levels"]),
         exclusive=tuple(tuple(one) for one in about["exclusive"]),
         features=about["features"],
         unit=unit,

@@ -23,7 +23,7 @@ from relprev.disclosure import Cells, Column, Rule
 from relprev.inference.estimable import MIN_PATIENTS
 from relprev.messages import Cell
 from relprev.report.analyses import Analysis
-from relprev.report.disclosing.levels import add_characteristics
+from relprev.report.disclosing.levels import add_characteristics, add_levels_and_strata
 from relprev.report.disclosing.names import (
     COUNT,
     COUNTS,
@@ -60,6 +60,7 @@ def study_cells(findings: StudyFindings, rule: Rule) -> tuple[Cells, list[Variab
         for analysis in names.found.analyses:
             _strata(cells, names, analysis)
     add_characteristics(cells, variables, rule)
+    add_levels_and_strata(cells, variables, findings.levels)
     _levels(cells, variables, rule)
     _across(cells, variables, rule)
     if findings.inside is None:

@@ -6,7 +6,7 @@ variable, or a stratum of an analysis, whose counts are published there too.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
@@ -17,6 +17,8 @@ from relprev.disclosure import Cells, Rule
 from relprev.messages import Cell
 from relprev.report.analyses import Analysis
 from relprev.report.disclosing.names import COUNT, VariableCells, people_behind
+
+STRATA = "strata"  # the kind of analysis
 
 
 def add_characteristics(cells: Cells, variables: Sequence[VariableCells], rule: Rule) -> None:
@@ -112,3 +114,52 @@ def _levels_of_groups(
         if column is not None and str(row["level"]) in other.counts.index:
             whole = other.group(column, str(row["level"]))
             cells.rest(whole, [cell], ("outside", *whole, *cell))
+
+
+def add_levels_and_strata(
+    cells: Cells, variables: Sequence[VariableCells], nested: Iterable[tuple[str, ...]]
+) -> None:
+    """Levels that are made of strata, and strata that are made of levels, are their sums."""
+    by_name = {names.found.name: names for names in variables}
+    parts: dict[tuple[str, ...], list[str]] = {}
+    for name, characteristic, strata, inner, part, _, whole in nested:
+        parts.setdefault((name, characteristic, strata, inner, whole), []).append(part)
+    for (name, characteristic, strata, inner, whole), own in parts.items():
+        names = by_name[name]
+        table = names.found.characteristics
+        analyses = [one for one in names.found.analyses if (one.kind, one.name) == (STRATA, strata)]
+        if table is None or not analyses:
+            continue
+        rows = table[table["characteristic"] == characteristic].to_dict("records")
+        levels, within = (whole, own) if inner == "stratum" else (own, whole)
+        for among in dict.fromkeys((str(row["among"]), str(row["group"])) for row in rows):
+            of_levels = [
+                names.level(row, by_name) for row in rows
+                if (row["among"], row["group"]) == among and str(row["level"]) in _listed(levels)
+            ]  # fmt: skip
+            column = "n_diagnosed" if among[0] == DIAGNOSED else "n"
+            of_strata = [
+                names.part(column, analyses[0], part["stratum"], part["group"])
+                for part in analyses[0].parts()
+                if str(part["stratum"]) in _listed(within)
+                and (among[0] != GROUP or str(part["group"]) == among[1])
+            ]  # fmt: skip
+            if of_levels and of_strata:
+                around, inside = of_levels, of_strata
+                if inner == "level":
+                    around, inside = of_strata, of_levels
+                _sum_of(cells, around, inside, (name, characteristic, strata, whole, *among))
+
+
+def _sum_of(cells: Cells, around: list[Cell], inside: list[Cell], name: Cell) -> None:
+    """State that cells together, of which others are parts, are the sum of these and a rest."""
+    total = around[0]
+    if len(around) > 1:
+        total = ("all of", *name)
+        cells.add(total, sum(cells.known[one].value for one in around), derived=True)
+        cells.sums(total, around)
+    cells.rest(total, inside, ("rest of", *name))
+
+
+def _listed(names: str | list[str]) -> list[str]:
+    return [names] if isinstance(names, str) else names

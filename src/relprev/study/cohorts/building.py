@@ -13,7 +13,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from relprev.cohort import BuiltCohort, Cohort, GroupVariable, build_cohorts
-from relprev.cohort.characteristics import Codes, Errors, characteristics_table
+from relprev.cohort.characteristics import (
+    Codes,
+    Errors,
+    characteristics_table,
+    levels_and_strata,
+)
 from relprev.cohort.group_variable import Division
 from relprev.cohort.summary import group_patients, group_totals
 from relprev.disclosure import nested_groups
@@ -149,7 +154,7 @@ def build(study: Study, folder: Path, *, verbose: bool = False) -> Outcome:
         built = study_cohorts(study, source, folder, verbose=verbose)
         values: dict[str, Any] = {
             "source": source_words(source), "details": dict(source.details),
-            "descriptions": dict(source.descriptions), "variables": {}, "numbers": {},
+            "descriptions": dict(source.descriptions), "variables": {}, "numbers": {}, "levels": [],
             "unit": study.cohort.unit_of(source).noun,
         }  # fmt: skip
         tables = {}
@@ -166,6 +171,11 @@ def build(study: Study, folder: Path, *, verbose: bool = False) -> Outcome:
             tables[f"characteristics{position}"] = characteristics_table(
                 name, built, source, _errors_of_totals(cohort, study.inference.lonely_psu)
             )
+            values["levels"] += [
+                (name, characteristic, strata, *pair)
+                for characteristic, strata, pairs in levels_and_strata(name, built, source)
+                for pair in pairs
+            ]
             if isinstance(source, SimulatedSource):
                 reference = reference_group(cohort, name, study.estimate)
                 truth = source.truth(item, versus_words(reference, study.estimate)).to_frame()
