@@ -285,8 +285,9 @@ def _verdicts(results: Path) -> str:
             "*Drift*: the diagnosis rate of one group rises by the factor with risk. *Meaning*: a "
             "symptom that half of the patients have raises the risk by that much more in one "
             "group. The margin is 1.5, so that a 1.5-fold violation lies on it; rows without "
-            "violation should never be a concern, and no concern only where there are enough cases "
-            "to say so. The last column says how many cohorts the shares rest on.",
+            "violation should rarely be a concern (intervals are 95% ones), and no concern only "
+            "where there are enough cases to say so. The last column says how many cohorts the "
+            "shares rest on.",
             _table(head, body),
             _made(results / "verdicts.json"),
         ]
