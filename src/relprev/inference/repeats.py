@@ -11,9 +11,9 @@ one of V_r + (theta_r - theta) (theta_r - theta)' whose trace, in the same units
 
 The spread over single deals is about 2 to 3 / sqrt(N) standard errors, N the number of diagnosed
 rows, more with many codes, and the median of R deals spreads sqrt(R) times less. `repeats_for`
-therefore takes 2,000 / N deals, but an odd number and at most fifteen, which leaves about a tenth of a
-standard error. Deals matter where cases are few, and there they are cheap: a linear model chosen in
-the first deal is not chosen again.
+therefore takes 2,000 / N deals, but an odd number and at most fifteen, which leaves about a tenth
+of a standard error. Deals matter where cases are few, and there they are cheap: a linear model
+chosen in the first deal is not chosen again.
 """
 
 from __future__ import annotations
