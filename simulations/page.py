@@ -259,36 +259,36 @@ def _informed(results: Path) -> str:
 
 def _verdicts(results: Path) -> str:
     rows = verdicts.summary(pd.read_csv(results / "verdicts.csv"))
-    names = {"drift": "diagnosis drifts with risk", "meaning": "a symptom means more"}
+    columns = {
+        ("drift", 1.0): "no violation", ("drift", 1.5): "drift, 1.5-fold",
+        ("drift", 2.0): "drift, 2-fold", ("meaning", 1.5): "meaning, 1.5-fold",
+        ("meaning", 2.0): "meaning, 2-fold",
+    }  # fmt: skip
     cells = {
-        (row["violation"], row["factor"], row["cases"], row["check"]): row
+        (row["check"], row["cases"], row["violation"], row["factor"]): " / ".join(
+            f"{100 * row[state]:.0f}" for state in verdicts.STATES
+        )
         for row in rows.to_dict("records")
     }
-    looks_for = {"constant_ratio": "drift", "calibration": "drift", "unconstrained": "meaning"}
-    body = []
-    for check in verdicts.KINDS:
-        violation = looks_for.get(check, "drift")
-        for cases in sorted(rows["cases"].unique()):
-            for factor in verdicts.FACTORS:
-                row = cells.get((violation if factor > 1 else "drift", factor, cases, check))
-                if row is None or (factor > 1 and check not in looks_for):
-                    continue
-                what = f"{factor:g}-fold: {names[violation]}" if factor > 1 else "none"
-                states = [f"{row[state]:.0%}" for state in verdicts.STATES]
-                body.append([check.replace("_", " "), f"{cases:,}", what, *states,
-                             f"{row['replicates']:,}"])  # fmt: skip
-    head = ["check", "diagnosed, about", "violation", *verdicts.STATES, "cohorts"]
+    body = [
+        [check.replace("_", " "), f"{cases:,}",
+         *(cells.get((check, cases, *column), "") for column in columns)]
+        for check in verdicts.KINDS
+        for cases in sorted(rows["cases"].unique())
+    ]  # fmt: skip
     return "\n\n".join(
         [
             "## How often do checks say that they cannot tell?",
-            "Two groups and one violation at a time, of the kind that the check looks for. "
-            "*Drift*: the diagnosis rate of one group rises by the factor with risk. *Meaning*: a "
-            "symptom that half of the patients have raises the risk by that much more in one "
-            "group. The margin is 1.5, so that a 1.5-fold violation lies on it; rows without "
-            "violation should rarely be a concern (intervals are 95% ones), and no concern only "
-            "where there are enough cases to say so. The last column says how many cohorts the "
-            "shares rest on.",
-            _table(head, body),
+            "Two groups and one violation at a time. *Drift*, which constant ratio and calibration "
+            "look for: the diagnosis rate of one group rises by the factor with risk. *Meaning*, "
+            "which the unconstrained model looks for: a symptom that half of the patients have "
+            "raises the risk by that much more in one group. The other checks look for other "
+            "things, and what they say of these violations shows that they do not see them. Every "
+            "cell has the percentages of concern / no concern / cannot tell, of "
+            f"{rows['replicates'].min():,} cohorts. The margin is 1.5, so that a 1.5-fold "
+            "violation lies on it; without violation there should rarely be a concern (intervals "
+            "are 95% ones), and no concern only where there are enough cases to say so.",
+            _table(["check", "diagnosed, about", *columns.values()], body),
             _made(results / "verdicts.json"),
         ]
     )
