@@ -73,10 +73,17 @@ def before(found: Rows) -> str:
               for which in ("before", "after")),
         ]
         for row in found
+        if "compared" not in row
     ]  # fmt: skip
     head = ["command", f"processor time at commit {found[0]['commit']}", "now",
             "by the clock then", "now"]  # fmt: skip
-    return "After a first run:\n\n" + table(head, body)
+    same = [
+        f"\n\nWith the models of then, {row['compared']} estimates by both estimators differ by "
+        f"at most {row['largest']:.0e} of themselves between the two versions."
+        for row in found
+        if "compared" in row
+    ]
+    return "After a first run:\n\n" + table(head, body) + "".join(same)
 
 
 def speed(adam: Rows, l1_logistic: Rows, dense: Rows) -> str:
