@@ -7,7 +7,7 @@ import pytest
 
 from relprev import DebiasedPURPLE
 from relprev.inference.moments import GroupMoments
-from relprev.inference.repeats import combined, repeats_for
+from relprev.inference.repeats import MOST_TIMES, combined, repeats_for, unsettled
 from relprev.simulate import gauss_synth
 
 
@@ -61,3 +61,31 @@ def test_given_folds_are_dealt_once():
     fold = np.arange(cohort.n) % 3
     fitted = DebiasedPURPLE(risk=None, strengths=[1.0], folds=fold, n_repeats=5).fit(cohort)
     assert fitted.n_repeats_ == 1
+
+
+def test_deals_that_agree_are_enough():
+    """A spread of .05 standard errors between three deals, and one of .5."""
+    error = np.sqrt(0.015)
+    near, far = ([moments([0.0, at * error]) for at in (0.0, size, -size)] for size in (0.05, 0.5))
+    assert not unsettled(near)
+    assert unsettled(far)
+    assert not unsettled(far * 30)
+    assert not unsettled(far[:1])
+
+
+def test_withheld_groups_do_not_ask_for_deals():
+    deals = [moments([0.0, 0.0, at]) for at in (0.0, 5.0, -5.0)]
+    assert unsettled(deals)
+    assert not unsettled([replace(one, mixing=np.array([1.0, 1.0, 0.0])) for one in deals])
+
+
+def test_many_features_and_few_rows_ask_for_more_deals():
+    """With 40 numbers and 240 visits one deal differs from the next by half a standard error."""
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=(240, 40))
+    g = (rng.random(240) < 1 / (1 + np.exp(-x[:, :10].sum(axis=1) / 4))).astype(int)
+    s = rng.random(240) < 1 / (1 + np.exp(-x[:, 5:15].sum(axis=1) / 3))
+    fitted = DebiasedPURPLE(propensity="ridge", risk="purple").fit(x, s, groups=g)
+    start = repeats_for(int(s.sum()))
+    assert start < fitted.n_repeats_ <= MOST_TIMES * start
+    assert DebiasedPURPLE("ridge", "purple", n_repeats=3).fit(x, s, groups=g).n_repeats_ == 3

@@ -38,7 +38,7 @@ from relprev.inference.folds import fold_of_rows, given_folds, make_folds
 from relprev.inference.intervals import InferredPrevalence, infer, warn_if_thin
 from relprev.inference.moments import GroupMoments, group_moments
 from relprev.inference.propensity import STRENGTHS
-from relprev.inference.repeats import combined, repeats_for
+from relprev.inference.repeats import MOST_TIMES, combined, repeats_for, unsettled
 from relprev.inference.sampling import SamplingDesign
 from relprev.inference.score import ScorePart
 from relprev.model.likelihood import Problem
@@ -70,8 +70,8 @@ class DebiasedPURPLE(BaseEstimator):
         Number of folds, or the fold of each row, which should be the same for all rows of a
         patient or primary sampling unit.
     n_repeats : int, optional
-        Number of times that folds are dealt. Default: more where cases are few, one from 2,000
-        diagnosed rows on.
+        Number of times that folds are dealt. Default: more where cases are few or estimates hang
+        on the deal, one from 2,000 diagnosed rows on.
     tuning_folds : int, optional
         Folds used to choose the strengths. Default: as many as it takes to hold 500 rows of the
         smallest group, or of the diagnosed.
@@ -267,9 +267,10 @@ class DebiasedPURPLE(BaseEstimator):
     def _estimate(self, kept: Cohort, design: SamplingDesign) -> None:
         problem = Problem.from_cohort(about(kept, origin_of(kept)))
         given = None if np.ndim(self.folds) == 0 else np.asarray(self.folds)[self.rows_]
-        self.n_repeats_ = 1
+        repeats = 1
         if given is None:
-            self.n_repeats_ = self.n_repeats or repeats_for(int(kept.diagnosed.sum()))
+            repeats = self.n_repeats or repeats_for(int(kept.diagnosed.sum()))
+        most = repeats * MOST_TIMES if given is None and self.n_repeats is None else repeats
         reference = int(np.argmax(problem.group_weight))
         if self.reference in kept.group_names:
             reference = kept.group_names.index(str(self.reference))
@@ -278,11 +279,11 @@ class DebiasedPURPLE(BaseEstimator):
             self.tuning_folds, self.random_state,
         )  # fmt: skip
         found: list[GroupMoments] = []
-        with progress("DebiasedPURPLE", self._steps(settings), self.verbose) as advance:
-            for repeat in range(self.n_repeats_):
+        with progress("DebiasedPURPLE", self._steps(settings, repeats), self.verbose) as advance:
+            while len(found) < repeats:
                 folds = (
                     make_folds(
-                        kept, design, int(np.asarray(self.folds)), self.random_state + repeat
+                        kept, design, int(np.asarray(self.folds)), self.random_state + len(found)
                     )
                     if given is None
                     else given_folds(kept, given)
@@ -290,10 +291,13 @@ class DebiasedPURPLE(BaseEstimator):
                 deal = Deal(problem, design, folds, reference, _n_patients(kept), settings, advance)
                 fitted = deal.fit()
                 found.append(group_moments(fitted.data, fitted.theta, kept.group_names, design))
-                if repeat == 0:
+                if len(found) == 1:
                     self.folds_ = fold_of_rows(folds)
                     self._keep(fitted)
                     settings = settings.like(fitted)
+                if len(found) == repeats < most and unsettled(found):
+                    repeats += 2
+        self.n_repeats_ = repeats
         self.design_ = design
         self.moments_ = combined(found)
         warn_if_thin(self.moments_)
@@ -308,12 +312,12 @@ class DebiasedPURPLE(BaseEstimator):
         self.propensity_model_, self.risk_model_ = fitted.propensity_model, fitted.risk_model
         self.expansion_ = fitted.expansion
 
-    def _steps(self, settings: Settings) -> int:
+    def _steps(self, settings: Settings, repeats: int) -> int:
         """Steps of the progress bar, if nothing but linear models is fitted."""
         folds = int(np.asarray(self.folds)) if np.ndim(self.folds) == 0 else 5
         first = (len(settings.strengths) + folds) * isinstance(self.propensity, str)
         first += (len(settings.lambdas) + folds) * isinstance(self.risk, str)
-        return first + 2 * folds * (self.n_repeats_ - 1)
+        return first + 2 * folds * (repeats - 1)
 
     @property
     def propensity_(self) -> FloatArray:

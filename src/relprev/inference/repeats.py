@@ -11,9 +11,14 @@ one of V_r + (theta_r - theta) (theta_r - theta)' whose trace, in the same units
 
 The spread over single deals is about 2 to 3 / sqrt(N) standard errors, N the number of diagnosed
 rows, more with many codes, and the median of R deals spreads sqrt(R) times less. `repeats_for`
-therefore takes 2,000 / N deals, but an odd number and at most fifteen, which leaves about a tenth
-of a standard error. Deals matter where cases are few, and there they are cheap: a linear model
-chosen in the first deal is not chosen again.
+therefore starts with 2,000 / N deals, but an odd number and at most fifteen, which mostly leaves
+less than a tenth of a standard error. Where several deals show that it leaves more,
+
+    sqrt(pi / 2) SD_r(theta_r) / sqrt(R)  >  SETTLED SE(log ratio),
+
+as with many features and few rows, two more are added at a time, up to three times as many
+(`unsettled`). Deals matter where cases are few, and there they are cheap: a linear model chosen in
+the first deal is not chosen again.
 """
 
 from __future__ import annotations
@@ -27,7 +32,9 @@ from relprev.arrays import FloatArray
 from relprev.inference.moments import GroupMoments
 
 MANY_CASES = 2_000  # diagnosed rows from which on one deal is enough
-MOST_REPEATS = 15
+MOST_REPEATS = 15  # to start with
+MOST_TIMES = 3  # as many, where they do not settle the estimate
+SETTLED = 0.1  # of a standard error, what a new set of deals may move an estimate by
 STEPS = 200
 NEAREST = 1e-3  # standard errors; closer to a point than that need not be told apart
 
@@ -42,6 +49,32 @@ def repeats_for(n_diagnosed: int) -> int:
     """
     wanted = int(np.clip(np.ceil(MANY_CASES / max(n_diagnosed, 1)), 1, MOST_REPEATS))
     return wanted + 1 - wanted % 2
+
+
+def unsettled(found: Sequence[GroupMoments]) -> bool:
+    """Whether the estimate still hangs on these deals.
+
+    Judged by the root mean square over the groups' log ratios to the first one. A single deal
+    cannot tell.
+
+    Examples
+    --------
+    >>> V = np.diag([0.0, 0.0, 0.0, 0.0, 0.0, 0.01])
+    >>> one = GroupMoments(("a", "b"), *np.zeros((3, 2)), V, np.eye(2), np.ones(2), 10)
+    >>> deals = [replace(one, theta=np.array([0.0, at])) for at in (0.0, 0.02, 0.04)]
+    >>> unsettled(deals), unsettled(deals[:1]), unsettled(deals * 4)
+    (True, False, False)
+    """
+    first = found[0]
+    compared = np.flatnonzero(first.has_estimate)
+    if len(found) < 2 or len(compared) < 2:
+        return False
+    others = compared[1:]
+    ratios = np.array([one.theta[compared[0]] - one.theta[others] for one in found])
+    slopes = np.array([first.contrast(k, compared[:1]).gradient[0] for k in others])
+    variance = np.einsum("ki,ij,kj->k", slopes, first.covariance, slopes)
+    spread = np.mean(ratios.var(axis=0, ddof=1) / variance)
+    return bool(np.pi / 2 * spread / len(found) > SETTLED**2)
 
 
 def combined(found: Sequence[GroupMoments]) -> GroupMoments:
