@@ -1,9 +1,12 @@
 """A model that gives every group its own symptoms."""
 
+import numpy as np
 import pytest
 
-from relprev import PURPLE
+from relprev import PURPLE, as_cohort
 from relprev.checks import Verdict, check_unconstrained
+from relprev.errors import ConvergenceWarning
+from relprev.simulate import ed_visits
 from tests.checks.conftest import ONE, make_cohort
 
 
@@ -37,3 +40,21 @@ def test_models_that_predict_the_same_cannot_be_told_apart():
     found = check_unconstrained(make_cohort(n=3000)[0], PURPLE(lambdas=[10.0]))
     assert found.verdict is Verdict.CANNOT_TELL
     assert "predict the same" in str(found.effect)
+
+
+@pytest.fixture(scope="module")
+def separable():
+    """2,694 visits: in a third of them, 120 codes separate the diagnosed from the others."""
+    cohort = ed_visits(2_694, n_codes=120, prevalence=0.25, seed=3).cohort
+    region = np.array(["North", "South", "West"])[np.random.default_rng(0).integers(0, 3, cohort.n)]
+    return as_cohort(cohort.X.to_scipy(), cohort.diagnosed, groups=region)
+
+
+def test_penalties_that_are_not_used_do_not_warn(separable):
+    """A small study warned of fits without a penalty, which it had only tried."""
+    assert check_unconstrained(separable).verdict is Verdict.CANNOT_TELL
+
+
+def test_a_fit_that_is_used_warns(separable):
+    with pytest.warns(ConvergenceWarning, match="l1 = 0"):
+        check_unconstrained(separable, PURPLE(lambdas=[1e-6, 0.0], selection="auc"))

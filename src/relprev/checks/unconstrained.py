@@ -51,7 +51,7 @@ from relprev.model.likelihood import Parameters, Problem, ProblemPart
 from relprev.model.path import RIDGE_FLOOR, grid, ridge
 from relprev.model.quadratic import Penalty
 from relprev.model.ranking import Ranking, ranking
-from relprev.model.solver import solve
+from relprev.model.solver import Solution, solve, warn_unless_converged
 
 NEVER = -30.0  # log-odds in a group without diagnoses
 SCORES = {"AUC": attrgetter("auc"), "AUPRC": attrgetter("average_precision")}
@@ -166,7 +166,10 @@ def _ranked(cohort: Cohort, model: Predict) -> Ranking:
 
 
 def _unconstrained(train: Cohort, validation: Cohort, estimator: PURPLE) -> list[Parameters]:
-    """Each group's model at the penalty with the best validation score."""
+    """Each group's model at the penalty with the best validation score.
+
+    Only fits that are used may warn: weak penalties in small groups often cannot be solved.
+    """
     origin = origin_of(train)
     problem = Problem.from_cohort(about(train, origin))
     lambdas = grid(estimator.lambdas, problem)
@@ -175,12 +178,22 @@ def _unconstrained(train: Cohort, validation: Cohort, estimator: PURPLE) -> list
         _group_path(problem, np.flatnonzero(groups == group), lambdas)
         for group in range(train.n_groups)
     ]
-    models = [
-        [replace(one, b=one.b - float(origin @ one.w)) for one in at]
-        for at in zip(*paths, strict=True)
-    ]
+    found = list(zip(*paths, strict=True))
+    models = [[_about_zero(one, origin) for one in at] for at in found]
     scores = [_score(validation, partial(_by_group, at), estimator.selection) for at in models]
-    return models[int(np.argmax(scores))]
+    best = int(np.argmax(scores))
+    for solution in found[best]:
+        if solution is not None:
+            warn_unless_converged(solution)
+    return models[best]
+
+
+def _about_zero(solution: Solution | None, origin: FloatArray) -> Parameters:
+    """The model of features as they are, fitted to those less the origin."""
+    if solution is None:
+        return Parameters(np.zeros(len(origin)), NEVER, np.zeros(1))
+    at = solution.parameters
+    return replace(at, b=at.b - float(origin @ at.w))
 
 
 def _by_group(models: Sequence[Parameters], cohort: CohortPart) -> FloatArray:
@@ -206,16 +219,20 @@ def _in_every_group(models: Sequence[Parameters], cohort: CohortPart) -> FloatAr
 
 def _group_path(
     whole: Problem, rows: NDArray[np.int64], lambdas: Sequence[float]
-) -> list[Parameters]:
-    """L1 logistic regression within one group: PURPLE's likelihood with c fixed at 1."""
+) -> Sequence[Solution | None]:
+    """L1 logistic regression within one group: PURPLE's likelihood with c fixed at 1.
+
+    None at all penalties if nobody is diagnosed.
+    """
     if not len(rows) or not whole.counts(rows)[-1]:
-        return [Parameters(np.zeros(whole.n_cols), NEVER, np.zeros(1))] * len(lambdas)
+        return [None] * len(lambdas)
     problem = _as_one_group(whole.take(rows))
     weights = ridge(problem, 0.0, RIDGE_FLOOR)
-    path: list[Parameters] = []
+    path: list[Solution] = []
     for l1 in lambdas:
-        start = path[-1] if path else None
-        path.append(solve(problem, Penalty(l1, weights), start, fit_rates=False).parameters)
+        start = path[-1].parameters if path else None
+        penalty = Penalty(l1, weights)
+        path.append(solve(problem, penalty, start, fit_rates=False, warn=False))
     return path
 
 

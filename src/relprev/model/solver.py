@@ -224,16 +224,27 @@ def solve(
             break
     converged = kkt <= options.tolerance
     certificate = Certificate(converged, reason, kkt, float(change), iteration, passes, value)
-    if warn and not converged:
-        said = Message(
-            "the solver stopped ({reason}) after {steps} iterations with optimality residual {kkt} "
-            "above the tolerance {tolerance} at l1 = {l1}; raise max_iterations or tolerance, or "
-            "check for features on very different scales",
-            reason=reason, steps=Number(iteration), kkt=Number(kkt, ".1e"),
-            tolerance=Number(options.tolerance, ".1e"), l1=Number(penalty.l1),
-        )  # fmt: skip
-        warnings.warn(ConvergenceWarning(said), stacklevel=3)  # the decorator is a frame
-    return Solution(at, replace(now, z=None), penalty, certificate)
+    solution = Solution(at, replace(now, z=None), penalty, certificate)
+    if warn:
+        warn_unless_converged(solution, options, stacklevel=4)  # the decorator is a frame
+    return solution
+
+
+def warn_unless_converged(
+    solution: Solution, options: SolverOptions | None = None, *, stacklevel: int = 2
+) -> None:
+    """Warn if the tolerance was not reached by a fit that is used."""
+    found, options = solution.certificate, options or SolverOptions()
+    if found.converged:
+        return
+    said = Message(
+        "the solver stopped ({reason}) after {steps} iterations with optimality residual {kkt} "
+        "above the tolerance {tolerance} at l1 = {l1}; raise max_iterations or tolerance, or "
+        "check for features on very different scales",
+        reason=found.reason, steps=Number(found.iterations), kkt=Number(found.kkt, ".1e"),
+        tolerance=Number(options.tolerance, ".1e"), l1=Number(solution.penalty.l1),
+    )  # fmt: skip
+    warnings.warn(ConvergenceWarning(said), stacklevel=stacklevel)
 
 
 @dataclass(frozen=True)
