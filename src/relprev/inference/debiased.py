@@ -283,11 +283,12 @@ class DebiasedPURPLE(BaseEstimator):
             while len(found) < repeats:
                 folds = (
                     make_folds(
-                        kept, design, int(np.asarray(self.folds)), self.random_state + len(found)
+                        kept, design, int(np.asarray(self.folds)), self.random_state + len(found),
+                        warn=not found,
                     )
                     if given is None
                     else given_folds(kept, given)
-                )
+                )  # fmt: skip
                 deal = Deal(problem, design, folds, reference, _n_patients(kept), settings, advance)
                 fitted = deal.fit()
                 found.append(group_moments(fitted.data, fitted.theta, kept.group_names, design))

@@ -27,9 +27,9 @@ DEALS = 200  # attempts to deal PSUs so that every training part has every group
 
 
 def make_folds(
-    cohort: Cohort, design: SamplingDesign, count: int, seed: int
+    cohort: Cohort, design: SamplingDesign, count: int, seed: int, *, warn: bool = True
 ) -> list[NDArray[np.int64]]:
-    """Row positions of each fold.
+    """Row positions of each fold; ``warn`` if there may be fewer than asked for.
 
     Without PSUs, patients are dealt so that each fold has diagnosed patients of every
     group; if a group has too few for that, there are fewer folds. PSUs
@@ -44,8 +44,9 @@ def make_folds(
     [True, True, True, True, True]
     """
     if "psus" in cohort.fields:
-        return _by_psu(cohort, design, count, seed)
-    _warn_if_few(cohort, count)
+        return _by_psu(cohort, design, count, seed, warn)
+    if warn:
+        _warn_if_few(cohort, count)
     for number in range(count, 1, -1):
         try:
             folds = split(cohort, [1.0] * number, seed)
@@ -82,7 +83,7 @@ def _warn_if_few(cohort: Cohort, count: int) -> None:
 
 
 def _by_psu(
-    cohort: Cohort, design: SamplingDesign, count: int, seed: int
+    cohort: Cohort, design: SamplingDesign, count: int, seed: int, warn: bool
 ) -> list[NDArray[np.int64]]:
     unit, stratum = _units(design)
     holds = _holds(cohort, unit, len(stratum))
@@ -97,7 +98,7 @@ def _by_psu(
                 )
             )
     number = min(count, len(stratum))
-    if number < count:
+    if warn and number < count:
         said = Message(
             "fewer folds are used than the {asked} asked for: the rows lie in only {units} (those "
             "that share patients count as one)",
