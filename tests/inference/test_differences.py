@@ -29,6 +29,42 @@ def test_two_ratios_are_tested_alike_by_both_ways():
     assert heterogeneity(*pair).p_value == pytest.approx(ratio_of_ratios(*pair).p_value)
 
 
+def test_two_ratios_have_one_interval_and_one_test():
+    """The change from one year to the next is the ratio of the two: ends were 1.49 and 1.48."""
+    pair, freedom = ([1.2, 1.8], [0.3, 0.4]), {"degrees_of_freedom": [10, 20]}
+    ratio, line = ratio_of_ratios(*pair, **freedom), trend(*pair, [2018, 2019], **freedom)
+    assert [line.factor, line.ci_low, line.ci_high] == pytest.approx(
+        [ratio.ratio, ratio.ci_low, ratio.ci_high]
+    )
+    assert line.p_value == pytest.approx(ratio.p_value)
+    assert heterogeneity(*pair, **freedom).p_value == pytest.approx(ratio.p_value)
+
+
+def test_heterogeneity_is_welchs_analysis_of_variance():
+    """Against R: oneway.test(x ~ g) on 1:4, c(2, 5, 9), c(1, 1.5, 7, 8, 9)."""
+    samples = [np.array([1.0, 2, 3, 4]), np.array([2.0, 5, 9]), np.array([1, 1.5, 7, 8, 9])]
+    errors = [np.sqrt(one.var(ddof=1) / len(one)) for one in samples]
+    means, freedom = [one.mean() for one in samples], [len(one) - 1 for one in samples]
+    found = heterogeneity(np.exp(means), errors, degrees_of_freedom=freedom)
+    w = 1 / np.square(errors)
+    off = np.sum((1 - w / w.sum()) ** 2 / freedom)
+    between = np.sum(w * (means - np.average(means, weights=w)) ** 2) / 2
+    F = between / (1 + 2 / 8 * off)
+    assert found.p_value == pytest.approx(stats.f.sf(F, 2, 8 / (3 * off)))
+
+
+def test_estimated_standard_errors_keep_the_size_of_the_tests():
+    """With ten degrees of freedom each, tests that took them for infinite rejected in 8 to 9%."""
+    rng, freedom = np.random.default_rng(2), {"degrees_of_freedom": 10}
+    draws = np.exp(rng.normal(0.3, ERRORS, (4000, 4)))
+    errors = ERRORS * np.sqrt(rng.chisquare(10, (4000, 4)) / 10)
+    p = np.array([
+        [heterogeneity(x, e, **freedom).p_value, (line := trend(x, e, YEARS, **freedom)).p_value,
+         line.departure] for x, e in zip(draws, errors, strict=True)
+    ])  # fmt: skip
+    assert np.abs((p < 0.05).mean(axis=0) - 0.05).max() < 0.012
+
+
 def test_trend_is_weighted_least_squares():
     found = trend(RATIOS, ERRORS, YEARS)
     w = 1 / np.array(ERRORS)

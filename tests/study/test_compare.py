@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from relprev.disclosure.rendering import DIFFERENCING
-from relprev.study.compare import compare_runs
+from relprev.study.compare import across_runs, compare_runs
 from tests.cli.commands import invoke, refused
 
 FRAME = pd.DataFrame({
@@ -82,6 +82,17 @@ def test_runs_named_by_years_have_a_test_for_trend(tmp_path, monkeypatch):
     assert "–" not in named
     assert "before" in named
     assert "change per unit" not in named.lower()
+
+
+def test_two_years_have_one_interval(tmp_path):
+    """The ratio's end was 1.49 and that of the change per unit, the same number, 1.48."""
+    few = FRAME.assign(std_error=0.2, degrees_of_freedom=12.0)
+    folders = [write(tmp_path / year, few) for year in ("2018", "2019")]
+    table = compare_runs(*folders, names=["2018", "2019"])
+    ratios, change = table.query("run == '2019'"), across_runs(table)
+    assert change["per_unit_ci_high"].tolist() == pytest.approx(ratios["ratio_ci_high"].tolist())
+    assert change["p_trend"].tolist() == pytest.approx(ratios["ratio_p_value"].tolist())
+    assert change["p_equal"].tolist() == pytest.approx(ratios["ratio_p_value"].tolist())
 
 
 @pytest.mark.parametrize(

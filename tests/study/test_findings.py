@@ -7,11 +7,12 @@ import pytest
 from relprev import Study
 from relprev.report import render_page
 from relprev.report.page.layout import lay_out
+from relprev.report.sentences.answers import question
 from tests.cli.commands import invoke
 from tests.report.pages import Page
 from tests.study.conftest import WARDS
 
-STUDY = f"""{WARDS}
+STUDY = f"""{WARDS.replace('"it"', '"COPD"')}
 [checks]
 run = ["informativeness", "constant_ratio", "leakage", "sensitivity"]
 [case]
@@ -88,7 +89,7 @@ def test_the_methods_section_tells_who_is_left_out_and_who_is_a_case(random_code
 def test_the_terminal_gives_the_reason_for_each_of_several_conditions(random_codes, tmp_path):
     """It showed 1.00 (0.99 to 1.01) without a word."""
     place = random_codes.folder.parent
-    one = 'condition = {name = "it", codes = ["ICD10:Z99"]}'
+    one = 'condition = {name = "COPD", codes = ["ICD10:Z99"]}'
     assert one in STUDY
     other = '{name = "other", codes = ["ICD10:A00"]}'
     two = STUDY.replace(one, f'conditions = [{{name = "it", codes = ["ICD10:Z99"]}}, {other}]')
@@ -96,3 +97,13 @@ def test_the_terminal_gives_the_reason_for_each_of_several_conditions(random_cod
     done = invoke("run", place / "two.toml", "--out", tmp_path / "out", "--quiet")
     assert done.exit_code == 0, done.output
     assert "do not predict" in done.output
+
+
+def test_a_condition_is_called_as_the_study_file_calls_it(random_codes):
+    """ "COPD" became "copd"."""
+    assert question(random_codes.report).startswith("How much more common is COPD in one group")
+
+
+def test_an_asterisk_is_explained_where_there_is_one(random_codes):
+    assert "ICD10:Z99" in lay_out(random_codes.report).methods
+    assert "asterisk" not in lay_out(random_codes.report).methods

@@ -1,14 +1,27 @@
 """Do independent estimates of log ratios differ, and do they change along a line?
 
-Let x_j be log ratios with standard errors e_j, j = 1, ..., k, and w_j = 1 / e_j^2.
+Let x_j be log ratios with standard errors e_j that have f_j degrees of freedom, j = 1, ..., k, and
+w_j = 1 / e_j^2, W = sum w_j.
 
-    ratio of ratios   exp(x_j - x_1), with variance e_1^2 + e_j^2; degrees of freedom by Welch and
-                      Satterthwaite, (e_1^2 + e_j^2)^2 / (e_1^4 / f_1 + e_j^4 / f_j)
-    heterogeneity     Q = sum w_j (x_j - x)^2, x = sum w_j x_j / sum w_j (Cochran), which has a
-                      chi-squared distribution with k - 1 degrees of freedom if all are equal
+    ratio of ratios   d = x_j - x_1, with variance e_1^2 + e_j^2
+    heterogeneity     Q = sum w_j (x_j - x)^2, x = sum w_j x_j / W (Cochran), on r = k - 1 contrasts
     trend             weighted least squares of x_j on numbers t_j, such as years: the slope
-                      b = sum w_j (t_j - t) x_j / S, S = sum w_j (t_j - t)^2, has variance 1 / S,
-                      and Q - b^2 S, with k - 2 degrees of freedom, tests whether a line is enough
+                      b = sum w_j (t_j - t) x_j / S, t = sum w_j t_j / W, S = sum w_j (t_j - t)^2,
+                      has variance v / S, and Q - b^2 S, on r = k - 2 contrasts, tests whether a
+                      line is enough
+
+If the standard errors were exact, such a sum of squares on r contrasts would be chi-squared. As
+they are estimated, with m_j the share of x_j in the contrasts (sum m_j = r),
+
+    A = sum m_j^2 / f_j,    F = Q / (r + 2 A - 6 A / (r + 2)),
+
+F has Fisher's distribution with r and r (r + 2) / (3 A) degrees of freedom (Johansen, 1980). The
+shares are, for heterogeneity, 1 - w_j / W (this is Welch's analysis of variance); for the slope,
+h_j = w_j (t_j - t)^2 / S; for departure from a line, l_j = 1 - w_j / W - h_j. As weights are
+estimated too, v = 1 + 4 sum h_j l_j / f_j (Kenward and Roger, 1997); it is 1 for two points. On one
+contrast F is the square of Student's t with 1 / A degrees of freedom: those of Welch and
+Satterthwaite. So the ratio of two ratios, their heterogeneity and their trend are one test, with
+one interval.
 """
 
 from __future__ import annotations
@@ -17,9 +30,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
+from relprev.arrays import FloatArray
 from relprev.errors import InvalidInputError
 
 
@@ -88,7 +102,7 @@ def ratio_of_ratios(
     estimates, std_errors : arrays of shape (2,)
         The ratios, and standard errors of their logarithms.
     degrees_of_freedom : float or array of shape (2,)
-        Those of the standard errors.
+        Those of the standard errors; infinite if these are exact.
     level : float
         Coverage of the interval.
 
@@ -107,23 +121,24 @@ def ratio_of_ratios(
     (1.5, 0.0041)
     """
     x, e = np.log(np.asarray(estimates, float)), np.asarray(std_errors, float)
-    df = np.broadcast_to(np.asarray(degrees_of_freedom, float), (2,))
-    error = float(np.hypot(*e))
-    welch = error**4 / float(np.sum(e**4 / df)) if np.isfinite(df).any() else np.inf
-    gap = float(x[1] - x[0])
-    half = float(stats.t.ppf(0.5 + level / 2, welch)) * error
-    p = float(2 * stats.t.sf(abs(gap) / error, welch)) if error > 0 else float("nan")
-    low, ratio, high = np.exp([gap - half, gap, gap + half])
-    return Compared(float(ratio), float(low), float(high), p)
+    error, gap = float(np.hypot(*e)), float(x[1] - x[0])
+    shares = e**2 / error**2 if error > 0 else np.full(2, np.nan)
+    A = _uncertainty(shares, np.broadcast_to(np.asarray(degrees_of_freedom, float), (2,)))
+    low, ratio, high = np.exp(gap + _quantile(A, level) * error * np.array([-1, 0, 1]))
+    return Compared(float(np.exp(gap)), float(low), float(high), _p((gap / error) ** 2, 1, A))
 
 
-def heterogeneity(estimates: ArrayLike, std_errors: ArrayLike) -> Heterogeneity:
+def heterogeneity(
+    estimates: ArrayLike, std_errors: ArrayLike, *, degrees_of_freedom: ArrayLike = np.inf
+) -> Heterogeneity:
     """Test whether several independent ratios are equal.
 
     Parameters
     ----------
     estimates, std_errors : arrays of shape (k,)
         The ratios, and standard errors of their logarithms; those that are missing are left out.
+    degrees_of_freedom : float or array of shape (k,)
+        Those of the standard errors; infinite if these are exact.
 
     Returns
     -------
@@ -139,16 +154,18 @@ def heterogeneity(estimates: ArrayLike, std_errors: ArrayLike) -> Heterogeneity:
     >>> found.degrees_of_freedom, found.p_value < 0.001
     (2, True)
     """
-    x, w, _ = _known(estimates, std_errors)
+    x, w, f, _ = _known(estimates, std_errors, degrees_of_freedom)
     if len(x) < 2:
         return Heterogeneity(float("nan"), max(len(x) - 1, 0), float("nan"))
     Q = float(np.sum(w * (x - np.average(x, weights=w)) ** 2))
-    return Heterogeneity(Q, len(x) - 1, float(stats.chi2.sf(Q, len(x) - 1)))
+    p = _p(Q, len(x) - 1, _uncertainty(1 - w / w.sum(), f))
+    return Heterogeneity(Q, len(x) - 1, p)
 
 
 def trend(
-    estimates: ArrayLike, std_errors: ArrayLike, at: ArrayLike, *, level: float = 0.95
-) -> Trend:
+    estimates: ArrayLike, std_errors: ArrayLike, at: ArrayLike, *,
+    degrees_of_freedom: ArrayLike = np.inf, level: float = 0.95,
+) -> Trend:  # fmt: skip
     """Change per unit of independent ratios along numbers, such as years.
 
     Parameters
@@ -157,6 +174,8 @@ def trend(
         The ratios, and standard errors of their logarithms; those that are missing are left out.
     at : array of shape (k,)
         The numbers.
+    degrees_of_freedom : float or array of shape (k,)
+        Those of the standard errors; infinite if these are exact.
     level : float
         Coverage of the interval.
 
@@ -180,19 +199,39 @@ def trend(
         raise InvalidInputError(
             f"at must have one number for each estimate, got shape {numbers.shape}"
         )
-    x, w, kept = _known(estimates, std_errors)
+    x, w, f, kept = _known(estimates, std_errors, degrees_of_freedom)
     t = numbers[kept]
     if len(np.unique(t)) < 2:
         return Trend(*[float("nan")] * 5)
     t = t - np.average(t, weights=w)
     S = float(np.sum(w * t**2))
     slope = float(np.sum(w * t * x)) / S
-    half = float(stats.norm.ppf(0.5 + level / 2)) / np.sqrt(S)
-    p = float(2 * stats.norm.sf(abs(slope) * np.sqrt(S)))
-    rest = heterogeneity(np.exp(x), 1 / np.sqrt(w)).statistic - slope**2 * S
-    departure = float(stats.chi2.sf(rest, len(x) - 2)) if len(x) > 2 else float("nan")
-    low, factor, high = np.exp([slope - half, slope, slope + half])
+    shares = w * t**2 / S
+    off = 1 - w / w.sum() - shares
+    error = np.sqrt((1 + 4 * float(np.sum(shares * off / f))) / S)
+    A = _uncertainty(shares, f)
+    low, factor, high = np.exp(slope + _quantile(A, level) * error * np.array([-1, 0, 1]))
+    rest = float(np.sum(w * (x - np.average(x, weights=w) - slope * t) ** 2))
+    departure = _p(rest, len(x) - 2, _uncertainty(off, f)) if len(x) > 2 else float("nan")
+    p = _p((slope / error) ** 2, 1, A)
     return Trend(float(factor), float(low), float(high), p, departure)
+
+
+def _uncertainty(shares: FloatArray, degrees_of_freedom: FloatArray) -> float:
+    """A, which is 0 for exact standard errors."""
+    return float(np.sum(shares**2 / degrees_of_freedom))
+
+
+def _quantile(A: float, level: float) -> float:
+    """Of Student's t with 1 / A degrees of freedom."""
+    return float(stats.t.ppf(0.5 + level / 2, 1 / A if A > 0 else np.inf))
+
+
+def _p(Q: float, r: int, A: float) -> float:
+    """Chance of a sum of squares on r contrasts as large as Q if all are zero."""
+    if A == 0:
+        return float(stats.chi2.sf(Q, r))
+    return float(stats.f.sf(Q / (r + 2 * A - 6 * A / (r + 2)), r, r * (r + 2) / (3 * A)))
 
 
 def numbers_of(names: Sequence[str]) -> list[float] | None:
@@ -210,9 +249,12 @@ def numbers_of(names: Sequence[str]) -> list[float] | None:
     return found if np.isfinite(found).all() else None
 
 
-def _known(estimates: ArrayLike, std_errors: ArrayLike) -> tuple[np.ndarray, ...]:
-    """Log ratios and weights that are known, and where they are."""
+def _known(
+    estimates: ArrayLike, std_errors: ArrayLike, degrees_of_freedom: ArrayLike
+) -> tuple[FloatArray, FloatArray, FloatArray, NDArray[np.bool_]]:
+    """Log ratios, weights and degrees of freedom that are known, and where they are."""
     with np.errstate(invalid="ignore", divide="ignore"):
         x, e = np.log(np.asarray(estimates, float)), np.asarray(std_errors, float)
+    f = np.broadcast_to(np.asarray(degrees_of_freedom, float), x.shape)
     kept = np.isfinite(x) & np.isfinite(e) & (e > 0)
-    return x[kept], 1 / e[kept] ** 2, kept
+    return x[kept], 1 / e[kept] ** 2, f[kept], kept

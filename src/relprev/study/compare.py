@@ -79,12 +79,12 @@ def across_runs(table: pd.DataFrame, *, level: float = LEVEL) -> pd.DataFrame:
     at = numbers_of(list(table["run"].unique()))
     rows = []
     for key, part in table.groupby(KEYS, sort=False):
-        errors = _errors(part)
-        found = heterogeneity(part["estimate"], errors)
+        errors, freedom = _errors(part), _freedom(part)
+        found = heterogeneity(part["estimate"], errors, degrees_of_freedom=freedom)
         row = dict(zip(KEYS, key, strict=True))
         row |= {"runs": int(part["estimate"].notna().sum()), "p_equal": found.p_value}
         if at is not None:
-            line = trend(part["estimate"], errors, at, level=level)
+            line = trend(part["estimate"], errors, at, degrees_of_freedom=freedom, level=level)
             row |= {"per_unit": line.factor, "per_unit_ci_low": line.ci_low,
                     "per_unit_ci_high": line.ci_high, "p_trend": line.p_value,
                     "p_line": line.departure}  # fmt: skip

@@ -14,6 +14,7 @@ from relprev.cohort.visit_rules import Case, population
 from relprev.messages import Message
 from relprev.report import StudyFindings, VariableFindings
 from relprev.report.analyses import Analysis
+from relprev.report.sentences.words import lower_first
 from relprev.store.stages import Outcome
 from relprev.store.versions import versions
 from relprev.study.cohorts.building import KEYS, column_name
@@ -76,7 +77,7 @@ def study_findings(
 ) -> StudyFindings:  # fmt: skip
     """Everything the study found, nothing hidden yet; ``skipped`` checks lack a method."""
     condition, options = study.cohort.condition, study.report
-    words = options.condition or (condition.title or condition.name).lower()
+    words = options.condition or lower_first(condition.title) or condition.name
     said = [message for outcome in outcomes.values() for message in outcome.warnings]
     said += protocol_note(study)
     if skipped:

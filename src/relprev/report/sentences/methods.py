@@ -149,10 +149,9 @@ def _definitions(report: StudyReport) -> str:
         words.append(f"Left out were {report.unit.plural} with {' or '.join(left)}.")
     if report.condition_codes:
         by = f"by {report.case}; the codes are" if report.case else "with one of the codes"
-        words.append(
-            f"A {report.unit.noun} counted as diagnosed {by} "
-            f"{', '.join(report.condition_codes)} (an asterisk stands for any ending)."
-        )
+        codes = ", ".join(report.condition_codes)
+        codes += " (an asterisk stands for any ending)" if "*" in codes else ""
+        words.append(f"A {report.unit.noun} counted as diagnosed {by} {codes}.")
     if report.features:
         words.append(
             "What else was recorded served as symptoms, without the condition's own codes: "

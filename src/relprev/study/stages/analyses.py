@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 
 NO_ESTIMATE = "no estimate: too few diagnosed patients, or groups told apart"
+PRECISION = ("std_error", "degrees_of_freedom")  # of the logarithm
 SHOWN_RATIOS = (
     "group", "versus", "estimate", "ci_low", "ci_high", "observed_ratio", "observed_ci_low",
     "observed_ci_high",
@@ -74,18 +75,18 @@ def within_strata(
 
     A stratum is estimated as a domain: visits outside it still count for the survey design.
     """
-    frames, precision = [], []
+    frames, precisions = [], []
     for k, stratum in enumerate(own.names):
         with recorded_warnings() as said:
-            frame, errors = _in_stratum(variable, own.number == k)
+            frame, precision = _in_stratum(variable, own.number == k)
         for message in said:
             told = Message("{variable}, {strata} {stratum}: {said}", variable=variable.name,
                            strata=name, stratum=stratum, said=message)  # fmt: skip
             warnings.warn(DataWarning(told), stacklevel=2)
         frames.append(frame.assign(stratum=stratum))
-        precision.append(errors)
+        precisions.append(precision)
     table = _with_counts(pd.concat(frames, ignore_index=True), variable.cohort, own)
-    words = list(_differences(frames, precision, own.names, name, variable.options.level))
+    words = list(_differences(frames, precisions, own.names, name, variable.options.level))
     more = []
     if standard and (empty := _empty_cells(variable, own, standard)):
         why = Message(
@@ -117,10 +118,8 @@ def _empty_cells(
             if not counts[k, g]]  # fmt: skip
 
 
-def _in_stratum(
-    variable: Variable, inside: NDArray[np.bool_]
-) -> tuple[pd.DataFrame, NDArray[np.float64]]:
-    """Estimates on some rows, with a note where there are none; standard errors of their logs."""
+def _in_stratum(variable: Variable, inside: NDArray[np.bool_]) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Estimates on some rows, with a note where there are none, and how precise they are."""
     columns = [*SHOWN_RATIOS, "note"]
     try:
         if not inside.any():
@@ -129,14 +128,15 @@ def _in_stratum(
         frame = fitted.relative_prevalence(variable.versus, level=variable.options.level).to_frame()
     except TooFewCasesError:
         frame = pd.DataFrame([], columns=["group", "versus"])
-    errors = frame["std_error"].to_numpy(float) if "std_error" in frame else np.empty(0)
+    precision = frame.reindex(columns=list(PRECISION), dtype=float)
     notes = np.where(frame.get("estimate", pd.Series(dtype=float)).isna(), NO_ESTIMATE, "")
     frame = frame.assign(note=pd.array(notes, dtype="str")).reindex(columns=columns)
     absent = [group for group in variable.cohort.group_names if group not in set(frame["group"])]
     note = NO_ESTIMATE if not len(frame) else "reference"
     more = pd.DataFrame({"group": absent, "versus": "", "note": note}).reindex(columns=columns)
     both = [part for part in (frame, more) if len(part)]
-    return pd.concat(both, ignore_index=True), np.append(errors, np.full(len(absent), np.nan))
+    table = pd.concat(both, ignore_index=True)
+    return table, precision.reindex(table.index)
 
 
 def _with_counts(table: pd.DataFrame, cohort: Cohort, own: StratumOfRows) -> pd.DataFrame:
@@ -154,27 +154,28 @@ def _with_counts(table: pd.DataFrame, cohort: Cohort, own: StratumOfRows) -> pd.
 
 
 def _differences(
-    frames: list[pd.DataFrame], errors: list[NDArray[np.float64]], names: Sequence[str],
+    frames: list[pd.DataFrame], precisions: list[pd.DataFrame], names: Sequence[str],
     strata: str, level: float,
 ) -> Iterator[Message]:  # fmt: skip
     """Per contrast, whether strata differ and, if their names are numbers, whether they change."""
     at = numbers_of(names)
-    known = [frame.assign(error=error).query("versus != ''") for frame, error in
-             zip(frames, errors, strict=True)]  # fmt: skip
+    known = [pd.concat(both, axis=1).query("versus != ''")
+             for both in zip(frames, precisions, strict=True)]  # fmt: skip
     table = pd.concat([frame.assign(place=k) for k, frame in enumerate(known)])
     cells = tuple((column, "strata", strata, stratum, group)
                   for column in ("n", "n_diagnosed") for stratum in names
                   for group in dict.fromkeys(table["group"]))  # fmt: skip
     for (group, versus), part in table.groupby(["group", "versus"], sort=False):
-        found = heterogeneity(part["estimate"], part["error"])
+        errors, freedom = (part[name] for name in PRECISION)
+        found = heterogeneity(part["estimate"], errors, degrees_of_freedom=freedom)
         if np.isnan(found.p_value):
             continue
         who = {"group": str(group), "versus": versus_words(str(versus))}
         yield Message("{group} versus {versus}: test that all strata have the same ratio, p = {p}",
                       **who, p=Number(found.p_value, ".2g", cells))  # fmt: skip
         if at is not None:
-            line = trend(part["estimate"], part["error"], [at[k] for k in part["place"]],
-                         level=level)  # fmt: skip
+            line = trend(part["estimate"], errors, [at[k] for k in part["place"]],
+                         degrees_of_freedom=freedom, level=level)  # fmt: skip
             yield Message(
                 "{group} versus {versus}: changes by a factor of {factor} ({low} to {high}) per "
                 "unit of {strata}, p = {p}", **who, strata=strata,
