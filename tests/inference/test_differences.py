@@ -17,6 +17,15 @@ def test_a_ratio_of_ratios_has_the_sum_of_variances():
     assert found.p_value == pytest.approx(2 * stats.norm.sf(np.log(1.5) / 0.5))
 
 
+def test_ratios_without_a_standard_error_have_a_ratio_only():
+    found = ratio_of_ratios([1.2, 1.8], [0.3, np.nan])
+    assert found.ratio == pytest.approx(1.5)
+    assert np.isnan([found.ci_low, found.ci_high, found.p_value]).all()
+    exact = ratio_of_ratios([1.2, 1.8], [0.0, 0.0])
+    assert exact.ci_low == exact.ci_high == exact.ratio
+    assert np.isnan(exact.p_value)
+
+
 def test_degrees_of_freedom_are_those_of_welch():
     found = ratio_of_ratios([1.2, 1.8], [0.3, 0.4], degrees_of_freedom=[10, 20])
     df = 0.25**2 / (0.3**4 / 10 + 0.4**4 / 20)

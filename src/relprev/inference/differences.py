@@ -122,9 +122,11 @@ def ratio_of_ratios(
     """
     x, e = np.log(np.asarray(estimates, float)), np.asarray(std_errors, float)
     error, gap = float(np.hypot(*e)), float(x[1] - x[0])
-    shares = e**2 / error**2 if error > 0 else np.full(2, np.nan)
-    A = _uncertainty(shares, np.broadcast_to(np.asarray(degrees_of_freedom, float), (2,)))
-    low, ratio, high = np.exp(gap + _quantile(A, level) * error * np.array([-1, 0, 1]))
+    if not error > 0:  # exact, or not known
+        return Compared(float(np.exp(gap)), *[float(np.exp(gap + error))] * 2, float("nan"))
+    f = np.broadcast_to(np.asarray(degrees_of_freedom, float), (2,))
+    A = _uncertainty(e**2 / error**2, f)
+    low, high = np.exp(gap + _quantile(A, level) * error * np.array([-1, 1]))
     return Compared(float(np.exp(gap)), float(low), float(high), _p((gap / error) ** 2, 1, A))
 
 
