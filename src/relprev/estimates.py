@@ -158,6 +158,7 @@ FEW_WORDS = "Few cases inform this"
 WITHHELD = {  # why a row has no estimate or no interval, with the groups responsible
     "few diagnosed": "too few patients are diagnosed in {}",
     "told apart": "symptoms tell {} almost completely apart",
+    "no data": "there are no data on {}",
     "no logarithm": "it has no finite logarithm",
     "few replicates": "too few replicates gave an estimate to have a standard error",
 }

@@ -54,14 +54,16 @@ STRATA = {  # visits and diagnosed: 6 young of B are hidden, with the old of B a
 }  # fmt: skip
 
 
-def standardised(versus):
+def standardised(versus, counts=STRATA, pooled=False):
     """The standardised table of groups A, B and C as shown, with exact ratios."""
-    strata = pd.DataFrame([(*key, *counts) for key, counts in STRATA.items()],
+    strata = pd.DataFrame([(*key, *pair) for key, pair in counts.items()],
                           columns=["stratum", "group", "n", "n_diagnosed"])  # fmt: skip
     whole = strata.groupby("group", as_index=False)[["n", "n_diagnosed"]].sum()
     crude = (whole["n_diagnosed"] / whole["n"]).set_axis(whole["group"])
     rates = strata["n_diagnosed"] / strata["n"]
-    rate = (rates * 0.5).groupby(strata["group"]).sum()
+    visits = strata.groupby("stratum")["n"].sum()
+    share = strata["stratum"].map(visits / visits.sum()) if pooled else 0.5
+    rate = (rates * share).groupby(strata["group"]).sum()
     compared = whole if versus == "complement" else whole[whole["group"] != versus]
     groups = compared["group"].to_numpy()
     other = {name: value.get(versus, 0.06) for name, value in (("crude", crude), ("rate", rate))}
@@ -79,7 +81,7 @@ def standardised(versus):
                           "patients": pd.array([pd.NA], dtype="Int64")})  # fmt: skip
     analyses = (
         Analysis("strata", "age", strata.assign(versus="", note="")),
-        Analysis("standardised", "age", table),
+        Analysis("standardised", "age", table.assign(pooled=pooled)),
     )
     found = VariableFindings("race", {"debiased": estimates}, steps, (), pd.DataFrame(),
                              groups=whole, analyses=analyses)  # fmt: skip
@@ -100,6 +102,20 @@ def test_standardised_ratios_of_groups_with_hidden_strata_are_hidden():
     assert table.loc["B", ours].isna().all()
     assert table.loc["C", ours].notna().all()
     assert table["unadjusted"].notna().all()
+
+
+FEW_VISITS = {**STRATA, ("young", "B"): (6, 1), ("old", "B"): (3994, 299)}
+
+
+def test_nothing_is_standardised_to_all_visits_where_visits_of_a_stratum_are_hidden():
+    """The ratio of A and C gives the share of the young among all visits away, by one equation in
+    one unknown, and so the six young of B. A standard that the study gives does not know them."""
+    pooled = standardised("A", FEW_VISITS, pooled=True)
+    assert pooled[["estimate", "ci_low", "ci_high", "observed_ratio"]].isna().all(axis=None)
+    assert pooled["unadjusted"].notna().all()
+    given = standardised("A", FEW_VISITS)
+    assert given["estimate"].notna().to_dict() == {"B": False, "C": True}
+    assert standardised("A", pooled=True)["estimate"].notna()["C"]  # B's visits are not hidden
 
 
 def test_standardised_ratios_versus_such_groups_are_hidden():

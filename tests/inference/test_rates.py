@@ -5,6 +5,7 @@ import pytest
 from scipy import special, stats
 
 from relprev.cohort.from_arrays import as_cohort
+from relprev.estimates import why_missing
 from relprev.inference.rates import recorded_rates
 from relprev.simulate import gauss_synth
 
@@ -58,6 +59,7 @@ def test_a_group_without_rows_in_a_stratum_has_no_standardised_rate_and_costs_no
     k = np.where(cohort.groups == 0, 0, strata(cohort))
     made = recorded_rates(cohort, k, ["young", "old"]).set_index("group")
     assert np.isnan(made["rate"]["a"])
+    assert why_missing(made.loc["a"]) == "there are no data on a in old"
     assert made["rate"]["b"] > 0
     only = recorded_rates(cohort, k, ["young", "old"], standard={"young": 1}).set_index("group")
     assert only["rate"].notna().all()

@@ -8,7 +8,8 @@ from simulations.standardised import draw
 
 from relprev import DebiasedPURPLE
 from relprev.cohort import as_cohort
-from relprev.errors import InvalidInputError, TooFewCasesError
+from relprev.errors import InvalidInputError
+from relprev.estimates import why_missing
 from relprev.inference import standardise
 from relprev.inference.moments import inverse_slope
 from relprev.inference.score import ScoreData, solve_score
@@ -142,7 +143,58 @@ def test_a_group_without_visits_in_a_stratum_is_named(world):
     drawn, fitted = world
     labels = np.asarray(drawn.cohort.group_labels)
     strata = np.where((drawn.strata == "old") & (labels == "a"), "middle", drawn.strata)
-    with pytest.raises(TooFewCasesError, match="no visits of a in old"):
-        standardise(fitted, strata, "b")
+    row = standardise(fitted, strata, "b").iloc[0]
+    assert np.isnan(row["estimate"])
+    assert row["unadjusted"] > 0
+    assert why_missing(row) == "there are no data on a in old"
     share = {"young": 0.5, "middle": 0.5}
     assert standardise(fitted, strata, "b", standard=share)["estimate"].notna().all()
+
+
+@pytest.fixture(scope="module")
+def three(world):
+    """Groups a, b and c, of which c has nobody in the stratum "old"; and strata in which it has."""
+    cohort, strata = world[0].cohort, world[0].strata
+    labels = np.asarray(cohort.group_labels)
+    labels = np.where((labels == "b") & (np.arange(cohort.n) % 2 == 0), "c", labels)
+    cohort = as_cohort(cohort.X.to_scipy(), cohort.diagnosed, groups=labels)
+    fitted = DebiasedPURPLE(risk=None, strengths=[1.0], n_repeats=1).fit(cohort)
+    lacking = np.where((strata == "old") & (labels == "c"), "middle", strata)
+    return fitted, labels, strata, lacking
+
+
+def test_comparisons_without_the_group_that_lacks_a_stratum_stand(three):
+    """One group without visits in one stratum took the standardised ratios of all away."""
+    fitted, _, strata, lacking = three
+    share = {"young": 0.2, "middle": 0.3, "old": 0.5}
+    keys = ["group", "versus"]
+    full, part = (standardise(fitted, at, "pairwise", standard=share).set_index(keys)
+                  for at in (strata, lacking))  # fmt: skip
+    missing = part["estimate"].isna()
+    assert sorted(part.index[missing]) == [("a", "c"), ("b", "c"), ("c", "a"), ("c", "b")]
+    np.testing.assert_allclose(
+        part.loc[~missing].drop(columns="withheld").astype(float),
+        full.loc[~missing].drop(columns="withheld").astype(float),
+    )
+    assert {why_missing(row) for _, row in part[missing].iterrows()} == {
+        "there are no data on c in old"
+    }
+
+
+@pytest.mark.parametrize("standard", ["pooled", {"young": 0.2, "middle": 0.3, "old": 0.5}])
+def test_everyone_else_has_the_strata_of_all_its_groups(three, standard):
+    """Of everyone else together, a group counts in the strata that it has."""
+    fitted, labels, _, strata = three
+    rate = dict(zip(fitted.moments_.names, fitted.moments_.theta, strict=True))
+    found = standardise(fitted, strata, standard=standard).set_index("group")
+    assert why_missing(found.loc["c"]) == "there are no data on c in old"
+    assert np.isnan(found["estimate"]["c"])
+    cases = fitted.scores_in_memory().s * np.exp(-np.array([rate[g] for g in labels]))
+    w = {k: (strata == k).mean() if standard == "pooled" else standard[k]
+         for k in ("young", "middle", "old")}  # fmt: skip
+    for group in "ab":
+        one, rest = (
+            sum(v * cases[side & (strata == k)].mean() for k, v in w.items())
+            for side in (labels == group, labels != group)
+        )
+        assert found["estimate"][group] == pytest.approx(one / rest, rel=1e-9)

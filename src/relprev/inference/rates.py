@@ -28,9 +28,10 @@ from scipy import stats
 
 from relprev.arrays import FloatArray
 from relprev.cohort import Cohort
+from relprev.estimates import withheld
 from relprev.inference.sampling import SamplingDesign
 
-COLUMNS = ("rate", "rate_low", "rate_high")
+COLUMNS = ("rate", "rate_low", "rate_high", "withheld")
 
 
 def recorded_rates(
@@ -57,8 +58,8 @@ def recorded_rates(
     Returns
     -------
     pandas.DataFrame
-        Columns group, rate, rate_low and rate_high; NaN for a group without rows in a stratum that
-        the standard has, and ends that are not known.
+        Columns group, rate, rate_low, rate_high and withheld (`relprev.estimates.withheld`); NaN
+        for a group without rows in a stratum that the standard has, and ends that are not known.
 
     Notes
     -----
@@ -68,7 +69,7 @@ def recorded_rates(
     --------
     >>> from relprev.simulate import gauss_synth
     >>> cohort = gauss_synth((0.5, 0.1), seed=1).cohort
-    >>> recorded_rates(cohort).round(3)
+    >>> recorded_rates(cohort).drop(columns="withheld").round(3)
       group   rate  rate_low  rate_high
     0     a  0.147     0.140      0.154
     1     b  0.070     0.066      0.073
@@ -87,8 +88,8 @@ def recorded_rates(
     for g, group in enumerate(cohort.group_names):
         inside = np.where(cohort.groups == g, w, 0.0)
         P, D = np.bincount(place, inside, count), np.bincount(place, inside * s, count)
-        if (P[v > 0] == 0).any():
-            rows.append((group, *[np.nan] * 3))
+        if empty := [f"{group} in {names[k]}" for k in np.flatnonzero((v > 0) & (P == 0))]:
+            rows.append((group, *[np.nan] * 3, withheld({"no data": empty})))
             continue
         p = np.divide(D, P, out=np.zeros(count), where=P > 0)
         T = float(v @ p)
@@ -97,7 +98,7 @@ def recorded_rates(
         if pooled:
             error += w * (p[place] - T) / whole.sum()
         V = float(design.covariance(design.totals([error]))[0, 0])
-        rows.append((group, T, *_interval(T, np.sqrt(max(V, 0.0)), quantile)))
+        rows.append((group, T, *_interval(T, np.sqrt(max(V, 0.0)), quantile), ""))
     return pd.DataFrame(rows, columns=["group", *COLUMNS])
 
 

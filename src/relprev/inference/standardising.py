@@ -9,7 +9,9 @@ set B of groups (one group, or everybody else), with r_h = e^{-theta_h},
     T_B = sum_k w_k p_Bk,    p_Bk = sum_{h in B} D_hk r_h / sum_{h in B} P_hk,
 
 and the standardised relative prevalence is T_g / T_B. With r = 1 it is the directly standardised
-ratio of recorded rates. Writing P_Bk for the denominator, the gradient of log T_B is
+ratio of recorded rates. Two sides can be compared if each has visits in every stratum that the
+standard has; of everybody else taken together, one group may lack a stratum in which others have
+some, and then does not count there. Writing P_Bk for the denominator, the gradient of log T_B is
 
     in D_hk       w_k r_h / (P_Bk T_B)
     in P_hk     - w_k p_Bk / (P_Bk T_B)
@@ -27,7 +29,7 @@ Intervals are those of `relprev.inference.intervals`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -36,12 +38,11 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from relprev.arrays import FloatArray
-from relprev.errors import InvalidInputError, TooFewCasesError
-from relprev.estimates import COMPLEMENT, contrasts
+from relprev.errors import InvalidInputError
+from relprev.estimates import COMPLEMENT, contrasts, versus_words, withheld
 from relprev.inference.debiased import DebiasedPURPLE
 from relprev.inference.moments import inverse_slope
 from relprev.inference.score import ScorePart, row_scores
-from relprev.messages import Message
 
 POOLED = "pooled"
 Labels = NDArray[np.integer[Any]]
@@ -77,7 +78,9 @@ def standardise(
     pandas.DataFrame
         One row per contrast: group, versus; estimate (standardised), observed_ratio (standardised,
         of recorded rates) and unadjusted, each with its interval; std_error of the logarithm of
-        estimate. NaN for groups without an estimate.
+        estimate; withheld (`relprev.estimates.withheld`). NaN, with the reason in ``withheld``, for
+        groups without an estimate or without visits in a stratum of the standard; everyone else
+        together needs visits in every stratum, not each group of them.
 
     Notes
     -----
@@ -115,21 +118,24 @@ def standardised(
     K, S = len(moments.names), len(names)
     P, D = data.total(_cells, K, S, each=data.cut(strata))
     w, pooled = _shares(P, names, standard)
-    _require_visits(P, w, moments.names, names)
     unadjusted = fitted.relative_prevalence(versus, level=level).to_frame()
     place = {name: moments.names.index(name) for name in moments.estimated}
+    reasons = list(unadjusted["withheld"])
     rows: list[int | None] = []
     wanted: list[float] = []
     gradients: list[tuple[Any, ...]] = []
-    for g, h in contrasts(fitted.groups_, versus):
+    for row, (g, h) in enumerate(contrasts(fitted.groups_, versus)):
         others = [k for k in range(len(fitted.groups_)) if k != g] if h is None else [h]
         of = [place.get(fitted.groups_[k], -1) for k in (g, *others)]
-        rows.append(None if min(of) < 0 else len(wanted))
-        if min(of) >= 0:
+        sides = of[:1], of[1:]
+        empty = _empty(P, w, sides, moments.names, names) if min(of) >= 0 else []
+        reasons[row] = withheld({"no data": empty}) if empty else reasons[row]
+        rows.append(None if empty or min(of) < 0 else len(wanted))
+        if rows[-1] is not None:
             contrast = moments.contrast(of[0], np.array(of[1:]))
             wanted.append(contrast.effective_cases)
             for r, corrected in ((np.exp(-moments.theta), 1.0), (np.ones(K), 0.0)):
-                one, two = (_log_total(P, D, w, r, B, pooled) for B in (of[:1], of[1:]))
+                one, two = (_log_total(P, D, w, r, B, pooled) for B in sides)
                 of_theta = corrected * (one[3] - two[3])
                 gradients.append((one[0] - two[0], one[1] - two[1], one[2] - two[2], of_theta))
     table = unadjusted[["group", "versus"]].copy()
@@ -139,7 +145,7 @@ def standardised(
     found = _with_intervals(fitted, strata, gradients, wanted, level)
     blank = dict.fromkeys(_COLUMNS, np.nan)
     made = pd.DataFrame([blank if at is None else found[at] for at in rows], columns=_COLUMNS)
-    return pd.concat([table, made], axis=1)
+    return pd.concat([table, made], axis=1).assign(withheld=reasons)
 
 
 _COLUMNS = [
@@ -235,16 +241,13 @@ def _shares(
     return w / w.sum(), False
 
 
-def _require_visits(
-    P: FloatArray, w: FloatArray, groups: Sequence[str], names: Sequence[str]
-) -> None:
-    empty = [Message("{group} in {stratum}", group=groups[g], stratum=names[k])
-             for g, k in zip(*np.nonzero((P == 0) & (w > 0)), strict=True)]  # fmt: skip
-    if empty:
-        raise TooFewCasesError(
-            Message(
-                "there are no visits of {empty}, so nothing to standardise there; merge strata or "
-                "leave them out of the standard",
-                empty=empty,
-            )
-        )
+def _empty(
+    P: FloatArray, w: FloatArray, sides: Iterable[Sequence[int]], groups: Sequence[str],
+    names: Sequence[str],
+) -> list[str]:  # fmt: skip
+    """Sides of a comparison without visits in a stratum that the standard has, in words."""
+    return [
+        f"{groups[B[0]] if len(B) == 1 else versus_words(COMPLEMENT)} in {names[k]}"
+        for B in sides
+        for k in np.flatnonzero((w > 0) & (P[B].sum(axis=0) == 0))
+    ]

@@ -2,7 +2,8 @@
 
 Each kind declares its columns, as checks do. Tables with counts are by stratum and group; they may
 hold the people behind the counts (``patients``, ``patients_diagnosed``, ``patients_undiagnosed``),
-which are not published but say which counts are small.
+which are not published but say which counts are small. Nor is ``pooled``, which is true where every
+row's revealing numbers rest on the visits of all groups in the strata that they are made of.
 """
 
 from __future__ import annotations
@@ -110,7 +111,9 @@ KINDS = {
         "Recorded rates",
         "The share with the recorded diagnosis, by sampling weights. How common the condition is, "
         "these data do not tell.",
-        {"group": Column.NAME} | dict.fromkeys(["rate", *RECORDED["rate"]], Column.REVEALING),
+        {"group": Column.NAME}
+        | dict.fromkeys(["rate", *RECORDED["rate"]], Column.REVEALING)
+        | {"note": Column.NAME},
         RECORDED,
         made_of="strata",
     ),
@@ -137,13 +140,16 @@ KINDS = {
     "standardised": Kind(
         "Standardised relative prevalence",
         "As if every group had the standard's distribution of strata, the unadjusted ratio beside "
-        "it. A group's diagnosis rate is taken to be the same in all strata. Hidden where counts "
-        "of strata are: standardised and unadjusted ratio together would give them away; with "
-        "fewer strata there may be none to hide.",
+        "it. A group's diagnosis rate is taken to be the same in all strata. A group without data "
+        "in a stratum of the standard has no standardised ratio; others do, and among everyone "
+        "else it counts in the strata that it has. Hidden where counts of strata are: standardised "
+        "and unadjusted ratio together would give them away; with fewer strata there may be none "
+        "to hide.",
         {"group": Column.NAME, "versus": Column.NAME}
         | dict.fromkeys(["estimate", *RATIOS["estimate"]], Column.REVEALING)  # with the unadjusted
         | dict.fromkeys(["unadjusted", *UNADJUSTED["unadjusted"]], Column.FREE)
-        | dict.fromkeys(["observed_ratio", *RATIOS["observed_ratio"]], Column.REVEALING),
+        | dict.fromkeys(["observed_ratio", *RATIOS["observed_ratio"]], Column.REVEALING)
+        | {"note": Column.NAME},
         RATIOS | UNADJUSTED,
         made_of="strata",
     ),

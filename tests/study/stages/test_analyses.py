@@ -7,6 +7,7 @@ import pytest
 
 from relprev.errors import InvalidInputError
 from relprev.study import Study
+from tests.report.pages import Page
 from tests.study.conftest import TABLES, write_tables
 
 ANCHOR = """
@@ -128,21 +129,42 @@ def test_a_stratum_without_visits_leaves_the_others_their_estimates(tmp_path):
     assert table.loc["older", "note"].str.startswith("no estimate").all()
 
 
-def test_strata_that_cannot_be_standardised_keep_their_estimates(tmp_path):
-    """A group without visits in one stratum of the standard took those of all strata away."""
+@pytest.mark.parametrize("wards", [2, 3])
+def test_groups_that_have_all_strata_are_standardised_without_those_that_lack_one(tmp_path, wards):
+    """A group without visits in one stratum of the standard took everything away."""
     file = write_tables(tmp_path)
     visits = pd.read_csv(tmp_path / "visits.csv")
     visits = visits[(visits["ward"] != "N") | (visits["age"] < 45)]
-    visits.to_csv(tmp_path / "visits.csv", index=False)
+    east = (visits["ward"] == "S") & (visits["person"] % wards == 2)
+    visits.assign(ward=visits["ward"].mask(east, "E"), w=1.0).to_csv(
+        tmp_path / "visits.csv", index=False
+    )
     codes = pd.read_csv(tmp_path / "codes.csv")
     codes[codes["visit"].isin(visits["visit"])].to_csv(tmp_path / "codes.csv", index=False)
-    file.write_text(TABLES.replace('run = ["overlap", "leakage"]', "run = []") + STRATA)
+    text = TABLES.replace('run = ["overlap", "leakage"]', "run = []").replace(
+        'age = "age"', 'age = "age"\nweight = "w"'
+    )
+    file.write_text(text.replace('South = ["S"]', 'South = ["S"]\nEast = ["E"]') + STRATA)
     report = Study.from_toml(file).run(tmp_path / "out", verbose=False).report
-    (strata,) = report.variables[0].analyses
+    parts = {one.kind: one for one in report.variables[0].analyses if one.name == "age"}
+    strata, ratios, rates = (parts[kind] for kind in ("strata", "standardised", "recorded"))
     assert strata.table.set_index("stratum").loc["younger", "estimate"].notna().any()
-    why = "not standardised by age: there are no visits of North in older; merge strata"
-    assert why in str(strata.words[-1])
-    assert any(why in str(one) for one in report.warnings)
+    table = ratios.table.set_index("group")
+    assert table["estimate"].notna().to_dict() == {
+        "North": False, "South": wards == 3, **({"East": True} if wards == 3 else {}),
+    }  # fmt: skip
+    assert table["unadjusted"].notna().all()
+    assert table["note"]["North"].startswith("there are no data on North in older")
+    assert rates.table.set_index("group")["rate"].notna().to_dict() == {
+        group: group != "North" for group in table.index
+    }
+    said = [str(one) for one in report.warnings]
+    why = "ward: not all ratios are standardised by age: there are no data on North in older"
+    assert any(one.startswith(why) and "merge strata or groups" in one for one in said), said
+    shown = Page((tmp_path / "out" / "report.html").read_text()).words
+    assert shown.count("there are no data on North in older") >= 3
+    methods = (tmp_path / "out" / "methods.txt").read_text()
+    assert "except comparisons without data (North in older)" in " ".join(methods.split())
 
 
 def test_the_standardised_ratio_has_the_unadjusted_one_beside_it(stratified):

@@ -188,8 +188,10 @@ class VariableTables:
                 where[column] = self._where(cells, table.index)
                 touched |= where[column]
         else:
-            small = self._groups | self._with_hidden_parts(analysis)
+            small = self._groups | self._with_hidden_parts(analysis, COUNTS)
             touched |= table["group"].isin(small)
+            if "pooled" in analysis.table and self._with_hidden_parts(analysis, COUNTS[:1]):
+                touched |= analysis.table["pooled"].to_numpy(bool)
             if "versus" in table:
                 everyone_else = (table["versus"] == COMPLEMENT) & bool(small)
                 touched |= table["versus"].isin(small) | everyone_else
@@ -205,14 +207,14 @@ class VariableTables:
             words=tuple(as_message(self._said(one)) for one in analysis.words),
         )
 
-    def _with_hidden_parts(self, analysis: Analysis) -> set[str]:
-        """Groups with a hidden count in the strata that the analysis is made of."""
+    def _with_hidden_parts(self, analysis: Analysis, columns: Iterable[str]) -> set[str]:
+        """Groups with a hidden count, of some columns, in the strata an analysis is made of."""
         return {
             str(row["group"])
             for one in self.names.found.analyses
             if (one.kind, one.name) == (analysis.about.made_of, analysis.name)
             for row in one.parts()
-            for column in COUNTS
+            for column in columns
             if self.names.part(column, one, row["stratum"], row["group"]) in self.hidden
         }
 

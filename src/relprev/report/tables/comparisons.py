@@ -18,7 +18,7 @@ from relprev.estimates import COMPLEMENT, why_missing
 from relprev.report.findings import VariableFindings
 
 RATIOS = ("estimate", "observed_ratio", "diagnosis_ratio")
-ANALYSED = {"estimate", "observed_ratio", "unadjusted"}
+ANALYSED = {"estimate", "observed_ratio", "unadjusted", "rate"}
 COUNTS = ("n", "n_diagnosed")
 REFERENCE = "1 (reference)"
 HIDDEN = "hidden"

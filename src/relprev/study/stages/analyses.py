@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 
 from relprev.cohort import Cohort, StratumOfRows
 from relprev.errors import DataWarning, InvalidInputError, TooFewCasesError
-from relprev.estimates import versus_words
+from relprev.estimates import versus_words, why_missing
 from relprev.inference import anchor
 from relprev.inference.differences import heterogeneity, numbers_of, trend
 from relprev.inference.rates import recorded_rates
@@ -86,36 +87,9 @@ def within_strata(
         frames.append(frame.assign(stratum=stratum))
         precisions.append(precision)
     table = _with_counts(pd.concat(frames, ignore_index=True), variable.cohort, own)
-    words = list(_differences(frames, precisions, own.names, name, variable.options.level))
-    more = []
-    if standard and (empty := _empty_cells(variable, own, standard)):
-        why = Message(
-            "not standardised by {strata}: there are no visits of {empty}; merge strata or groups, "
-            "or leave these strata out of the standard", strata=name, empty=listed(empty),
-        )  # fmt: skip
-        words.append(why)
-        told = Message("{variable}: {why}", variable=variable.name, why=why)
-        warnings.warn(DataWarning(told), stacklevel=2)
-    elif standard:
-        more += _standardised(variable, own, name, standard)
-    return Outcome.of([Analysis("strata", name, table, tuple(words)), *more])
-
-
-def _empty_cells(
-    variable: Variable, own: StratumOfRows, standard: str | Mapping[str, float]
-) -> list[str]:
-    """Estimated groups without visits in a stratum that the standard has, in words."""
-    rows = variable.debiased.rows_
-    stratum, group = own.number[rows], variable.cohort.groups[rows]
-    names = variable.cohort.group_names
-    counts = np.zeros((len(own.names), len(names)), dtype=np.int64)
-    inside = stratum >= 0
-    np.add.at(counts, (stratum[inside], group[inside]), 1)
-    used = [bool(total) if isinstance(standard, str) else standard.get(name, 0) > 0
-            for name, total in zip(own.names, counts.sum(axis=1), strict=True)]  # fmt: skip
-    estimated = [names.index(name) for name in variable.debiased.moments_.names]
-    return [f"{names[g]} in {own.names[k]}" for g in estimated for k in np.flatnonzero(used)
-            if not counts[k, g]]  # fmt: skip
+    words = tuple(_differences(frames, precisions, own.names, name, variable.options.level))
+    more = _standardised(variable, own, name, standard) if standard else []
+    return Outcome.of([Analysis("strata", name, table, words), *more])
 
 
 def _in_stratum(variable: Variable, inside: NDArray[np.bool_]) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -128,7 +102,7 @@ def _in_stratum(variable: Variable, inside: NDArray[np.bool_]) -> tuple[pd.DataF
         frame = fitted.relative_prevalence(variable.versus, level=variable.options.level).to_frame()
     except TooFewCasesError:
         frame = pd.DataFrame([], columns=["group", "versus"])
-    precision = frame.reindex(columns=list(PRECISION), dtype=float)
+    precision = frame.reindex(columns=list(PRECISION)).astype(float)
     notes = np.where(frame.get("estimate", pd.Series(dtype=float)).isna(), NO_ESTIMATE, "")
     frame = frame.assign(note=pd.array(notes, dtype="str")).reindex(columns=columns)
     absent = [group for group in variable.cohort.group_names if group not in set(frame["group"])]
@@ -188,22 +162,38 @@ def _standardised(
     variable: Variable, own: StratumOfRows, name: str, standard: str | Mapping[str, float]
 ) -> list[Analysis]:
     """Standardised relative prevalences and, where visits have weights, recorded rates."""
-    numbers = np.where(own.number < 0, -1, own.number)[variable.debiased.rows_]
-    present = np.unique(numbers[numbers >= 0])
-    place = np.full(len(own.names) + 1, -1, dtype=np.int32)
-    place[present] = np.arange(len(present))
-    table = standardised(
-        variable.debiased, place[numbers], [own.names[k] for k in present], variable.versus,
-        standard=standard, level=variable.options.level,
-    )  # fmt: skip
+    numbers = np.maximum(own.number, -1)[variable.debiased.rows_].astype(np.int32)
+    table = standardised(variable.debiased, numbers, own.names, variable.versus,
+                         standard=standard, level=variable.options.level)  # fmt: skip
     to = "all visits" if isinstance(standard, str) else "the study's standard: " + ", ".join(
         f"{key} {value:g}" for key, value in standard.items())  # fmt: skip
     words = Message("standardised by {name} to {to}", name=name, to=to)
-    found = [Analysis("standardised", name, table, (words,))]
+    if empty := _without_data(table):
+        words = Message("{words}, except comparisons without data ({empty})", words=words,
+                        empty=listed(empty))  # fmt: skip
+        told = Message(
+            "{variable}: not all ratios are standardised by {name}: there are no data on {empty}; "
+            "merge strata or groups, or leave these strata out of the standard",
+            variable=variable.name, name=name, empty=listed(empty),
+        )  # fmt: skip
+        warnings.warn(DataWarning(told), stacklevel=2)
+    found = {"standardised": table}
     if "weights" in variable.cohort.fields:
-        rates = recorded_rates(
+        found["recorded"] = recorded_rates(
             variable.cohort, own.number, own.names, standard=standard,
             lonely_psu=variable.inference.lonely_psu, level=variable.options.level,
         )  # fmt: skip
-        found.append(Analysis("recorded", name, rates, (words,)))
-    return found
+    return [Analysis(kind, name, _explained(one, standard), (words,))
+            for kind, one in found.items()]  # fmt: skip
+
+
+def _without_data(table: pd.DataFrame) -> list[str]:
+    """Groups without visits in a stratum of the standard, in words."""
+    reasons = [json.loads(text).get("no data", []) for text in table["withheld"] if text]
+    return list(dict.fromkeys(name for names in reasons for name in names))
+
+
+def _explained(table: pd.DataFrame, standard: str | Mapping[str, float]) -> pd.DataFrame:
+    """The table with reasons for gaps, and whether the visits of all groups are the standard."""
+    notes = [why_missing(row) for row in table.to_dict("records")]
+    return table.assign(note=pd.array(notes, dtype="str"), pooled=isinstance(standard, str))
