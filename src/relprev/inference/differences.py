@@ -123,7 +123,8 @@ def ratio_of_ratios(
     x, e = np.log(np.asarray(estimates, float)), np.asarray(std_errors, float)
     error, gap = float(np.hypot(*e)), float(x[1] - x[0])
     if not error > 0:  # exact, or not known
-        return Compared(float(np.exp(gap)), *[float(np.exp(gap + error))] * 2, float("nan"))
+        end = float(np.exp(gap + error))
+        return Compared(float(np.exp(gap)), end, end, float("nan"))
     f = np.broadcast_to(np.asarray(degrees_of_freedom, float), (2,))
     A = _uncertainty(e**2 / error**2, f)
     low, high = np.exp(gap + _quantile(A, level) * error * np.array([-1, 1]))

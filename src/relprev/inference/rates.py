@@ -88,7 +88,7 @@ def recorded_rates(
     for g, group in enumerate(cohort.group_names):
         inside = np.where(cohort.groups == g, w, 0.0)
         P, D = np.bincount(place, inside, count), np.bincount(place, inside * s, count)
-        if empty := [f"{group} in {names[k]}" for k in np.flatnonzero((v > 0) & (P == 0))]:
+        if empty := [f"{group} in {names[k]}" for k in np.flatnonzero((v > 0) & (P == 0)).tolist()]:
             rows.append((group, *[np.nan] * 3, withheld({"no data": empty})))
             continue
         p = np.divide(D, P, out=np.zeros(count), where=P > 0)

@@ -249,5 +249,5 @@ def _empty(
     return [
         f"{groups[B[0]] if len(B) == 1 else versus_words(COMPLEMENT)} in {names[k]}"
         for B in sides
-        for k in np.flatnonzero((w > 0) & (P[B].sum(axis=0) == 0))
+        for k in np.flatnonzero((w > 0) & (P[B].sum(axis=0) == 0)).tolist()
     ]
