@@ -1,5 +1,6 @@
 """The page in a real browser: Debian's chromium, without a window (`make browser`)."""
 
+import re
 import threading
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -224,16 +225,34 @@ def test_paper_shows_everything_in_light_colours(opened):
     assert page.locator("#check-race-unconstrained-details").get_attribute("open") is None
 
 
-def test_the_first_two_printed_pages_stand_alone(single, browser):
-    """Answer, recorded against corrected, what could overturn it and who: the rest is appendix."""
-    page = browser.new_page(viewport={"width": 680, "height": 1009})  # A4 less its margins
-    page.emulate_media(media="print")
-    page.goto((single / "report.html").as_uri())
-    bottom = page.evaluate("document.querySelector('.front').getBoundingClientRect().bottom")
-    assert bottom < 2 * 1009
+FRONT = ["answer", "estimates", "overturn", "who"]
+
+
+def printed(browser, file, paper):
+    """How many pages the front of a report takes on paper, and its sections."""
+    page = browser.new_page()
+    page.goto(file.as_uri())
+    page.evaluate("document.querySelectorAll('.appendix, footer').forEach(part => part.remove())")
     ids = page.evaluate("Array.from(document.querySelectorAll('.front > section')).map(s => s.id)")
-    assert ids == ["answer", "estimates", "overturn", "who"]
+    pdf = page.pdf(format=paper)
     page.close()
+    return len(re.findall(rb"/Type\s*/Page\b", pdf)), ids
+
+
+@pytest.mark.parametrize("paper", ["A4", "Letter"])
+def test_the_first_two_printed_pages_stand_alone(single, browser, paper):
+    """Answer, recorded against corrected, what could overturn it and who: the rest is appendix."""
+    pages, ids = printed(browser, single / "report.html", paper)
+    assert pages <= 2
+    assert ids == FRONT
+
+
+@pytest.mark.parametrize("paper", ["A4", "Letter"])
+def test_two_printed_pages_hold_four_group_variables(folder, browser, paper):
+    """They took three, with a figure and a table of each variable and every finding in full."""
+    pages, ids = printed(browser, folder / "report.html", paper)
+    assert pages <= 2
+    assert ids == FRONT
 
 
 def test_page_prints_to_pdf(opened):

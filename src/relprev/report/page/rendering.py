@@ -18,6 +18,7 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from relprev.report.findings import StudyReport
+from relprev.report.page.front import front_of
 from relprev.report.page.layout import Layout, lay_out
 from relprev.report.sentences.answers import question
 from relprev.report.sentences.words import ASSUMPTIONS, GLOSSARY
@@ -97,6 +98,7 @@ def render_layout(layout: Layout) -> str:
         "report.html",
         layout.report,
         layout=layout,
+        front=front_of(layout),
         question=question(layout.report),
         assumptions=ASSUMPTIONS,
         glossary=GLOSSARY,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any
@@ -44,13 +44,16 @@ def question(report: StudyReport) -> str:
 class Answer:
     """The best supported difference in a sentence, others in short, and how many there are.
 
-    ``estimate`` is what may stand out in the sentence; empty where the evidence is weak.
+    ``estimate`` is what may stand out in the sentence; empty where the evidence is weak. ``brief``
+    is the sentence in short, and ``about`` the groups it compares.
     """
 
     sentence: str
     estimate: str
     others: tuple[str, ...]
     count: int
+    brief: str
+    about: frozenset[str]
 
     @property
     def pieces(self) -> tuple[str, str, str]:
@@ -61,7 +64,7 @@ class Answer:
 def answer(report: StudyReport, found: VariableFindings) -> Answer:
     """The answer for one group variable, by the method to trust."""
     rows = found.main.to_dict("records")
-    first = max(rows, key=lambda row: _strength(row, report.level))
+    first = max(rows, key=lambda row: strength(row, report.level))
     others = [row for row in rows if row is not first and not _reverses(row, first)]
     words = sentence(first, report.level, report.condition)
     firm = _is_firm(first, report.level)
@@ -75,6 +78,8 @@ def answer(report: StudyReport, found: VariableFindings) -> Answer:
         f"{first['estimate']:.2f} times" if firm else "",
         tuple(short(row) for row in others[:SHOWN_ANSWERS]),
         len(rows) if len(others) > SHOWN_ANSWERS else 0,
+        short(first),
+        frozenset({str(first["group"]), str(first["versus"])}),
     )
 
 
@@ -84,7 +89,7 @@ def _lacks_calibration(found: VariableFindings) -> bool:
     return judged and next(iter(found.estimates)) != "calibrated"
 
 
-def _strength(row: Mapping[Any, Any], level: float) -> tuple[bool, bool, float]:
+def strength(row: Mapping[Any, Any], level: float) -> tuple[bool, bool, float]:
     """Rank of a row by strength of evidence: firm rows first, then those furthest from chance."""
     if pd.isna(row["estimate"]) or row.get("note"):
         return False, False, 0.0
@@ -120,17 +125,11 @@ def short(row: Mapping[Any, Any]) -> str:
     return f"{row['group']} versus {versus_words(row['versus'])}: {value}; recorded {recorded}{few}"
 
 
-def trust(report: StudyReport) -> Trust:
-    """Judge trust by the checks, and name what limits it."""
+def trust(report: StudyReport, *, brief: bool = False) -> Trust:
+    """Judge trust by the checks, and name what limits it; ``brief`` says what and where only."""
     done = list(checks_of(report, assumption=True))
-    raised = [
-        f"{check.name}, by {name}: {check.effect}"
-        for name, check in done if check.verdict == "concern"
-    ]  # fmt: skip
-    unsure = [
-        f"{check.name}, by {name}, cannot tell: {check.effect}"
-        for name, check in done if check.verdict == "cannot tell"
-    ]  # fmt: skip
+    raised = [(name, check) for name, check in done if check.verdict == "concern"]
+    unsure = [(name, check) for name, check in done if check.verdict == "cannot tell"]
     absent = [
         lower_first(check.title) for check in CHECKS.values()
         if check.assumption and check.title in report.unchecked
@@ -154,10 +153,24 @@ def trust(report: StudyReport) -> Trust:
     else:
         verdict, heading = "not judged", "No check of the assumptions was run"
     missing = [f"Not run: {listed(absent)}."] if absent else []
-    return Trust(verdict, heading, (*raised, *unsure, *missing, *_limits(report)))
+    if brief:
+        found = [*_in_brief("A concern", raised), *_in_brief("Cannot tell", unsure)]
+    else:
+        found = [f"{check.name}, by {name}: {check.effect}" for name, check in raised]
+        found += [f"{check.name}, by {name}, cannot tell: {check.effect}" for name, check in unsure]
+    return Trust(verdict, heading, (*found, *missing, *_limits(report, brief=brief)))
 
 
-def _limits(report: StudyReport) -> Iterator[str]:
+def _in_brief(what: str, done: Iterable[tuple[str, CheckResult]]) -> Iterator[str]:
+    """Checks of one verdict in a sentence, each with the variables it was run for."""
+    by: dict[str, list[str]] = {}
+    for name, check in done:
+        by.setdefault(check.name, []).append(name)
+    if by:
+        yield f"{what}: {'; '.join(f'{check}, by {listed(names)}' for check, names in by.items())}."
+
+
+def _limits(report: StudyReport, *, brief: bool) -> Iterator[str]:
     """What else limits the answer: fragile comparisons, no intervals, groups left out."""
     fragile = sum(
         check.verdict == "concern" and check.kind == "sensitivity"
@@ -172,9 +185,12 @@ def _limits(report: StudyReport) -> Iterator[str]:
     if without:
         yield f"No confidence intervals by {listed(without)}: how much chance matters is unknown."
     for found in report.variables:
-        withheld = [g for g in _without_estimate(found.main) if g not in found.left_out]
+        withheld = [g for g in _without_estimate(found.main) if brief or g not in found.left_out]
+        withheld += [g for g in found.left_out if brief and g not in withheld]
         if withheld:
             yield f"No estimate by {found.name} for {listed(withheld)}."
+        if brief:
+            continue
         for group, reason in found.left_out.items():
             yield f"No estimate by {found.name} for {group}: {reason}."
 
