@@ -2,12 +2,20 @@
 
 import re
 import threading
+from dataclasses import replace
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
+import pandas as pd
 import pytest
 
+from relprev.report import render_page
+from relprev.report.analyses import Analysis
+from relprev.report.page.front import front_of
+from relprev.report.page.layout import lay_out
+from relprev.report.page.rendering import render_layout
 from tests.report.screenshot import chromium, find_chromium
+from tests.report.studies import study
 
 axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs axe (make test)")
 
@@ -42,6 +50,41 @@ def opened(browser, folder):
     yield show
     for context in contexts:
         context.close()
+
+
+@pytest.fixture(scope="module")
+def many(race, tmp_path_factory):
+    """The page of a report with eight group variables, and the groups of its first table."""
+    kinds = ("sensitivity", "leakage", "constant_ratio")
+    some = replace(race, checks=tuple(one for one in race.checks if one.kind in kinds))
+    layout = lay_out(study(*(replace(some, name=f"place of birth {k}") for k in range(8))))
+    file = tmp_path_factory.mktemp("many") / "report.html"
+    file.write_text(render_layout(layout), encoding="utf-8")
+    return file, front_of(layout).table.frame["group"]
+
+
+@pytest.fixture(scope="module")
+def stratified(bare, tmp_path_factory):
+    """The page of a report with estimates within strata, and standardised."""
+    others = ["Hispanic", "White", "White", "White"]
+    main = bare.main.assign(versus=others, observed_ci_low=0.66, observed_ci_high=0.94)
+    ends = {f"unadjusted_{end}": main[end] for end in ("ci_low", "ci_high")}
+    parts = pd.concat(
+        [
+            main.assign(
+                stratum=name, n=main["n"] // 3, note="", n_diagnosed=main["n_diagnosed"] // 3
+            )
+            for name in ("under 18 / Female", "18 to 64 / Male", "65 or older / Female")
+        ]
+    )
+    found = replace(bare, analyses=(
+        Analysis("strata", "age and sex", parts.reset_index(drop=True)),
+        Analysis("standardised", "age and sex", main.drop(columns=["n", "n_diagnosed"]).assign(
+            unadjusted=main["estimate"], **ends)),
+    ))  # fmt: skip
+    file = tmp_path_factory.mktemp("stratified") / "report.html"
+    file.write_text(render_page(study(found)), encoding="utf-8")
+    return file
 
 
 def open_all(page):
@@ -141,7 +184,7 @@ def test_table_is_copied_as_csv_with_intervals_in_columns(opened):
 def test_figure_is_downloaded_as_svg_that_stands_alone(opened, browser, tmp_path):
     page = opened()
     with page.expect_download() as waiting:
-        page.locator("#estimates figure .tool").first.click()
+        page.locator("#comparisons figure .tool").first.click()
     assert waiting.value.suggested_filename == "forest-race.svg"
     waiting.value.save_as(tmp_path / "forest.svg")
     drawing = opened((tmp_path / "forest.svg").as_uri())
@@ -189,15 +232,24 @@ def test_phone_needs_no_sideways_scrolling(opened):
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
 
 
+SEEN = """(where) => [...document.querySelectorAll(where)].flatMap(table => {
+    const names = [...table.tHead.rows[0].cells].map(cell => cell.textContent.trim());
+    const k = names.findIndex(name => name.startsWith("Corrected ratio"));
+    return k < 0 ? [] : [...table.rows].map(row => row.cells[k].getBoundingClientRect().right);
+})"""
+
+
 def test_corrected_ratios_are_seen_on_a_phone(opened):
     """They were the last column of the first table, to be scrolled to."""
-    page = opened(viewport=PHONE)
-    right = page.evaluate("""() => [...document.querySelectorAll(".front table")].flatMap(table => {
-        const names = [...table.tHead.rows[0].cells].map(cell => cell.textContent.trim());
-        const k = names.findIndex(name => name.startsWith("Corrected ratio"));
-        return [...table.rows].map(row => row.cells[k].getBoundingClientRect().right);
-    })""")
+    right = opened(viewport=PHONE).evaluate(SEEN, ".front table")
     assert right
+    assert max(right) <= PHONE["width"]
+
+
+def test_corrected_ratios_within_strata_are_seen_on_a_phone(opened, stratified):
+    """After columns of strata and of both groups they ended beyond the screen."""
+    right = opened(stratified.as_uri(), viewport=PHONE).evaluate(SEEN, "#analyses table")
+    assert len(right) > 12
     assert max(right) <= PHONE["width"]
 
 
@@ -253,6 +305,17 @@ def test_two_printed_pages_hold_four_group_variables(folder, browser, paper):
     pages, ids = printed(browser, folder / "report.html", paper)
     assert pages <= 2
     assert ids == FRONT
+
+
+@pytest.mark.parametrize("paper", ["A4", "Letter"])
+def test_two_printed_pages_hold_eight_group_variables_in_short(many, browser, paper):
+    """Answers of four in sentences, of the others in short, and 24 of 40 comparisons."""
+    file, rows = many
+    pages, ids = printed(browser, file, paper)
+    assert pages <= 2
+    assert ids == FRONT
+    assert len(rows) == 24
+    assert set(rows.str.split(":").str[0]) == {f"place of birth {k}" for k in range(8)}
 
 
 def test_page_prints_to_pdf(opened):

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 import pandas as pd
 
 from relprev.display import MISSING
-from relprev.estimates import versus_words
+from relprev.estimates import COMPLEMENT, versus_words
 from relprev.report.figures.flow import Step
 from relprev.report.page.layout import DECOMPOSITION, CheckPart, Layout, VariablePart
 from relprev.report.sentences.answers import Trust, strength, trust
@@ -57,11 +57,14 @@ class Front:
         return self.layout.variables[len(self.cards) :]
 
     def overturning(self, part: VariablePart) -> tuple[CheckPart, ...]:
-        """Sensitivity analyses of a variable: all or, condensed, that of its answer."""
+        """Sensitivity analyses of a variable: all or, condensed, that of its answer on a card."""
         if self.table is None:
             return part.sensitivity
-        own = [one for one in part.sensitivity if _about(one) == part.answer.about]
-        return (*own, *part.sensitivity)[:1]
+        if part.slug not in {one.slug for one in self.cards}:
+            return ()
+        groups = list(part.found.counts["group"].astype(str))
+        own = [one for one in part.sensitivity if _about(one, groups) == part.answer.about]
+        return tuple(own[:1])
 
     @property
     def who(self) -> list[str]:
@@ -88,13 +91,18 @@ def _chain(steps: Sequence[Step]) -> str:
     return words and f"{words}."
 
 
-def _about(one: CheckPart) -> frozenset[str]:
+def _about(one: CheckPart, groups: Sequence[str]) -> frozenset[str]:
     """The groups that a sensitivity analysis compares; none if it is of several comparisons."""
     frame = one.check.table
-    if not {"group", "versus"} <= set(frame):
+    if (
+        not {"group", "versus"} <= set(frame)
+        or len(frame[["group", "versus"]].drop_duplicates()) > 1
+    ):
         return frozenset()
-    pairs = {frozenset(map(str, pair)) for pair in frame[["group", "versus"]].to_numpy()}
-    return pairs.pop() if len(pairs) == 1 else frozenset()
+    group, versus = frame[["group", "versus"]].astype(str).iloc[0]
+    if versus == COMPLEMENT and len(groups) == 2:  # everyone else by name, as the answer has it
+        return frozenset(groups)
+    return frozenset({group, versus})
 
 
 def _best_supported(layout: Layout) -> ReportTable:

@@ -184,13 +184,19 @@ def _limits(report: StudyReport, *, brief: bool) -> Iterator[str]:
     without = [found.name for found in report.variables if found.main["ci_low"].isna().all()]
     if without:
         yield f"No confidence intervals by {listed(without)}: how much chance matters is unknown."
+    if brief:
+        gone = [
+            f"{listed(names)}, by {found.name}"
+            for found in report.variables
+            if (names := list(dict.fromkeys([*_without_estimate(found.main), *found.left_out])))
+        ]
+        if gone:
+            yield f"No estimate for {'; '.join(gone)}."
+        return
     for found in report.variables:
-        withheld = [g for g in _without_estimate(found.main) if brief or g not in found.left_out]
-        withheld += [g for g in found.left_out if brief and g not in withheld]
+        withheld = [g for g in _without_estimate(found.main) if g not in found.left_out]
         if withheld:
             yield f"No estimate by {found.name} for {listed(withheld)}."
-        if brief:
-            continue
         for group, reason in found.left_out.items():
             yield f"No estimate by {found.name} for {group}: {reason}."
 
