@@ -78,6 +78,14 @@ def test_an_anchor_begins_a_visit_and_an_end_ends_it(dataset):
     assert source.descriptions == {"MEDS:LAB//50912//MG/DL": "Creatinine"}
 
 
+def test_visits_have_the_day_on_which_they_began_and_people_have_none(dataset):
+    """No window between visits worked in MEDS."""
+    source = read(dataset, anchor="ED_REGISTRATION*", end="ED_OUT")
+    days = source.query("SELECT visit_date::VARCHAR FROM visits ORDER BY visit")
+    assert days == [("2020-06-14",), ("2020-06-16",), ("2021-01-01",)]
+    assert "visit_date" not in read(dataset).columns("visits")
+
+
 def test_without_an_end_a_visit_lasts_until_the_next_or_some_days(dataset):
     source = read(dataset, anchor="ED_REGISTRATION*")
     assert source.query("SELECT visit FROM codes WHERE version = 'ICD9'") == [(0,)]

@@ -12,6 +12,8 @@ from relprev import PURPLE
 from relprev.codes import CodeSet
 from relprev.cohort import CohortSpec, GroupVariable, Include, cohort_spec
 from relprev.cohort.build import build_cohorts
+from relprev.cohort.code_rules import cases, has_code_sql
+from relprev.cohort.visit_rules import Case, Exclude
 from relprev.errors import InvalidInputError, TooFewCasesError
 from relprev.simulate.mimic import RACES, write_mimic
 from relprev.sources import read_mimic
@@ -106,6 +108,36 @@ def test_codes_of_the_demo_are_those_of_both_places(demo):
         if kind == "stay":
             expected |= recorded(tables["ed"][tables["ed"]["stay_id"] == int(number)])
         assert codes == expected
+
+
+def test_windows_between_visits_of_the_demo_by_hand(demo):
+    """No window worked in MIMIC-IV: visits had no dates."""
+    tables = frames(demo)
+    source = read_mimic(*demo)
+    rows = source.query("SELECT visit_id, patient, visit_date FROM visits")
+    visits = pd.DataFrame(rows, columns=["id", "patient", "day"])
+    began = {f"stay {one.stay_id}": one.intime for one in tables["stays"].itertuples()}
+    began |= {
+        f"admission {one.hadm_id}": one.admittime for one in tables["admissions"].itertuples()
+    }
+    visits["day"] = pd.to_datetime(visits["day"])
+    pd.testing.assert_series_equal(
+        visits["day"], pd.to_datetime(visits["id"].map(began)).dt.normalize(), check_names=False,
+        check_dtype=False,
+    )  # fmt: skip
+    coded = {name for (name,) in source.query(
+        "SELECT DISTINCT visit_id FROM visits JOIN codes USING (visit) WHERE version = 'ICD10' "
+        "AND code LIKE 'I10%' OR version = 'ICD9' AND code LIKE '401%'")}  # fmt: skip
+    pairs = visits.merge(visits[visits["id"].isin(coded)], on="patient", suffixes=("", "_coded"))
+    days = (pairs["day_coded"] - pairs["day"]).dt.days
+    later = set(pairs["id"][days.between(0, 90)]) | coded
+    before = set(pairs["id"][days.between(-365, 0)])
+    assert len(coded) < len(later) < len(visits)
+    spec = CohortSpec(HYPERTENSION, (GroupVariable("sex"),), case=Case(later_days=90))
+    assert cases(spec, source).sum() == len(later)
+    rule = Exclude(codes=("ICD9:401*", "ICD10:I10"), lookback_days=365)
+    (count,) = source.query(f"SELECT count(*) FROM visits WHERE {has_code_sql(rule, source, 'x')}")
+    assert count[0] == len(before)
 
 
 def test_the_demo_has_no_ipv_and_says_so(demo):

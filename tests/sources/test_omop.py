@@ -62,6 +62,18 @@ def test_synthea_counts(synthea):
     assert read_omop(synthea, visit_concepts=[9201]).n_visits == 13
 
 
+def test_visits_have_the_day_on_which_they_began(synthea):
+    """No window between visits worked in OMOP."""
+    with read_omop(synthea, visit_concepts=[]) as source:
+        assert "visit_date" not in source.attributes
+        found = dict(source.query("SELECT visit_id, visit_date FROM visits"))
+    raw = pd.read_csv(synthea / "VISIT_OCCURRENCE.csv")
+    began = pd.to_datetime(raw["visit_start_date"]).dt.date
+    assert found == dict(zip(raw["visit_occurrence_id"], began, strict=True))
+    with read_omop(synthea, unit="person") as people:
+        assert "visit_date" not in people.columns("visits")
+
+
 def test_synthea_by_date_and_by_person(synthea):
     """Every record names its visit, so dates add none; people have all theirs while observed."""
     frames = {

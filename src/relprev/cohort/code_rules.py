@@ -17,9 +17,7 @@ from relprev.cohort.spec import CohortSpec
 from relprev.cohort.visit_rules import Case, Include
 from relprev.errors import InvalidInputError
 from relprev.sources.database import quoted
-from relprev.sources.source import Source
-
-DATE = "visit_date"
+from relprev.sources.source import DATE, Source
 
 
 def has_code_sql(rule: Include, source: Source, key: str) -> str:

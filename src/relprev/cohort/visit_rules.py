@@ -186,7 +186,7 @@ class Case(Declared):
             words += f", in {self.min_visits} visits"
             words += f" within {self.within_days:,} days of one another" if self.within_days else ""
         if self.later_days:
-            words += f"; or followed within {self.later_days:,} days by such a visit"
+            words += f", or if such a visit followed within {self.later_days:,} days"
         return words
 
 

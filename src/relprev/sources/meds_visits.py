@@ -17,7 +17,7 @@ from relprev.settings import suggestion
 from relprev.sources.attrition import Attrition, Step
 from relprev.sources.database import Connection, identifier, quoted
 from relprev.sources.meds_codes import column_name, named, split
-from relprev.sources.source import VISIT_COLUMNS
+from relprev.sources.source import DATE, VISIT_COLUMNS
 from relprev.sources.table_visits import sex_sql
 
 OUTSIDE = 0.05  # share of diagnoses outside visits that is worth a warning
@@ -82,6 +82,7 @@ def make_visits(
 ) -> Attrition:  # fmt: skip
     """Create the view ``visits``, and ``spanned``, which has the moments as well."""
     at = "start" if anchored else "until"
+    day = [f"s.start::DATE AS {DATE}"] if anchored else []
     joins, columns, sexes = [], [], []
     for k, (name, codes) in enumerate([*static.items(), *timed.items()]):
         connection.execute(f"CREATE TEMP TABLE values{k} (code VARCHAR, value VARCHAR)")
@@ -111,7 +112,8 @@ def make_visits(
                row_number() OVER (ORDER BY s.subject, s.start) - 1 AS visit_id,
                s.subject AS patient, datesub('year', b.birth, s.{at})::INTEGER AS age,
                {sex} AS sex, NULL::DOUBLE AS weight, NULL::BIGINT AS stratum, NULL::BIGINT AS psu,
-               year(s.{at})::INTEGER AS year, {", ".join(["s.anchor", *columns])}, s.start, s.until
+               year(s.{at})::INTEGER AS year, {", ".join([*day, "s.anchor", *columns])}, s.start,
+               s.until
         FROM spans s LEFT JOIN born b ON b.subject = s.subject {" ".join(joins)} WHERE s.wanted
     """)
     connection.execute("ALTER TABLE visits RENAME TO spanned")

@@ -41,7 +41,7 @@ from relprev.sources.fingerprint import Fingerprint
 from relprev.sources.formats import load_table
 from relprev.sources.kinds import Kind, read_kinds
 from relprev.sources.measures import absent, exclusive
-from relprev.sources.source import Source
+from relprev.sources.source import DATE, Source
 
 EMERGENCY_ROOM = "EMERGENCY ROOM"
 REQUIRED = {
@@ -251,7 +251,7 @@ def _make_visits(connection: Connection, race: str, fill: str) -> None:
                p.anchor_age::INTEGER + year(s.time::TIMESTAMP) - p.anchor_year::INTEGER AS age,
                CASE WHEN p.gender IN ('F', 'M') THEN p.gender END AS sex,
                NULL::DOUBLE AS weight, NULL::BIGINT AS stratum, NULL::BIGINT AS psu,
-               year(s.time::TIMESTAMP)::INTEGER AS year,
+               year(s.time::TIMESTAMP)::INTEGER AS year, s.time::TIMESTAMP::DATE AS {DATE},
                {", ".join(f"{sql} AS {name}" for name, sql in filled.items())},
                p.anchor_age::INTEGER AS anchor_age, s.kind, s.stay_id, s.hadm_id
         FROM seen s

@@ -17,6 +17,7 @@ from relprev.sources.attrition import Attrition, Step
 from relprev.sources.database import Connection, execute, quoted
 from relprev.sources.omop_concepts import PREFIX, name_sql
 from relprev.sources.omop_query import Scope
+from relprev.sources.source import DATE
 
 MANY = 0.05  # share of records that match nothing from which on there is a warning
 FEW = 10  # records, too few for a share to be published
@@ -70,7 +71,7 @@ def make_visits(connection: Connection, scope: Scope) -> None:
     """Create ``visits`` from ``raw_units``, ``raw_person`` and ``raw_concept``."""
     more = "observed_days::BIGINT AS observed_days"
     if scope.unit == "visit":
-        more = "visit_concept_id::BIGINT AS visit_concept_id"
+        more = f"visit_concept_id::BIGINT AS visit_concept_id, day AS {DATE}"
     connection.execute(f"""
         CREATE TABLE visits AS
         WITH seen AS (

@@ -11,6 +11,7 @@
     stratum   any       survey design, or NULL
     psu       any       survey design, or NULL; distinct across strata and years
     year      INTEGER
+    visit_date DATE     only where known: for rules about days between visits of a patient
     ...                 any further columns: attributes for groups and features
 
 ``codes``, one row per recorded code (a code may be recorded more than once):
@@ -42,6 +43,7 @@ from relprev.sources.kinds import DIAGNOSES, Kind
 from relprev.units import VISIT, Unit
 
 VISIT_COLUMNS = ("visit", "visit_id", "patient", "age", "sex", "weight", "stratum", "psu", "year")
+DATE = "visit_date"  # not in every source
 CODE_COLUMNS = ("visit", "version", "code", "role")
 
 
@@ -141,7 +143,8 @@ class Source:
     @property
     def attributes(self) -> tuple[str, ...]:
         """Columns of ``visits`` other than those that every source has."""
-        return tuple(name for name in self.columns("visits") if name not in VISIT_COLUMNS)
+        own = (*VISIT_COLUMNS, DATE)
+        return tuple(name for name in self.columns("visits") if name not in own)
 
     def close(self) -> None:
         """Release the tables and their temporary files."""

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from relprev.errors import InvalidInputError
 from relprev.sources.database import Connection, identifier, quoted
 from relprev.sources.dates import date_sql
+from relprev.sources.source import DATE
 
 SEX_WORDS = {"F": ("f", "female", "woman"), "M": ("m", "male", "man")}
-DATE = "visit_date"  # for rules about days between visits
 KINDS = {"age": "INTEGER", "year": "INTEGER", "weight": "DOUBLE"}
 
 

@@ -253,10 +253,6 @@ def _analyses(
     found = crude_rates(variable)
     if variable.name in study.anchor:
         options = study.anchor[variable.name]
-        if options.group not in variable.cohort.group_names:
-            words = f"{options.group!r} is not in the cohort; its groups are"
-            names = ", ".join(variable.cohort.group_names)
-            raise study.error(("anchor", variable.name, "group"), f"{words} {names}")
         made = stages(
             "absolute", analysis_key(key, asdict(options)),
             partial(absolute_rates, variable, options), of=variable.name,

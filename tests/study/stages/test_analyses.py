@@ -7,6 +7,7 @@ import pytest
 
 from relprev.errors import InvalidInputError
 from relprev.study import Study
+from tests.cli.commands import refused
 from tests.report.pages import Page
 from tests.study.conftest import TABLES, write_tables
 
@@ -69,6 +70,8 @@ def test_impossible_outside_values_are_refused_with_their_line(old, new, words, 
 def test_an_unknown_group_is_refused_with_its_line(tmp_path):
     with pytest.raises(InvalidInputError, match=r"anchor.ward.group: 'West' is not in the cohort"):
         study(tmp_path, ANCHOR.replace("South", "West")).run(verbose=False)
+    said = refused("check", tmp_path / "pain.toml")
+    assert "anchor.ward.group: 'West' is not in the cohort (no visits); its groups are" in said
 
 
 def test_absolute_rates_need_the_debiased_estimator(tmp_path):

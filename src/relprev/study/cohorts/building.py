@@ -69,11 +69,16 @@ def study_cohorts(
                 "a value of this column contains a control character, which no report can show; "
                 "name the values to compare (recode), or clean the column",
             )
-        wanted = study.estimate.reference.get(name)
-        if wanted is not None and wanted not in groups:
-            why = str(item.left_out.get(wanted, f"no {study.cohort.unit_of(source).plural}"))
-            words = f"{wanted!r} is not in the cohort ({why}); its groups are {', '.join(groups)}"
-            raise study.error(("estimate", "reference", name), words)
+        outside = study.anchor.get(name)
+        for place, wanted in (
+            (("estimate", "reference", name), study.estimate.reference.get(name)),
+            (("anchor", name, "group"), outside and outside.group),
+        ):
+            if wanted is not None and wanted not in groups:
+                why = str(item.left_out.get(wanted, f"no {study.cohort.unit_of(source).plural}"))
+                names = ", ".join(groups)
+                words = f"{wanted!r} is not in the cohort ({why}); its groups are {names}"
+                raise study.error(place, words)
     return built
 
 
