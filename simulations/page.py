@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from relprev.store.files import written_whole
-from simulations import bias, constants, coverage, deals, learners
+from simulations import bias, constants, coverage, deals, learners, standardised
 from simulations.markdown import WORDS, earlier, made, table
 from simulations.nonlinear import NONLINEAR, WORLDS_HELD_BACK
 from simulations.page_checks import informed_section, power_section, verdicts_section
@@ -27,9 +27,9 @@ LINEAR = "coverage_linear"  # results from before the models became adaptive
 def write_page(results: Path, out: Path) -> None:
     """Write the page from the results files."""
     parts = [
-        _INTRODUCTION, _coverage(results), *_nonlinear(results), *_deals(results),
-        informed_section(results), verdicts_section(results), power_section(results),
-        _bias(results), *_constants(results),
+        _INTRODUCTION, _coverage(results), _standardised(results), *_nonlinear(results),
+        *_deals(results), informed_section(results), verdicts_section(results),
+        power_section(results), _bias(results), *_constants(results),
     ]  # fmt: skip
     out.parent.mkdir(parents=True, exist_ok=True)
     with written_whole(out) as temporary:
@@ -84,6 +84,17 @@ def _coverage(results: Path) -> str:
             f"{made(results / 'coverage.json')} Linear: {made(results / f'{LINEAR}.json')}",
         ]
     )
+
+
+def _standardised(results: Path) -> str:
+    return "\n\n".join([
+        "## And of standardised ratios?",
+        "Cohorts of 8,000 visits by two groups that differ in age. Symptoms become commoner with "
+        "age, and the first group has more of them at the same age. Medians of the unadjusted and the "
+        "recorded ratio stand beside the truth.",
+        table(standardised.HEAD, standardised.body(pd.read_csv(results / "standardised.csv"))),
+        made(results / "standardised.json"),
+    ])  # fmt: skip
 
 
 def _share(row: Any, name: str) -> tuple[str, str]:

@@ -100,6 +100,26 @@ def summary(table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+HEAD = ["standard", "cohorts", "true ratio", "unadjusted", "recorded", "covered",
+        "mean standard error", "SD of estimates", "bias of log ratio"]  # fmt: skip
+WORDS = {"pooled": "all visits", "given": "given: young .4, middle .4, old .2"}
+
+
+def body(table: pd.DataFrame) -> list[list[str]]:
+    """The rows of the page's table, under `HEAD`."""
+    return [
+        [
+            WORDS[row["standard"]], f"{row['replicates']:,}", f"{row['truth']:.2f}",
+            f"{row['unadjusted']:.2f}", f"{row['recorded']:.2f}",
+            f"{row['coverage']:.1%} ± "
+            f"{np.sqrt(row['coverage'] * (1 - row['coverage']) / row['replicates']):.1%}",
+            f"{row['mean_std_error']:.4f}", f"{row['sd']:.4f}",
+            f"{row['bias']:+.4f} ± {row['sd'] / np.sqrt(row['replicates']):.4f}",
+        ]
+        for row in summary(table).to_dict("records")
+    ]  # fmt: skip
+
+
 STUDY = Study(
     "standardised", "Coverage of intervals of the standardised relative prevalence.", 500,
     replicate, scenarios=(SCENARIO,), summaries=lambda table, folder: [summary(table)],

@@ -72,7 +72,7 @@ def study_cohorts(
         outside = study.anchor.get(name)
         for place, wanted in (
             (("estimate", "reference", name), study.estimate.reference.get(name)),
-            (("anchor", name, "group"), outside and outside.group),
+            (("anchor", name, "group"), outside.group if outside else None),
         ):
             if wanted is not None and wanted not in groups:
                 why = str(item.left_out.get(wanted, f"no {study.cohort.unit_of(source).plural}"))
