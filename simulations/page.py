@@ -90,8 +90,8 @@ def _standardised(results: Path) -> str:
     return "\n\n".join([
         "## And of standardised ratios?",
         "Cohorts of 8,000 visits by two groups that differ in age. Symptoms become commoner with "
-        "age, and the first group has more of them at the same age. Medians of the unadjusted and the "
-        "recorded ratio stand beside the truth.",
+        "age, and the first group has more of them at the same age. Medians of the unadjusted and "
+        "the recorded ratio stand beside the truth.",
         table(standardised.HEAD, standardised.body(pd.read_csv(results / "standardised.csv"))),
         made(results / "standardised.json"),
     ])  # fmt: skip

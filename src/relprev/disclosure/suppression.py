@@ -80,6 +80,7 @@ class _Search:
     rule: Rule
     hidden: set[Cell] = field(default_factory=set)
     places: dict[Cell, list[int]] = field(default_factory=dict)
+    slack: set[Cell] = field(default_factory=set)
     unknown: list[list[Cell]] = field(default_factory=list)  # cells of each equation
     constant: list[float] = field(default_factory=list)  # what its other cells add to it
     bounds: dict[Cell, Bounds] = field(default_factory=dict)  # that have been worked out
@@ -89,6 +90,7 @@ class _Search:
         for number, equation in enumerate(self.equations):
             for cell in equation:
                 self.places.setdefault(cell, []).append(number)
+        self.slack = {cell for cell in self.places if self._is_slack(cell)}
         small = [cell for cell in self.known if self._sensitive(cell)]
         self._hide_only({cell for cell in small if not self.known[cell].derived})
         self._cover(small)
@@ -184,8 +186,8 @@ class _Search:
                 if number in used:
                     continue
                 unknown, used[number] = self.unknown[number], True
-                slack = [cell for cell in unknown if cell not in seen and self._is_slack(cell)]
-                if len(unknown) == 2 and slack:
+                slack = [cell for cell in unknown if cell in self.slack and cell not in seen]
+                if slack and len(unknown) == 2:
                     used[number] = False  # a bound says the same
                     (other,) = (cell for cell in unknown if cell != slack[0])
                     own = bounds.get(other) or self._bounds(other)
@@ -281,7 +283,7 @@ def _program(search: _Search, part: _Part, cell: Cell) -> tuple[float, float, li
     A = sparse.csr_array((factors, (rows, columns)), (len(b), len(column)), dtype=float)
     aim: NDArray[np.float64] = np.zeros(len(part.cells))
     aim[column[cell]] = 1.0
-    bounds = [part.bounds[other] for other in part.cells]
+    bounds = np.array([part.bounds[other] for other in part.cells])
     ends: list[float] = []
     moving: dict[Cell, bool] = {}
     for sign in (1.0, -1.0):
