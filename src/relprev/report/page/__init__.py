@@ -1,1 +1,1 @@
-"""The page: its `layout`, its `front`, its `rendering` as HTML, and the page that compares `conditions`."""
+"""The page: its `layout`, `front` and `rendering` as HTML, and one that compares `conditions`."""
