@@ -14,9 +14,12 @@ from tests.report.pages import Page
 from tests.report.studies import study
 
 
-def test_groups_without_estimate_are_named(page):
-    assert "No estimate by race for Other: only fewer than 11 visits." in page.words
-    assert "No estimate by region for east." in page.words
+def test_groups_without_estimate_are_named(report, page):
+    points = trust(report).points
+    assert "No estimate by race for Other: only fewer than 11 visits." in points
+    assert "No estimate by region for east." in points
+    assert "No estimate for Other, by race; east, by region." in page.words  # the front, in short
+    assert "Other: only fewer than 11 visits" in page.words  # and why
 
 
 def test_group_left_out_is_named_once(withheld):
