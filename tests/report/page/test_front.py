@@ -88,6 +88,21 @@ def test_many_comparisons_of_one_variable_are_condensed_to_the_best_supported(ba
     assert f"These are the best supported; {30 - ROWS} more open the appendix" in words
 
 
+def test_steps_that_all_variables_share_are_told_once(four, bare):
+    (said,) = front_of(lay_out(four)).who
+    assert said.startswith("visits in the files: ")
+    fewer = bare.attrition.assign(visits=bare.attrition["visits"] - [3000, 2000, 1000])
+    apart = study(bare, replace(bare, name="ward", attrition=fewer))
+    assert [one.split(": ")[:2] for one in front_of(lay_out(apart)).who] == [
+        ["By race", "visits in the files"], ["By ward", "visits in the files"],
+    ]  # fmt: skip
+    last = fewer.assign(visits=[*bare.attrition["visits"].iloc[:2], 5000])
+    part = study(bare, replace(bare, name="ward", attrition=last))
+    assert [one.split(": ")[:2] for one in front_of(lay_out(part)).who][1:] == [
+        ["By race", "group recorded"], ["By ward", "group recorded"],
+    ]  # fmt: skip
+
+
 def test_findings_of_checks_are_told_by_name_only(four, race):
     checks = tuple(one for one in race.checks if one.kind == "constant_ratio")
     report = study(*(replace(race, name=f"place {k}", checks=checks) for k in range(4)))

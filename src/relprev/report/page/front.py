@@ -70,9 +70,11 @@ class Front:
     def who(self) -> list[str]:
         """Who was left out, in words: the steps that all variables share, then those of each."""
         shared = self.layout.shared_steps
-        said = [_chain([*shared[:1], *(step for step in shared[1:] if step.excluded)])]
+        said = [_chain([step for step in shared if step.excluded or step is shared[0]])]
         for part in self.layout.variables:
-            own = [step for step in self.layout.own_steps(part) if step.excluded]
+            own = [
+                one for one in self.layout.own_steps(part) if one.excluded or one is part.steps[0]
+            ]
             said += [f"By {part.name}: {_chain(own)}"] if own else []
         return [words for words in said if words]
 
