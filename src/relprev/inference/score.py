@@ -177,13 +177,35 @@ def mean_score(data: ScoreData, theta: FloatArray) -> tuple[FloatArray, FloatArr
 
 def score_sums(data: ScorePart, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Weighted sums of U and of its derivative over a part's rows, as in `mean_score`."""
-    K, rate = data.n_groups, np.exp(theta)
+    value, slope = cleaned_sums(data, theta[None], np.zeros((1, data.n_groups)))
+    return value[0], slope[0]
+
+
+def cleaned_sums(
+    data: ScorePart, theta: FloatArray, eps: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """The same under q assumptions about false positives, in one pass over the rows.
+
+    Parameters
+    ----------
+    data : ScorePart
+    theta : array of shape (q, K)
+        Where each assumption's score is evaluated.
+    eps : array of shape (q, K)
+        False positives of each group per row: U is that of s - eps_g and max(m - eps_r, 0).
+
+    Returns
+    -------
+    arrays of shape (q, K) and (q, K, K)
+    """
+    rate = np.exp(theta)
 
     def one_chunk(start: int, stop: int) -> tuple[FloatArray, FloatArray]:
-        value, slope, rows = np.zeros(K), np.zeros((K, K)), slice(start, stop)
+        value, slope = np.zeros(rate.shape), np.zeros((*rate.shape, data.n_groups))
+        rows = slice(start, stop)
         kernels.score_sums(
             data.g[rows], data.s[rows], data.omega[rows], data.propensity[rows],
-            data.risk[rows], rate, value, slope,
+            data.risk[rows], data.reference, eps, rate, value, slope,
         )  # fmt: skip
         return value, slope
 
