@@ -10,7 +10,7 @@ from relprev.errors import TooFewCasesError
 from relprev.inference.score import (
     ScoreData,
     ScorePart,
-    cleaned_sums,
+    cleaned_score_sums,
     mean_score,
     row_scores,
     score_sums,
@@ -187,7 +187,7 @@ def test_sums_are_those_of_the_formula(K, with_risk):
     theta = np.random.default_rng(1).normal(0, 0.5, (3, K))
     eps = np.random.default_rng(2).uniform(0, 0.15, (3, K))
     eps[0] = 0.0
-    values, slopes = cleaned_sums(data, theta, eps)
+    values, slopes = cleaned_score_sums(data, theta, eps)
     for k in range(3):
         risk = np.maximum(data.risk - eps[k, data.reference], 0.0)
         own = replace(data, s=data.s - eps[k][data.g], risk=risk)

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from relprev.arrays import FloatArray
 from relprev.inference import DebiasedPURPLE
 from relprev.inference.moments import GroupMoments
-from relprev.inference.score import cleaned_sums
+from relprev.inference.score import cleaned_score_sums
 
 MAX_STEPS = 20
 ACCURACY = 1e-6  # of theta; errors of a step are squared in the next
@@ -58,7 +58,7 @@ def with_false_positives(fitted: DebiasedPURPLE, shares: Sequence[Shares]) -> li
     slopes = np.zeros((len(f), len(free), len(free)))
     for _ in range(MAX_STEPS):
         which = np.flatnonzero(going)
-        values, found = data.total(cleaned_sums, theta[which], eps[which])
+        values, found = data.total(cleaned_score_sums, theta[which], eps[which])
         for k, value, slope in zip(which, values, found, strict=True):
             slopes[k] = -slope[np.ix_(free, free)]
             step = _step(slopes[k], value[free])

@@ -1,7 +1,7 @@
-"""Compiled loops over rows: the multinomial likelihood and the orthogonal score.
+"""Compiled loops over rows: the multinomial likelihood, the orthogonal score, the risk's errors.
 
-The formulas are derived in `relprev.inference.propensity` and
-`relprev.inference.score`, which are the only callers.
+The formulas are derived in `relprev.inference.propensity`, `relprev.inference.score` and
+`relprev.inference.risk_error`, which are the only callers.
 """
 
 import numpy as np
@@ -74,17 +74,41 @@ def multinomial_probabilities(z, b, out):
             out[i, k] /= total
 
 
+@njit(nogil=True, cache=True, error_model="numpy")
+def score_sums(g, s, omega, pi, m, rate, total, slope):
+    """Add sum omega U to ``total`` (K,) and its derivative in theta to ``slope`` (K, K)."""
+    K = len(rate)
+    tilted = np.empty(K)
+    for i in range(len(g)):
+        expected = m[i] * rate[g[i]]
+        residual = omega[i] * (s[i] - expected)
+        if residual == 0.0 and expected == 0.0:
+            continue
+        norm = 0.0
+        for k in range(K):
+            tilted[k] = pi[i, k] * rate[k]
+            norm += tilted[k]
+        for k in range(K):
+            tilted[k] /= norm
+            away = (1.0 if g[i] == k else 0.0) - tilted[k]
+            total[k] += residual * away
+            slope[k, g[i]] -= omega[i] * expected * away
+        for k in range(K):
+            slope[k, k] -= residual * tilted[k]
+            for j in range(K):
+                slope[k, j] += residual * tilted[k] * tilted[j]
+
+
 STRIP = 1024  # rows that are laid out by group, so that loops run along those of one group
 
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath={"contract", "reassoc"})
-def score_sums(g, s, omega, pi, m, reference, eps, rate, total, slope):
-    """Add sum omega U to ``total`` (q, K) and its derivative in theta to ``slope`` (q, K, K).
+def cleaned_score_sums(g, s, omega, pi, m, reference, eps, rate, total, slope):
+    """The same for s - eps_g and max(m - eps_r, 0), under q assumptions in one pass.
 
-    For q assumptions at once, whose false positives ``eps`` and rates e^theta have shape (q, K).
+    ``eps``, ``rate`` and ``total`` have shape (q, K), ``slope`` (q, K, K).
     """
     q, K = rate.shape
-    everyone = eps.any()  # or only the rows that have a diagnosis or a risk
     own, pis, tilted = np.empty((3, STRIP)), np.empty((K, STRIP)), np.empty((K, STRIP))
     work = np.empty((3, STRIP))
     end = np.empty(K, np.int64)
@@ -92,18 +116,16 @@ def score_sums(g, s, omega, pi, m, reference, eps, rate, total, slope):
         hi = min(lo + STRIP, len(g))
         end[:] = 0
         for i in range(lo, hi):
-            if everyone or s[i] != 0.0 or m[i] != 0.0:
-                end[g[i]] += 1
+            end[g[i]] += 1
         start = 0
         for j in range(K):
             start, end[j] = start + end[j], start
         for i in range(lo, hi):
-            if everyone or s[i] != 0.0 or m[i] != 0.0:
-                place = end[g[i]]
-                end[g[i]] += 1
-                own[0, place], own[1, place], own[2, place] = s[i], m[i], omega[i]
-                for k in range(K):
-                    pis[k, place] = pi[i, k]
+            place = end[g[i]]
+            end[g[i]] += 1
+            own[0, place], own[1, place], own[2, place] = s[i], m[i], omega[i]
+            for k in range(K):
+                pis[k, place] = pi[i, k]
         for a in range(q):
             for j in range(K):
                 _group_sums(
@@ -169,3 +191,17 @@ def score_rows(g, s, pi, m, rate, out):
         for k in range(K):
             away = (1.0 if g[i] == k else 0.0) - pi[i, k] * rate[k] / norm
             out[i, k] = residual * away
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def along_block(z, b, by_group, g, h, factor):
+    """Replace x.w by factor times u.(w, b, theta), u = (h (x, 1), 1(g)), for K directions."""
+    for k in range(len(b)):
+        for i in range(len(g)):
+            z[k, i] = ((z[k, i] + b[k]) * h[i] + by_group[k, g[i]]) * factor[i]
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def add_by_group(g, values, out):
+    for i in range(len(g)):
+        out[g[i]] += values[i]

@@ -28,7 +28,7 @@ mean U_g, so nothing is lost by using the simple one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -177,11 +177,18 @@ def mean_score(data: ScoreData, theta: FloatArray) -> tuple[FloatArray, FloatArr
 
 def score_sums(data: ScorePart, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Weighted sums of U and of its derivative over a part's rows, as in `mean_score`."""
-    value, slope = cleaned_sums(data, theta[None], np.zeros((1, data.n_groups)))
-    return value[0], slope[0]
+    rate = np.exp(theta)
+
+    def add(rows: slice, value: FloatArray, slope: FloatArray) -> None:
+        kernels.score_sums(
+            data.g[rows], data.s[rows], data.omega[rows], data.propensity[rows],
+            data.risk[rows], rate, value, slope,
+        )  # fmt: skip
+
+    return _summed(add, data, rate.shape)
 
 
-def cleaned_sums(
+def cleaned_score_sums(
     data: ScorePart, theta: FloatArray, eps: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """The same under q assumptions about false positives, in one pass over the rows.
@@ -192,7 +199,7 @@ def cleaned_sums(
     theta : array of shape (q, K)
         Where each assumption's score is evaluated.
     eps : array of shape (q, K)
-        False positives of each group per row: U is that of s - eps_g and max(m - eps_r, 0).
+        False positives per row of each group: U is that of s - eps_g and max(m - eps_r, 0).
 
     Returns
     -------
@@ -200,13 +207,23 @@ def cleaned_sums(
     """
     rate = np.exp(theta)
 
-    def one_chunk(start: int, stop: int) -> tuple[FloatArray, FloatArray]:
-        value, slope = np.zeros(rate.shape), np.zeros((*rate.shape, data.n_groups))
-        rows = slice(start, stop)
-        kernels.score_sums(
+    def add(rows: slice, value: FloatArray, slope: FloatArray) -> None:
+        kernels.cleaned_score_sums(
             data.g[rows], data.s[rows], data.omega[rows], data.propensity[rows],
             data.risk[rows], data.reference, eps, rate, value, slope,
         )  # fmt: skip
+
+    return _summed(add, data, rate.shape)
+
+
+def _summed(
+    add: Callable[[slice, FloatArray, FloatArray], None], data: ScorePart, shape: tuple[int, ...]
+) -> tuple[FloatArray, FloatArray]:
+    """Sums of the score, of this shape, and of its derivative, to which chunks are added."""
+
+    def one_chunk(start: int, stop: int) -> tuple[FloatArray, FloatArray]:
+        value, slope = np.zeros(shape), np.zeros((*shape, data.n_groups))
+        add(slice(start, stop), value, slope)
         return value, slope
 
     found: tuple[FloatArray, FloatArray] = total(map_chunks(one_chunk, len(data.g)))
