@@ -209,8 +209,12 @@ def cross_fit(
 
 def _enough(learner: Learner, folds: Sequence[Positions]) -> int:
     """The number of folds that hold enough rows of the scarcer outcome."""
-    held = np.cumsum([learner.scarce(rows) for rows in folds])
-    return min(int(np.searchsorted(held, ENOUGH)) + 1, len(folds))
+    held = 0
+    for number, rows in enumerate(folds, 1):
+        held += learner.scarce(rows)
+        if held >= ENOUGH:
+            return number
+    return len(folds)
 
 
 def _tune(
