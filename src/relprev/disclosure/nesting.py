@@ -49,8 +49,10 @@ def nested_groups(
     (('county', 'Kent', 'state', 'N'), ('county', 'Bath', 'state', 'N'))
     """
     found: list[Nesting] = []
-    both = {pair: _crossed(*(groups[name] for name in pair), *(len(names[name]) for name in pair))
-            for pair in combinations(groups, 2)}  # fmt: skip
+    both = {
+        (one, two): _crossed(groups[one], groups[two], len(names[one]), len(names[two]))
+        for one, two in combinations(groups, 2)
+    }
     for one, two in permutations(groups, 2):
         cross = (both[one, two] if (one, two) in both else both[two, one].T)[1:]
         alone = ((cross > 0).sum(axis=1) == 1) & (cross[:, 0] == 0)

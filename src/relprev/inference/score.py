@@ -248,7 +248,9 @@ def row_scores(data: ScorePart, theta: FloatArray) -> FloatArray:
 def influence_scores(data: ScorePart, theta: FloatArray) -> FloatArray:
     """U of every row for variances, shape (n, K): with all that the nuisances' errors add."""
     U = row_scores(data.with_all_risk(), theta)
-    return U if data.risk_error is None else U + data.risk_error
+    if data.risk_error is not None:
+        U += data.risk_error
+    return U
 
 
 def tilted_propensity(propensity: FloatArray, theta: FloatArray) -> FloatArray:
