@@ -112,7 +112,7 @@ def _counted(
     if weights is not None:
         weighted = np.bincount(cell, np.asarray(weights)[inside], minlength=size)
     if weights is not None and errors is not None:
-        every = np.full(len(part), -1, dtype=np.int64)
+        every = np.full(len(part), -1, dtype=np.min_scalar_type(-size))
         every[inside] = cell
         relative = errors(every, size) / np.where(n > 0, weighted, 1.0)
     people: Any = np.nan

@@ -41,7 +41,7 @@ from relprev.inference.score import ScoreData, ScorePart, tilted_propensity
 from relprev.matrix import Matrix
 from relprev.matrix.base import filled_up, side_by_side
 from relprev.model.likelihood import Problem, ProblemPart
-from relprev.parallel.threads import BLOCK_ROWS, blocks, map_chunks, map_threads
+from relprev.parallel.threads import BLOCK_ROWS, blocks, by_rows, map_chunks, map_threads
 from relprev.rows import Rows
 
 LARGEST_RATE = 1 - 1e-6
@@ -171,8 +171,12 @@ def _sides(
 ) -> tuple[FloatArray, FloatArray, float]:
     """C, shape (K, p + 1 + K), the diagonal of I, shape (p + 1 + K,), and the intercept's."""
     K, X, h = data.n_groups, rows.X, rows.h
-    apart = (data.g[:, None] == np.arange(K)) - tilted_propensity(data.propensity, theta)
-    weight = -(data.omega * _rates(data, theta) * h)[:, None] * apart
+
+    def pulls(g: NDArray[Any], pi: FloatArray, slope: FloatArray) -> FloatArray:
+        apart = (g[:, None] == np.arange(K)) - tilted_propensity(pi, theta)
+        return -slope[:, None] * apart
+
+    weight = by_rows(pulls, data.g, data.propensity, data.omega * _rates(data, theta) * h)
     right = np.zeros((K, X.n_cols + 1 + K))
     for k in range(K):
         right[k, : X.n_cols] = X.rmatvec(np.ascontiguousarray(weight[:, k]))
