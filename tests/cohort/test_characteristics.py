@@ -6,7 +6,7 @@ import pytest
 
 from relprev.codes import CodeSet
 from relprev.cohort import CohortSpec, Features, GroupVariable, build_cohorts
-from relprev.cohort.characteristics import characteristics_table
+from relprev.cohort.characteristics import characteristics_table, levels_read
 from relprev.sources import read_tables
 
 N = 300
@@ -31,7 +31,7 @@ def tables(visits):
     names = {"visit_id": "id", "patient": "who", "age": "years", "sex": "gender", "weight": "w"}
     with read_tables(visits, code=["dx"], version="ICD10", attributes=["ward"], **names) as source:
         built = build_cohorts(spec, source)
-        return {name: characteristics_table(name, built, source) for name in built}
+        return {name: characteristics_table(name, built, levels_read(source)) for name in built}
 
 
 def of(table, characteristic, level, among="all", group=""):

@@ -4,11 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 from relprev.inference import risk_error
 from relprev.inference.risk_error import RiskShape, with_risk_error
 from relprev.inference.score import ScoreData, row_scores, solve_score, tilted_propensity
-from relprev.matrix import Dense
+from relprev.matrix import Dense, as_matrix
 from relprev.model.likelihood import Problem
 
 
@@ -49,7 +50,8 @@ def test_equals_the_sandwich_written_out(K, ridge, monkeypatch):
 def test_C_is_the_derivative_of_the_score():
     data, problem, x, sick = rows()
     theta, shape = np.array([0.0, 0.3, 0.5]), RiskShape(np.zeros(3), 0.3)
-    right = problem.total(risk_error._sides, theta, shape.rate, each=data.handles)[0]
+    curved = problem.derive(risk_error._curved, theta, shape.rate, each=data.handles)
+    right = curved.total(risk_error._sides, theta, each=data.handles)[0]
     part, step = data.in_memory(), 1e-6
     z = np.log(sick / (1 - sick))
 
@@ -82,6 +84,21 @@ def test_features_without_a_coefficient_cannot_err():
     data, problem, *_ = rows()
     theta = np.zeros(3)
     some = RiskShape(np.array([0.0, np.inf, np.inf]), 0.3)
-    solved = risk_error._solved(data, problem, theta, some, 10**12)
+    curved = problem.derive(risk_error._curved, theta, some.rate, each=data.handles)
+    solved = risk_error._solved(data, problem, curved, theta, some, 10**12)
     assert not solved[:, 1:3].any()
     assert solved[:, 0].any()
+
+
+@pytest.mark.parametrize("K", [2, 5])
+def test_products_over_several_chunks_are_those_of_the_formula(K):
+    rng = np.random.default_rng(1)
+    n, p = 20_000, 6
+    x, g = rng.random((n, p)) < 0.3, rng.integers(0, K, n).astype(np.uint8)
+    X, _ = as_matrix(csr_array(x.astype(float)))
+    curved = risk_error.Curved(X, g, rng.random(n), rng.random(n) / n)
+    direction = rng.normal(size=(K, p + 1 + K))
+    dummies = (g[:, None] == np.arange(K)).astype(float)
+    u = np.hstack([curved.h[:, None] * np.column_stack([x, np.ones(n)]), dummies])
+    expected = direction @ (u.T @ (curved.kappa[:, None] * u))
+    np.testing.assert_allclose(risk_error._product(curved, direction)[0], expected, rtol=1e-10)

@@ -1,5 +1,7 @@
 """The orthogonal score: values, derivatives, robustness, special cases."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.optimize import approx_fprime, minimize
@@ -8,8 +10,10 @@ from relprev.errors import TooFewCasesError
 from relprev.inference.score import (
     ScoreData,
     ScorePart,
+    cleaned_score_sums,
     mean_score,
     row_scores,
+    score_sums,
     solve_score,
     tilted_propensity,
 )
@@ -156,3 +160,39 @@ def test_groups_told_apart_completely_have_no_solution():
     propensity = np.where(g[:, None] == np.arange(2), 1.0, 0.0)
     with pytest.raises(TooFewCasesError, match="apart"):
         solve_score(ScoreData.of(g, s, np.full(100, 0.01), propensity, np.full(100, 0.3)))
+
+
+def sums_row_by_row(data, theta):
+    """The module's formulas, written out: sums of U, (K,), and of its derivative, (K, K)."""
+    K = data.n_groups
+    value, slope = np.zeros(K), np.zeros((K, K))
+    tilted = tilted_propensity(data.propensity, theta)
+    for i, g in enumerate(data.g):
+        e = data.risk[i] * np.exp(theta[g])
+        away = (np.arange(K) == g) - tilted[i]
+        value += data.omega[i] * (data.s[i] - e) * away
+        slope[:, g] -= data.omega[i] * e * away
+        product = np.diag(tilted[i]) - np.outer(tilted[i], tilted[i])
+        slope -= data.omega[i] * (data.s[i] - e) * product
+    return value, slope
+
+
+@pytest.mark.parametrize("K", [2, 3, 7])
+@pytest.mark.parametrize("with_risk", [True, False])
+def test_sums_are_those_of_the_formula(K, with_risk):
+    """For rows of more than one strip, and a group without rows in some of them."""
+    data = random_data(n=2_500, K=K, with_risk=with_risk).in_memory()
+    order = np.argsort(data.g == K - 1, kind="stable")
+    data = data.take(order)
+    theta = np.random.default_rng(1).normal(0, 0.5, (3, K))
+    eps = np.random.default_rng(2).uniform(0, 0.15, (3, K))
+    eps[0] = 0.0
+    values, slopes = cleaned_score_sums(data, theta, eps)
+    for k in range(3):
+        risk = np.maximum(data.risk - eps[k, data.reference], 0.0)
+        own = replace(data, s=data.s - eps[k][data.g], risk=risk)
+        value, slope = sums_row_by_row(own, theta[k])
+        np.testing.assert_allclose(values[k], value, rtol=1e-11, atol=1e-13)
+        np.testing.assert_allclose(slopes[k], slope, rtol=1e-11, atol=1e-13)
+    for one, other in zip(score_sums(data, theta[0]), (values[0], slopes[0]), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-11, atol=1e-14)

@@ -8,6 +8,7 @@ from scipy.stats import norm
 from relprev import as_cohort
 from relprev.cohort import Cohort, write_parts
 from relprev.matrix import BinaryCSR, FloatCSR, as_matrix
+from relprev.model import expansion
 from relprev.model.expansion import all_pairs, basic_expansion, telling_pairs
 from relprev.model.likelihood import Problem
 from tests.parts import cut
@@ -67,6 +68,21 @@ def test_sparse_numbers_stay_sparse_and_zero_stays_zero():
     assert made.nnz < 0.2 * made.n_rows * made.n_cols
     empty = np.flatnonzero(np.diff(X.indptr) == 0)
     assert not made.to_scipy()[empty].toarray().any()
+
+
+def test_spans_of_rows_have_the_same_features(monkeypatch):
+    """Several are expanded at a time, on as many threads."""
+    rng = np.random.default_rng(1)
+    codes = rng.random((30_000, 6)) < 0.2
+    for X in (sp.csr_array(codes), sp.csr_array(np.column_stack([codes, numbers(30_000)]))):
+        recipe = basic_expansion(problem_of(X)).with_pairs(np.array([[0, 1]]))
+        whole = recipe.matrix(as_matrix(X)[0])
+        monkeypatch.setattr(expansion, "AT_ONCE", 4_000)
+        spans = recipe.matrix(as_matrix(X)[0])
+        monkeypatch.undo()
+        assert type(spans) is type(whole)
+        for name, values in whole.to_arrays().items():
+            np.testing.assert_array_equal(spans.to_arrays()[name], values)
 
 
 def test_parts_have_the_same_features(tmp_path):

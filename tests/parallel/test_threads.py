@@ -3,7 +3,9 @@ import subprocess
 import sys
 import threading
 
-from relprev.parallel.threads import map_threads, thread_count, use_threads
+import numpy as np
+
+from relprev.parallel.threads import BLOCK_ROWS, by_rows, map_threads, thread_count, use_threads
 
 
 def test_the_number_of_threads_holds_inside_and_in_this_thread_only():
@@ -26,3 +28,15 @@ def test_the_environment_sets_the_default():
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert found.stdout == "7\n"
+
+
+def test_rows_on_their_own_are_the_same_in_chunks():
+    rng = np.random.default_rng(0)
+    x, y = rng.random(5 * BLOCK_ROWS + 7), rng.random((5 * BLOCK_ROWS + 7, 3))
+
+    def made(x, y):
+        return np.log(x)[:, None] * y
+
+    np.testing.assert_array_equal(by_rows(made, x, y), made(x, y))
+    np.testing.assert_array_equal(by_rows(np.isnan, x), np.zeros(len(x), dtype=bool))
+    assert by_rows(made, x[:0], y[:0]).shape == (0, 3)

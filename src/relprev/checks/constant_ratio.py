@@ -34,6 +34,7 @@ from relprev.inference import DebiasedPURPLE
 from relprev.inference.intervals import holm
 from relprev.inference.score import ScorePart
 from relprev.messages import Message, Number, joined
+from relprev.parallel.threads import by_rows
 
 SAME_RISK = 1e-9  # standard deviation of the log risk that may be due to rounding
 RISK_RANGE = (0.05, 0.95)  # quantiles of the cases' risk between which drift is reported
@@ -143,7 +144,8 @@ def _has_risk(data: ScorePart) -> bool:
 
 def _log_risk(data: ScorePart) -> tuple[FloatArray, FloatArray]:
     """The logarithm of the risk, and the expected cases."""
-    return np.log(np.maximum(data.risk, 1e-12)), data.omega * data.risk
+    log_risk = by_rows(lambda risk: np.log(np.maximum(risk, 1e-12)), data.risk)
+    return log_risk, data.omega * data.risk
 
 
 def _risk_sums(data: ScorePart, centre: float) -> tuple[float, float, float]:

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from relprev.arrays import FloatArray
 from relprev.inference import DebiasedPURPLE
 from relprev.inference.moments import GroupMoments
-from relprev.inference.score import ScorePart, score_sums
+from relprev.inference.score import cleaned_score_sums
 
 MAX_STEPS = 20
 ACCURACY = 1e-6  # of theta; errors of a step are squared in the next
@@ -58,7 +58,7 @@ def with_false_positives(fitted: DebiasedPURPLE, shares: Sequence[Shares]) -> li
     slopes = np.zeros((len(f), len(free), len(free)))
     for _ in range(MAX_STEPS):
         which = np.flatnonzero(going)
-        values, found = data.total(_scores, eps[which], theta[which])
+        values, found = data.total(cleaned_score_sums, theta[which], eps[which])
         for k, value, slope in zip(which, values, found, strict=True):
             slopes[k] = -slope[np.ix_(free, free)]
             step = _step(slopes[k], value[free])
@@ -105,21 +105,3 @@ def _moved(
         moments, theta=theta, log_cases=moments.log_cases + np.log1p(-f),
         covariance=B @ moments.covariance @ B.T,
     )  # fmt: skip
-
-
-def _scores(data: ScorePart, eps: FloatArray, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Sums of the score, (assumptions, K), and of its derivative, (assumptions, K, K)."""
-    values, slopes = [], []
-    for own, at in zip(eps, theta, strict=True):
-        value, slope = score_sums(cleaned(data, own), at)
-        values.append(value)
-        slopes.append(slope)
-    return np.array(values), np.array(slopes)
-
-
-def cleaned(data: ScorePart, eps: FloatArray) -> ScorePart:
-    """The rows without expected false positives."""
-    if not eps.any():
-        return data
-    risk = np.maximum(data.risk - eps[data.reference], 0.0)
-    return replace(data, s=data.s - eps[data.g], risk=risk)

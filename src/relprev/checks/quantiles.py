@@ -11,8 +11,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from relprev.arrays import FloatArray, group_counts, group_sums
+from relprev.parallel.threads import by_rows
 from relprev.rows import Rows, total
 
 PIECES = 4096
@@ -72,9 +74,13 @@ def _extent(part: Any, values: Values) -> tuple[float, float, int, float]:
 
 def _histogram(part: Any, values: Values, edges: FloatArray) -> tuple[Any, FloatArray]:
     """Number of rows and weight in each piece (edges[k], edges[k + 1]]."""
+
+    def piece_of(some: FloatArray) -> NDArray[np.int64]:
+        return np.searchsorted(edges, some) - 1
+
     value, weight = values(part)
     inside = (value > edges[0]) & (value <= edges[-1])
-    piece = np.searchsorted(edges, value[inside]) - 1
+    piece = by_rows(piece_of, value[inside])
     size = len(edges) - 1
     return group_counts(piece, size), group_sums(piece, weight[inside], size)
 

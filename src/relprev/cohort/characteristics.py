@@ -32,10 +32,11 @@ COLUMNS_READ = ("age", "sex", "year")
 MOST_LEVELS = 20  # of a characteristic that is worth a table
 Codes = NDArray[np.integer[Any]]
 Errors = Callable[[Codes, int], NDArray[np.float64]]
+Levels = Mapping[str, tuple[list[str], Codes]]
 
 
 def characteristics_table(
-    name: str, built: Mapping[str, BuiltCohort], source: Source, errors: Errors | None = None
+    name: str, built: Mapping[str, BuiltCohort], read: Levels, errors: Errors | None = None
 ) -> pd.DataFrame:
     """The characteristics of the cohort of a group variable.
 
@@ -45,7 +46,8 @@ def characteristics_table(
         The variable.
     built : mapping of variable to BuiltCohort
         All cohorts of the study.
-    source : Source
+    read : mapping of column to levels and codes
+        From `levels_read`.
     errors : function of every row's cell, -1 for none, and the number of cells, optional
         Standard errors of the cells' sums of weights.
 
@@ -60,7 +62,7 @@ def characteristics_table(
     cohort, rows = built[name].cohort, np.flatnonzero(built[name].visits)
     everybody = np.zeros(cohort.n, dtype=np.int8)
     found = []
-    for characteristic, levels, codes in _characteristics(name, built, source):
+    for characteristic, levels, codes in _characteristics(name, built, read):
         own = codes[rows]
         if (own == own[0]).all():
             continue  # nothing to compare
@@ -75,15 +77,17 @@ def characteristics_table(
 
 
 def levels_and_strata(
-    name: str, built: Mapping[str, BuiltCohort], source: Source
+    name: str, built: Mapping[str, BuiltCohort], read: Levels
 ) -> Iterator[tuple[str, str, tuple[Nesting, ...]]]:
     """Strata within levels of a variable's characteristics, and levels within strata.
 
     Yields the names of a characteristic and of strata, and pairs of one's parts within the other's
     (`relprev.disclosure.nesting`), where these are called "level" and "stratum".
     """
+    if not built[name].strata:
+        return
     rows = np.flatnonzero(built[name].visits)
-    for characteristic, levels, codes in _characteristics(name, built, source):
+    for characteristic, levels, codes in _characteristics(name, built, read):
         for strata, own in built[name].strata.items():
             numbers = {"level": codes[rows], "stratum": own.number}
             yield (
@@ -108,7 +112,7 @@ def _counted(
     if weights is not None:
         weighted = np.bincount(cell, np.asarray(weights)[inside], minlength=size)
     if weights is not None and errors is not None:
-        every = np.full(len(part), -1, dtype=np.int64)
+        every = np.full(len(part), -1, dtype=np.min_scalar_type(-size))
         every[inside] = cell
         relative = errors(every, size) / np.where(n > 0, weighted, 1.0)
     people: Any = np.nan
@@ -124,21 +128,25 @@ def _counted(
 
 
 def _characteristics(
-    name: str, built: Mapping[str, BuiltCohort], source: Source
+    name: str, built: Mapping[str, BuiltCohort], read: Levels
 ) -> Iterator[tuple[str, list[str], Codes]]:
     """Name, levels and every visit's position among them, of each characteristic."""
-    present = source.columns("visits")
-    for column in COLUMNS_READ:
-        if column in present and column not in built:
-            levels, codes = _of_column(source, column)
-            if 1 < len(levels) <= MOST_LEVELS:
-                yield column, levels, codes
+    for column, (levels, codes) in read.items():
+        if column not in built:
+            yield column, levels, codes
     for other, item in built.items():
         if other != name:
             groups = item.cohort.group_names
             label = np.full(len(item.visits), len(groups), dtype=np.int16)
             label[item.visits] = item.cohort.groups
             yield other, [*groups, f"{MISSING} or other"], label
+
+
+def levels_read(source: Source) -> Levels:
+    """Of the columns that a table of characteristics has: levels, and every visit's among them."""
+    present = source.columns("visits")
+    found = {column: _of_column(source, column) for column in COLUMNS_READ if column in present}
+    return {column: own for column, own in found.items() if 1 < len(own[0]) <= MOST_LEVELS}
 
 
 def _of_column(source: Source, column: str) -> tuple[list[str], Codes]:
@@ -155,9 +163,9 @@ def _of_column(source: Source, column: str) -> tuple[list[str], Codes]:
         levels = [value for (value,) in rows]
         cases = [f"{name}::VARCHAR = {quoted(level)}" for level in levels]
     if not levels or not source.query(f"SELECT count({name}) FROM visits")[0][0]:
-        return [], np.empty(0, dtype=np.int16)
+        return [], np.empty(0, dtype=np.int8)
     whens = " ".join(f"WHEN {case} THEN {k}" for k, case in enumerate(cases))
     found = source.connection.execute(
-        f"SELECT (CASE {whens} ELSE {len(levels)} END)::SMALLINT AS code FROM visits ORDER BY visit"
+        f"SELECT (CASE {whens} ELSE {len(levels)} END)::TINYINT AS code FROM visits ORDER BY visit"
     )
     return [*levels, MISSING], np.asarray(found.fetchnumpy()["code"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import permutations
+from itertools import combinations, permutations
 from typing import Any
 
 import numpy as np
@@ -49,14 +49,21 @@ def nested_groups(
     (('county', 'Kent', 'state', 'N'), ('county', 'Bath', 'state', 'N'))
     """
     found: list[Nesting] = []
+    both = {
+        (one, two): _crossed(groups[one], groups[two], len(names[one]), len(names[two]))
+        for one, two in combinations(groups, 2)
+    }
     for one, two in permutations(groups, 2):
-        size, width = len(names[one]), len(names[two]) + 1
-        here = groups[one] >= 0
-        place = groups[one][here].astype(np.int64) * width + groups[two][here] + 1
-        cross = np.bincount(place, minlength=size * width).reshape(size, width)
+        cross = (both[one, two] if (one, two) in both else both[two, one].T)[1:]
         alone = ((cross > 0).sum(axis=1) == 1) & (cross[:, 0] == 0)
         found += [
             (one, str(names[one][g]), two, str(names[two][int(cross[g].argmax()) - 1]))
             for g in np.flatnonzero(alone).tolist()
         ]
     return tuple(found)
+
+
+def _crossed(one: Labels, two: Labels, n_one: int, n_two: int) -> NDArray[np.int64]:
+    """Visits by group of one variable and of another, left out (-1) first in both."""
+    place = (one.astype(np.int64) + 1) * (n_two + 1) + two + 1
+    return np.bincount(place, minlength=(n_one + 1) * (n_two + 1)).reshape(n_one + 1, n_two + 1)

@@ -48,6 +48,7 @@ from relprev.model.expansion import MOST_ROWS, Expansion, basic_expansion, some_
 from relprev.model.likelihood import Parameters, Problem, ProblemPart, evaluate
 from relprev.model.quadratic import Penalty
 from relprev.model.solver import solve
+from relprev.parallel.threads import by_rows
 
 ASKING = 0.2  # chance that a linear model that misses nothing is asked to be fitted again
 CLEARLY = 2.0  # standard errors of the gain at which richer propensities are used
@@ -204,8 +205,12 @@ def mean_gain(data: ScoreData, richer: ScoreData, design: SamplingDesign) -> tup
 
 
 def _gains(data: ScorePart, richer: ScorePart) -> FloatArray:
-    row = np.arange(len(data.g))
-    gained: FloatArray = np.log(richer.propensity[row, data.g] / data.propensity[row, data.g])
+    return by_rows(_gain, data.g, data.propensity, richer.propensity)
+
+
+def _gain(g: NDArray[Any], pi: FloatArray, richer: FloatArray) -> FloatArray:
+    row = np.arange(len(g))
+    gained: FloatArray = np.log(richer[row, g] / pi[row, g])
     return gained
 
 
@@ -269,7 +274,11 @@ def _slope(rows: _Excess, a: float) -> tuple[float, float]:
 
 
 def _mixed(data: ScorePart, other: ScorePart, share: FloatArray) -> ScorePart:
-    return replace(data, propensity=share[0] * data.propensity + share[1] * other.propensity)
+    def both(one: FloatArray, two: FloatArray) -> FloatArray:
+        mixture: FloatArray = share[0] * one + share[1] * two
+        return mixture
+
+    return replace(data, propensity=by_rows(both, data.propensity, other.propensity))
 
 
 def with_propensity_of(data: ScoreData, other: ScoreData) -> ScoreData:

@@ -49,6 +49,7 @@ from relprev.model.likelihood import Parameters, Problem, ProblemPart, evaluate
 from relprev.model.path import RIDGE_FLOOR, ridge
 from relprev.model.quadratic import Penalty
 from relprev.model.solver import SolverOptions, gradient_scale, solve
+from relprev.parallel.threads import by_rows
 from relprev.progress import Advance
 
 SMALLEST = 1e-6  # propensities are kept this far from 0
@@ -209,8 +210,12 @@ def cross_fit(
 
 def _enough(learner: Learner, folds: Sequence[Positions]) -> int:
     """The number of folds that hold enough rows of the scarcer outcome."""
-    held = np.cumsum([learner.scarce(rows) for rows in folds])
-    return min(int(np.searchsorted(held, ENOUGH)) + 1, len(folds))
+    held = 0
+    for number, rows in enumerate(folds, 1):
+        held += learner.scarce(rows)
+        if held >= ENOUGH:
+            return number
+    return len(folds)
 
 
 def _tune(
@@ -290,7 +295,13 @@ class Recalibration:
         """The risk as it should be, shape (n,); itself where nothing was found."""
         if not self.found:
             return risk
-        return self.rate * expit((logit(risk) - self.mean) * self.slope + self.intercept)
+        return by_rows(self._steeper, risk)
+
+    def _steeper(self, risk: FloatArray) -> FloatArray:
+        found: FloatArray = self.rate * expit(
+            (_logit(risk) - self.mean) * self.slope + self.intercept
+        )
+        return found
 
 
 def recalibration(data: ScoreData) -> Recalibration:
@@ -317,6 +328,10 @@ def recalibrated(data: ScoreData) -> tuple[ScoreData, Recalibration]:
 
 def logit(risk: FloatArray) -> FloatArray:
     """log m / (1 - m), m kept away from 0 and 1."""
+    return by_rows(_logit, risk)
+
+
+def _logit(risk: FloatArray) -> FloatArray:
     inside = np.clip(risk, SMALLEST, 1 - SMALLEST)
     return np.log(inside / (1 - inside))
 
@@ -344,6 +359,10 @@ def _refitted(data: ScorePart, found: Recalibration) -> ScorePart:
 
 def bounded(propensity: FloatArray) -> FloatArray:
     """Propensities kept away from zero, rows summing to one."""
+    return by_rows(_bounded, propensity)
+
+
+def _bounded(propensity: FloatArray) -> FloatArray:
     raised = np.maximum(propensity, SMALLEST)
     raised /= (raised @ np.ones(raised.shape[1]))[:, None]
     return raised

@@ -28,7 +28,7 @@ mean U_g, so nothing is lost by using the simple one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -177,14 +177,53 @@ def mean_score(data: ScoreData, theta: FloatArray) -> tuple[FloatArray, FloatArr
 
 def score_sums(data: ScorePart, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Weighted sums of U and of its derivative over a part's rows, as in `mean_score`."""
-    K, rate = data.n_groups, np.exp(theta)
+    rate = np.exp(theta)
 
-    def one_chunk(start: int, stop: int) -> tuple[FloatArray, FloatArray]:
-        value, slope, rows = np.zeros(K), np.zeros((K, K)), slice(start, stop)
+    def add(rows: slice, value: FloatArray, slope: FloatArray) -> None:
         kernels.score_sums(
             data.g[rows], data.s[rows], data.omega[rows], data.propensity[rows],
             data.risk[rows], rate, value, slope,
         )  # fmt: skip
+
+    return _summed(add, data, rate.shape)
+
+
+def cleaned_score_sums(
+    data: ScorePart, theta: FloatArray, eps: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """The same under q assumptions about false positives, in one pass over the rows.
+
+    Parameters
+    ----------
+    data : ScorePart
+    theta : array of shape (q, K)
+        Where each assumption's score is evaluated.
+    eps : array of shape (q, K)
+        False positives per row of each group: U is that of s - eps_g and max(m - eps_r, 0).
+
+    Returns
+    -------
+    arrays of shape (q, K) and (q, K, K)
+    """
+    rate = np.exp(theta)
+
+    def add(rows: slice, value: FloatArray, slope: FloatArray) -> None:
+        kernels.cleaned_score_sums(
+            data.g[rows], data.s[rows], data.omega[rows], data.propensity[rows],
+            data.risk[rows], data.reference, eps, rate, value, slope,
+        )  # fmt: skip
+
+    return _summed(add, data, rate.shape)
+
+
+def _summed(
+    add: Callable[[slice, FloatArray, FloatArray], None], data: ScorePart, shape: tuple[int, ...]
+) -> tuple[FloatArray, FloatArray]:
+    """Sums of the score, of this shape, and of its derivative, to which chunks are added."""
+
+    def one_chunk(start: int, stop: int) -> tuple[FloatArray, FloatArray]:
+        value, slope = np.zeros(shape), np.zeros((*shape, data.n_groups))
+        add(slice(start, stop), value, slope)
         return value, slope
 
     found: tuple[FloatArray, FloatArray] = total(map_chunks(one_chunk, len(data.g)))
@@ -209,7 +248,9 @@ def row_scores(data: ScorePart, theta: FloatArray) -> FloatArray:
 def influence_scores(data: ScorePart, theta: FloatArray) -> FloatArray:
     """U of every row for variances, shape (n, K): with all that the nuisances' errors add."""
     U = row_scores(data.with_all_risk(), theta)
-    return U if data.risk_error is None else U + data.risk_error
+    if data.risk_error is not None:
+        U += data.risk_error
+    return U
 
 
 def tilted_propensity(propensity: FloatArray, theta: FloatArray) -> FloatArray:

@@ -40,9 +40,10 @@ from relprev.matrix import BinaryCSR, Dense, FloatCSR, Matrix
 from relprev.matrix.csr import stacked
 from relprev.matrix.curves import KNOTS, NormalScore, curve, normal_score
 from relprev.model.likelihood import Parameters, Problem, ProblemPart, linear_predictor
+from relprev.parallel.threads import map_threads, use_threads
 
 MOST_ROWS = 250_000  # rows with and without a diagnosis in which residuals are looked at
-AT_ONCE = 500_000  # rows of a sparse matrix that are expanded at a time
+AT_ONCE = 250_000  # rows of a sparse matrix that are expanded at a time
 SAMPLE = 20_000  # visits from which quantiles are taken
 MOST_PAIRS = 120  # that are added without asking the residuals
 MOST_BASES = 200  # features whose pairs are looked at
@@ -117,9 +118,12 @@ class Expansion:
         """X with the new features after its own."""
         if isinstance(X, Dense):
             return Dense(np.hstack([X.values, self._dense(X.values)]))
-        starts = range(0, max(X.n_rows, 1), AT_ONCE)
-        spans = [np.arange(start, min(start + AT_ONCE, X.n_rows)) for start in starts]
-        return stacked([self._expanded(X.take(rows)) for rows in spans])
+
+        def one_span(start: int) -> Matrix:
+            with use_threads(1):  # the spans keep all of them busy
+                return self._expanded(X.take(np.arange(start, min(start + AT_ONCE, X.n_rows))))
+
+        return stacked(map_threads(one_span, range(0, max(X.n_rows, 1), AT_ONCE)))
 
     def _expanded(self, X: Matrix) -> Matrix:
         """Some rows of a sparse matrix with the new features; needs ten times their memory."""
@@ -331,9 +335,8 @@ def telling_pairs(
     own = t[:, bases]
     own = own if isinstance(own, np.ndarray) else own.tocsr()
     squared = own**2 if isinstance(own, np.ndarray) else own.multiply(own)
-    held = _crossed(own != 0, np.ones(len(residuals)))
-    largest = np.zeros((len(bases), len(bases)))
-    for residual, variance in zip(residuals.T, noise.T, strict=True):
+
+    def z_of(residual: FloatArray, variance: FloatArray) -> FloatArray:
         square = residual**2
         total, spread, middle = residual.sum(), square.sum(), _crossed(own, square)
         mean = middle / max(spread, 1e-300)
@@ -342,7 +345,11 @@ def telling_pairs(
         expected = _crossed(own, variance) ** 2 / max(float(variance.sum()), 1e-300)
         bottom = np.maximum(bottom, _crossed(squared, variance) - expected)
         z = np.abs(top) / np.sqrt(np.maximum(bottom, 1e-300))
-        largest = np.maximum(largest, np.where(bottom > 1e-9 * spread, z, 0.0))
+        return np.where(bottom > 1e-9 * spread, z, 0.0)
+
+    held = _crossed(own != 0, np.ones(len(residuals)))
+    each = list(zip(residuals.T, noise.T, strict=True))
+    largest = np.max(map_threads(lambda one: z_of(*one), each), axis=0)
     i, j = np.triu_indices(len(bases), k=1)
     z = np.where(held[i, j] >= FEWEST_WITH, largest[i, j], 0.0)
     limit = norm.isf(CHANCE / 2 / max(len(z) * residuals.shape[1], 1))

@@ -17,6 +17,8 @@ from contextvars import ContextVar
 from functools import cache
 from typing import Any, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
 T = TypeVar("T")
@@ -89,6 +91,24 @@ def blocks(start: int, stop: int) -> list[tuple[int, int]]:
 def map_chunks(function: Callable[[int, int], T], n_rows: int) -> list[T]:
     """Call ``function(start, stop)`` for each chunk of rows; results in chunk order."""
     return map_threads(lambda bounds: function(*bounds), chunks(n_rows))
+
+
+def by_rows(function: Callable[..., NDArray[Any]], *arrays: NDArray[Any]) -> NDArray[Any]:
+    """What a function that treats every row on its own makes of arrays, chunk by chunk.
+
+    Examples
+    --------
+    >>> by_rows(lambda x, y: x + 2 * y, np.array([1.0, 2.0]), np.array([3.0, 4.0]))
+    array([ 7., 10.])
+    """
+    none = function(*(array[:0] for array in arrays))
+    out = np.empty((len(arrays[0]), *none.shape[1:]), none.dtype)
+
+    def one_chunk(start: int, stop: int) -> None:
+        out[start:stop] = function(*(array[start:stop] for array in arrays))
+
+    map_chunks(one_chunk, len(out))
+    return out
 
 
 def map_threads(function: Callable[[Any], T], items: Sequence[Any]) -> list[T]:

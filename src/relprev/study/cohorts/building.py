@@ -18,6 +18,7 @@ from relprev.cohort.characteristics import (
     Errors,
     characteristics_table,
     levels_and_strata,
+    levels_read,
 )
 from relprev.cohort.group_variable import Division
 from relprev.cohort.summary import group_patients, group_totals
@@ -162,7 +163,7 @@ def build(study: Study, folder: Path, *, verbose: bool = False) -> Outcome:
             "descriptions": dict(source.descriptions), "variables": {}, "numbers": {}, "levels": [],
             "unit": study.cohort.unit_of(source).noun,
         }  # fmt: skip
-        tables = {}
+        tables, read = {}, levels_read(source)
         for position, (name, item) in enumerate(built.items()):
             cohort = as_used(item.cohort, study.inference)
             values["sampling"] = sampling_words(cohort, study.cohort.unit_of(source))
@@ -174,11 +175,11 @@ def build(study: Study, folder: Path, *, verbose: bool = False) -> Outcome:
             tables[f"attrition{position}"] = item.attrition.to_frame()
             tables[f"groups{position}"] = groups_table(item.cohort)
             tables[f"characteristics{position}"] = characteristics_table(
-                name, built, source, _errors_of_totals(cohort, study.inference.lonely_psu)
+                name, built, read, _errors_of_totals(cohort, study.inference.lonely_psu)
             )
             values["levels"] += [
                 (name, characteristic, strata, *pair)
-                for characteristic, strata, pairs in levels_and_strata(name, built, source)
+                for characteristic, strata, pairs in levels_and_strata(name, built, read)
                 for pair in pairs
             ]
             if isinstance(source, SimulatedSource):
