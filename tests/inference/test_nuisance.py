@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from simulations.scenarios import Scenario, draw
 
+from relprev.errors import ConvergenceWarning
 from relprev.inference import DebiasedPURPLE
 from relprev.inference.nuisance import (
     PurpleRisk,
@@ -13,6 +14,7 @@ from relprev.inference.nuisance import (
     score_data,
 )
 from relprev.model.likelihood import Problem
+from relprev.model.solver import SolverOptions
 
 SCENARIO = Scenario(n=6000, intercept=-1.5)
 
@@ -94,3 +96,16 @@ def test_the_slope_is_reported(drawn):
     strong = DebiasedPURPLE(lambdas=3e-3).fit(drawn.cohort)
     assert strong.risk_slope_ > 1.2
     assert np.isnan(DebiasedPURPLE(risk=None).fit(drawn.cohort).risk_slope_)
+
+
+def test_only_fits_that_are_used_warn(drawn):
+    """Weak penalties are tried, and cannot always be solved; the answer does not rest on them."""
+    problem, folds = Problem.from_cohort(drawn.cohort), folds_of(drawn.cohort.n)
+    stopped = PurpleRisk(problem, SolverOptions(tolerance=1e-9, max_iterations=1))
+    found = stopped.fit(stopped.inputs(folds[0]), 1e-4, None)  # does not
+    assert not found.certificate.converged
+    with pytest.warns(ConvergenceWarning, match="stopped"):
+        assert stopped.used(found) is found.parameters
+    with pytest.warns(ConvergenceWarning) as said:
+        cross_fit(stopped, folds, [1e-3, 1e-4], tuning_folds=5, advance=lambda _: None)
+    assert len(said) == len(folds)  # one for each model that is used, none for those tried

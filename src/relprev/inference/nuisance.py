@@ -48,7 +48,13 @@ from relprev.matrix import Dense
 from relprev.model.likelihood import Parameters, Problem, ProblemPart, evaluate
 from relprev.model.path import RIDGE_FLOOR, ridge
 from relprev.model.quadratic import Penalty
-from relprev.model.solver import SolverOptions, gradient_scale, solve
+from relprev.model.solver import (
+    Solution,
+    SolverOptions,
+    gradient_scale,
+    solve,
+    warn_unless_converged,
+)
 from relprev.parallel.threads import by_rows
 from relprev.progress import Advance
 
@@ -85,6 +91,9 @@ class Learner(Protocol):
 
     def loss(self, model: Any, held_out: Any) -> float:
         """The model's mean loss on such data."""
+
+    def used(self, model: Any) -> Any:
+        """What is kept of a model that is used; warns if it was not fitted well."""
 
 
 @dataclass(frozen=True)
@@ -127,6 +136,9 @@ class RidgePropensity:
     def loss(self, model: PropensityModel, held_out: PropensityProblem) -> float:
         return held_out.loss(model)[0]
 
+    def used(self, model: PropensityModel) -> PropensityModel:
+        return model
+
 
 def _smallest_group(problem: Problem, rows: Positions) -> int:
     return int(problem.counts(rows)[:-1].min())
@@ -164,13 +176,18 @@ class PurpleRisk:
     def inputs(self, rows: Positions) -> RiskProblem:
         return RiskProblem(self.problem.take(rows))
 
-    def fit(self, train: RiskProblem, strength: float, start: Parameters | None) -> Parameters:
-        penalty = Penalty(strength, train.l2)
-        found = solve(train.rows, penalty, start, scale=train.scale, options=self.accuracy)
-        return found.parameters
+    def fit(self, train: RiskProblem, strength: float, start: Solution | None) -> Solution:
+        return solve(
+            train.rows, Penalty(strength, train.l2), start.parameters if start else None,
+            scale=train.scale, options=self.accuracy, warn=False,
+        )  # fmt: skip
 
-    def loss(self, model: Parameters, held_out: RiskProblem) -> float:
-        return evaluate(held_out.rows, model).loss
+    def loss(self, model: Solution, held_out: RiskProblem) -> float:
+        return evaluate(held_out.rows, model.parameters).loss
+
+    def used(self, model: Solution) -> Parameters:
+        warn_unless_converged(model, self.accuracy)
+        return model.parameters
 
 
 def cross_fit(
@@ -204,7 +221,7 @@ def cross_fit(
             advance(f"fold {k + 1}")
             model = learner.fit(learner.inputs(others), strength, first)
         first = model if k == 0 else first
-        models.append(model)
+        models.append(learner.used(model))
     return CrossFitted(models, strength, tuning)
 
 
