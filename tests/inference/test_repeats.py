@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from relprev import DebiasedPURPLE
+from relprev.errors import TooFewCasesError
+from relprev.inference.crossfit import Deal
 from relprev.inference.moments import GroupMoments
 from relprev.inference.repeats import MOST_TIMES, combined, repeats_for, unsettled
 from relprev.simulate import gauss_synth
@@ -89,3 +91,25 @@ def test_many_features_and_few_rows_ask_for_more_deals():
     start = repeats_for(int(s.sum()))
     assert start < fitted.n_repeats_ <= MOST_TIMES * start
     assert DebiasedPURPLE("ridge", "purple", n_repeats=3).fit(x, s, groups=g).n_repeats_ == 3
+
+
+def test_a_further_deal_without_solution_ends_the_dealing(monkeypatch):
+    """A study lost its estimate to a deal that it would not have made before."""
+    cohort = gauss_synth((0.5, 0.1), n=(150, 300), seed=1).cohort
+    start, made = repeats_for(int(cohort.diagnosed.sum())), []
+    fit = Deal.fit
+
+    def fails_at_last(deal):
+        made.append(deal)
+        if len(made) > start + 1:
+            raise TooFewCasesError("no solution")
+        return fit(deal)
+
+    monkeypatch.setattr(Deal, "fit", fails_at_last)
+    monkeypatch.setattr("relprev.inference.debiased.unsettled", lambda found: True)
+    fitted = DebiasedPURPLE(risk=None, strengths=[1.0]).fit(cohort)
+    assert fitted.n_repeats_ == start + 1
+    made.clear()
+    made.extend([None] * 2)
+    with pytest.raises(TooFewCasesError):
+        DebiasedPURPLE(risk=None, strengths=[1.0]).fit(cohort)

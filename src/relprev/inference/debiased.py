@@ -30,7 +30,7 @@ from relprev.arrays import FloatArray, numbered
 from relprev.cohort import Cohort, as_cohort
 from relprev.cohort.origin import about, origin_of
 from relprev.cohort.summary import group_totals
-from relprev.errors import InvalidInputError
+from relprev.errors import InvalidInputError, TooFewCasesError
 from relprev.estimates import COMPLEMENT
 from relprev.inference.crossfit import ADAPTIVE, Deal, Fitted, Settings
 from relprev.inference.estimable import domain_rows, estimable
@@ -280,7 +280,7 @@ class DebiasedPURPLE(BaseEstimator):
         )  # fmt: skip
         found: list[GroupMoments] = []
         with progress("DebiasedPURPLE", self._steps(settings, repeats), self.verbose) as advance:
-            while len(found) < repeats:
+            while len(found) < repeats or (len(found) < most and unsettled(found)):
                 folds = (
                     make_folds(
                         kept, design, int(np.asarray(self.folds)), self.random_state + len(found),
@@ -290,15 +290,18 @@ class DebiasedPURPLE(BaseEstimator):
                     else given_folds(kept, given)
                 )  # fmt: skip
                 deal = Deal(problem, design, folds, reference, _n_patients(kept), settings, advance)
-                fitted = deal.fit()
+                try:
+                    fitted = deal.fit()
+                except TooFewCasesError:
+                    if len(found) < repeats:
+                        raise
+                    break  # there are as many as there have to be
                 found.append(group_moments(fitted.data, fitted.theta, kept.group_names, design))
                 if len(found) == 1:
                     self.folds_ = fold_of_rows(folds)
                     self._keep(fitted)
                     settings = settings.like(fitted)
-                if len(found) == repeats < most and unsettled(found):
-                    repeats += 2
-        self.n_repeats_ = repeats
+        self.n_repeats_ = len(found)
         self.design_ = design
         self.moments_ = combined(found)
         warn_if_thin(self.moments_)

@@ -16,9 +16,9 @@ less than a tenth of a standard error. Where several deals show that it leaves m
 
     sqrt(pi / 2) SD_r(theta_r) / sqrt(R)  >  SETTLED SE(log ratio),
 
-as with many features and few rows, two more are added at a time, up to three times as many
-(`unsettled`). Deals matter where cases are few, and there they are cheap: a linear model chosen in
-the first deal is not chosen again.
+as with many features and few rows, more are added one by one, up to twice as many (`unsettled`) and
+as long as they have a solution. Deals matter where cases are few, and there they are cheap: a
+linear model chosen in the first deal is not chosen again.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from relprev.inference.moments import GroupMoments
 
 MANY_CASES = 2_000  # diagnosed rows from which on one deal is enough
 MOST_REPEATS = 15  # to start with
-MOST_TIMES = 3  # as many, where they do not settle the estimate
+MOST_TIMES = 2  # as many, where they do not settle the estimate
 SETTLED = 0.1  # of a standard error, what a new set of deals may move an estimate by
 STEPS = 200
 NEAREST = 1e-3  # standard errors; closer to a point than that need not be told apart
