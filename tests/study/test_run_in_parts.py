@@ -71,6 +71,14 @@ def assert_same_results(one, other):
         pd.testing.assert_frame_equal(first.symptoms, second.symptoms, rtol=1e-6)
 
 
+@pytest.fixture(scope="module", autouse=True)
+def one_deal():
+    """Folds are dealt once: further deals are the same work again."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("relprev.inference.repeats.MOST_REPEATS", 1)
+        yield
+
+
 @pytest.fixture(scope="module")
 def neds(tmp_path_factory):
     """A study of a small simulated NEDS file: survey design, two payers."""
