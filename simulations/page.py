@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from relprev.inference.repeats import repeats_for
 from relprev.store.files import written_whole
 from simulations import bias, constants, coverage, deals, learners, standardised
 from simulations.markdown import WORDS, earlier, made, table
@@ -21,6 +22,9 @@ FEW_CASES = {  # where the row before is not the same with more of them
     "presentations_few_cases": "2,000 codes in presentations, few cases",
 }
 MANY_CODES = [name for name in SCENARIOS | WORLDS if name in WORLDS or SCENARIOS[name].codes]
+BEFORE_FURTHER = (
+    " These cohorts were run before further deals were made where the first ones disagree."
+)
 LINEAR = "coverage_linear"  # results from before the models became adaptive
 
 
@@ -177,7 +181,9 @@ def _deals(results: Path) -> list[str]:
     """The section, if folds have been dealt anew."""
     if not (results / "deals.csv").is_file():
         return []
-    rows = deals.summary(pd.read_csv(results / "deals.csv"))
+    kept = pd.read_csv(results / "deals.csv")
+    rows = deals.summary(kept)
+    further = (kept.deals > kept.n_diagnosed.map(repeats_for)).any()
     held_back = {name: f"*{NONLINEAR[name].words}" for name in deals.HELD_BACK}
     names = WORDS | FEW_CASES | held_back
     rows = rows.sort_values("scenario", key=lambda own: own.map(list(names).index), kind="stable")
@@ -200,7 +206,7 @@ def _deals(results: Path) -> list[str]:
                 "groups, and the largest), and that of the standard error as a share of itself. "
                 "By default folds are dealt several times where cases are few, and medians taken. "
                 "How many times was chosen on the first kinds; those marked with a * only "
-                "confirm it.",
+                f"confirm it.{'' if further else BEFORE_FURTHER}",
                 table(head, body),
                 made(results / "deals.json"),
             ]
